@@ -8,7 +8,7 @@ function read(env: Record<string, string>) {
   return config();
 }
 
-it('needs nothing but a database', () => {
+it('requires only a database', () => {
   const { START, REQUESTS_PER_SECOND, PACKING_THREADS } = read({});
   const log = { description: 'any', url: 'https://log.example/' };
   expect([START.of(log), REQUESTS_PER_SECOND.of(log)]).toEqual([{ at: 'beginning' }, 5]);

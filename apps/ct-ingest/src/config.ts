@@ -18,7 +18,7 @@ import {
 import { perLog, type PerLog } from './log-list/per-log';
 import { readStart, type Start } from './following/start-point';
 
-/** Of the list that browsers go by; the other ones say the same with fewer logs. */
+/** The list that browsers use; the others have the same data with fewer logs. */
 const publicLogList = 'https://www.gstatic.com/ct/log_list/v3/log_list.json';
 
 const perLogMeaning = 'For all logs, then exceptions as `log=value`, a log by its description or URL';
@@ -219,7 +219,7 @@ export type Config = Omit<Read, 'START' | 'REQUESTS_PER_SECOND' | 'PARALLEL_FETC
   readonly PARALLEL_FETCHES: PerLog<number>;
 };
 
-/** Under which the configuration is injected. */
+/** Injection token of the configuration. */
 export const Config = Symbol('CtIngestConfig');
 
 /** @throws SettingsError */

@@ -39,7 +39,7 @@ async function opened(kind: FakeLog['kind'], entries: number): Promise<FakeLog> 
   return log;
 }
 
-/** A list of the logs that are open. */
+/** A log list with the open logs. */
 const listFile = () => ingest.file('log-list.json', JSON.stringify(ingest.list(...logs)));
 
 async function startIngest(env: Record<string, string> = {}): Promise<Child> {
@@ -62,7 +62,7 @@ async function startIngest(env: Record<string, string> = {}): Promise<Child> {
   return child;
 }
 
-/** Every entry exactly once, and nothing else. */
+/** Checks that every entry, and nothing else, was ingested exactly once. */
 async function expectWhole(issuances: number): Promise<void> {
   const rows = await ingest.logs.all();
   for (const log of logs) {
@@ -78,7 +78,7 @@ async function expectWhole(issuances: number): Promise<void> {
        count(*) FILTER (WHERE precertificate)::int AS incomplete FROM ct_issuance`,
   );
   expect(stored).toEqual({ rows: issuances, issuances, incomplete: 0 });
-  // Each name has its own certificate, and all of them are below one domain.
+  // Each name has its own certificate, and all names are below one domain.
   const all = await found('example.com', true);
   const names = all.flatMap(({ dnsNames }) => dnsNames);
   expect([all.length, new Set(names).size]).toEqual([issuances, issuances]);
@@ -89,7 +89,7 @@ async function expectWhole(issuances: number): Promise<void> {
       expect((await found(name, below)).map(({ dnsNames }) => dnsNames)).toEqual([[name]]);
 }
 
-/** What stands under the key of a name, or of the tree below it. */
+/** Issuances under the key of a name, or of the tree below it. */
 async function found(domain: string, includeSubdomains: boolean): Promise<readonly StoredIssuance[]> {
   const keys = queryKeys({ domain, includeSubdomains, matchWildcards: false });
   const octets = keys.map((key) => Buffer.from(key, 'hex'));
@@ -105,7 +105,7 @@ const arrived = async () =>
     );
   }, patience);
 
-it('killed again and again, it has ingested each entry of each log exactly once, and the roots hold', async () => {
+it('ingests each entry of each log exactly once, with matching roots, when it is killed repeatedly', async () => {
   for (const kind of ['rfc6962', 'static'] as const) {
     const log = await opened(kind, 1_000);
     log.page = 50;
@@ -117,7 +117,7 @@ it('killed again and again, it has ingested each entry of each log exactly once,
   const asked = () => logs.reduce((sum, log) => sum + log.asked.length, 0);
   for (let kill = 0; kill < 3; kill += 1) {
     const before = asked();
-    // Turns so short that some batches are stored before it is killed.
+    // Turns are so short that some batches are stored before the process is killed.
     const child = await startIngest({ PARALLEL_FETCHES: '1', TURN_TIME: '100ms' });
     await eventually(() => expect(asked()).toBeGreaterThan(before + 6 + 4 * kill), patience);
     for (const log of logs) log.add(forgeMany(20, log.entries.length / 2));
@@ -130,14 +130,14 @@ it('killed again and again, it has ingested each entry of each log exactly once,
   expect(last.output()).not.toContain('thread');
 });
 
-it('copies share the logs, and one that was frozen writes nothing when it comes back', async () => {
+it('divides the logs between copies, and a frozen copy writes nothing when it resumes', async () => {
   for (const kind of ['rfc6962', 'static'] as const) await opened(kind, 1_000);
   const late = new AbortController();
   const pages = logs.map(() => 0);
   for (const [nth, log] of logs.entries())
     log.intercept = async (path) => {
       const isPage = path.includes('get-entries') || path.startsWith('/tile/data');
-      // In the middle of its first batch.
+      // During its first batch.
       if (isPage && (pages[nth] = (pages[nth] ?? 0) + 1) === 3) await once(late.signal, 'abort');
       return false;
     };
@@ -155,7 +155,7 @@ it('copies share the logs, and one that was frozen writes nothing when it comes 
   expect((await frozen.stop()).code).toBe(0);
 });
 
-/** While nothing of it is under way in the database: what it has begun there would hold up others until the server ends it. */
+/** Waits until it has no open transaction: one would block others until PostgreSQL ends it. */
 async function freeze(child: Child): Promise<void> {
   await eventually(async () => {
     child.signal('SIGSTOP');
@@ -168,7 +168,7 @@ async function freeze(child: Child): Promise<void> {
   }, patience);
 }
 
-it('follows a log that the list names later, leaves one that it names no more, and says when one is stopped', async () => {
+it('follows a log that is listed later, stops following one that is delisted, and reports when one is stopped', async () => {
   await opened('rfc6962', 10);
   const child = await startIngest();
   await arrived();
@@ -186,8 +186,8 @@ it('follows a log that the list names later, leaves one that it names no more, a
   expect((await child.stop()).code).toBe(0);
 });
 
-it('keeps within its memory whatever logs send: entries of 16 MB of several logs at once', async () => {
-  // The same octets again and again: this process has memory of its own to care for.
+it('stays within its memory limit when several logs send entries of 16 MB at once', async () => {
+  // The same bytes are sent repeatedly to save memory in this process.
   const huge = forgePair(5_000, { padding: 16_000_000 }).precertificate;
   for (const kind of ['rfc6962', 'rfc6962', 'rfc6962', 'rfc6962', 'rfc6962', 'static'] as const) {
     const log = await opened(kind, 10);
@@ -197,7 +197,7 @@ it('keeps within its memory whatever logs send: entries of 16 MB of several logs
   }
   const child = await startIngest({ MEMORY_LIMIT: '384', LEASE_TIME: '20s' });
   await arrived();
-  // Only Linux tells the peak of a process.
+  // Only Linux reports the peak memory of a process.
   if (process.platform === 'linux') {
     const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1];
     expect(Number(peak) / 1_024).toBeLessThan(384);
@@ -206,7 +206,7 @@ it('keeps within its memory whatever logs send: entries of 16 MB of several logs
   expect((await ingest.logs.all()).map(({ entriesOdd }) => entriesOdd)).toEqual(logs.map(() => '3'));
 });
 
-it('keeps what is known of issuers without fetching revocation lists: REVOCATION=off', async () => {
+it('stores facts about issuers without fetching revocation lists when REVOCATION=off', async () => {
   await ingest.database.query('DELETE FROM ct_issuer_profile');
   await opened('static', 10);
   await startIngest({ REVOCATION: 'off' });
@@ -218,7 +218,7 @@ it('keeps what is known of issuers without fetching revocation lists: REVOCATION
   }, patience);
 });
 
-it('does not start with settings that do not hold', async () => {
+it('does not start with invalid settings', async () => {
   const child = await startIngest({ START: 'yesterday' });
   expect((await child.ended).code).toBe(1);
   expect(child.output()).toMatch(/START has an entry that is not/);

@@ -3,7 +3,7 @@ import { runProcess, startModules } from '@certwright/service';
 import { AppModule } from './app.module';
 import { Config, config } from './config';
 
-/** After a round that failed, ms. */
+/** Delay after a failed round, ms. */
 const afterErrorMs = 5_000;
 
 void runProcess({ name: 'ct-ingest', config, start: startModules(AppModule, Config, afterErrorMs) });

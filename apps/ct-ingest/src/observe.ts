@@ -10,7 +10,7 @@ import type { WatchEvents } from './watch/watch-logs';
 const labelNames = ['log'] as const;
 const nameOf = ({ id, description, kind }: CtLogEntity) => ({ log: id, description, kind });
 
-/** Log lines and metrics of following. A line with `alarm` is for a person. */
+/** Log lines and metrics of following. A line with `alarm` requires an operator. */
 export function observeFollowing({ log: lines, metrics: { registry } }: RunningProcess): FollowEvents {
   const registers = [registry];
   const entries = new Counter({
@@ -83,7 +83,7 @@ export function observeList({ log: lines }: RunningProcess): ListEvents {
   };
 }
 
-/** What the database says of each log: every copy shows the same. */
+/** State of each log in the database: every copy reports the same. */
 const gauges = {
   size: ['Entries of the newest signed head', ({ headSize }) => Number(headSize)],
   position: ['Entries up to which the log is ingested', ({ position }) => Number(position)],
@@ -141,7 +141,7 @@ function backlog({ headSize, position }: CtLogEntity): number {
   return Math.max(0, Number(headSize) - Number(position));
 }
 
-/** The stored average, and the silence since. */
+/** The stored average, decayed by the idle time since. */
 function entriesPerSecond({ entriesPerSecond: average, ingestedAt }: CtLogEntity): number {
   return ingestedAt === null ? 0 : average * Math.exp((ingestedAt.getTime() - Date.now()) / 60_000);
 }

@@ -11,7 +11,7 @@ import {
 } from '@certwright/service';
 import { accessSettings } from './access/access-settings';
 
-/** The settings of the search API: what each means, its unit, and what holds without it. */
+/** The settings of the search API: meaning, unit and default. */
 export const searchSettings = defineSettings({
   CT_DATABASE_URL: url<string>({
     meaning: 'The ct database (PostgreSQL); it is only read, so that a replica will do',
@@ -47,7 +47,7 @@ export const searchSettings = defineSettings({
 
 export type SearchConfig = SettingValues<typeof searchSettings.table>;
 
-/** Under which the configuration is injected. */
+/** Injection token of the configuration. */
 export const SearchConfig = Symbol('SearchConfig');
 
 export function readConfig(): SearchConfig {

@@ -23,7 +23,7 @@ const expectRefusal = ({ status, headers, json }: Answered): void => {
 };
 
 describe('a query', () => {
-  it('of whatever parameters is answered with a page, or told what is wrong', async () => {
+  it('with any parameters returns a page or an error', async () => {
     const names = fc.constantFrom(
       'domain',
       'include_subdomains',
@@ -91,7 +91,7 @@ describe('a query', () => {
     expect(answer.text.length).toBeLessThan(1_000);
   });
 
-  it('takes expand values of any sort and number', async () => {
+  it('accepts expand values of any kind and number', async () => {
     const values = [
       '__proto__',
       'constructor.prototype',
@@ -127,11 +127,11 @@ describe('paths', () => {
     if (status !== 200) expect(answer.json.code).toMatch(/^(not_found|bad_request|bad_credentials)$/);
   });
 
-  it('never fail, whatever the id', async () => {
+  it('never cause an internal error, whatever the id', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', minLength: 1 }), async (id) => {
         const { status } = await search.get(`/v1/issuances/${encodeURIComponent(id.toWellFormed())}`);
-        // An id may come out as `firehose`, or as one with a query behind it.
+        // An id may be generated as `firehose`, or as one with a query string.
         expect([200, 400, 401, 404]).toContain(status);
       }),
       { numRuns: 150 },
@@ -139,7 +139,7 @@ describe('paths', () => {
   });
 });
 
-it('two Authorization headers are refused, as it cannot be known which one is meant', async () => {
+it('two Authorization headers are rejected as ambiguous', async () => {
   for (const at of ['/v1/issuances?domain=example.com', '/v1/status']) {
     const answer = await search.get(at, { authorization: [key.authorization, key.authorization] });
     expectRefusal(answer);
@@ -151,7 +151,7 @@ it('two Authorization headers are refused, as it cannot be known which one is me
 });
 
 describe('methods', () => {
-  it('other than GET and HEAD are refused, and which are not is told', async () => {
+  it('other than GET and HEAD are rejected, with the allowed ones', async () => {
     for (const at of ['/v1/issuances', '/v1/issuances/firehose', '/v1/issuances/1.der', '/v1/status']) {
       const answer = await search.call('POST', at);
       expectRefusal(answer);
@@ -163,7 +163,7 @@ describe('methods', () => {
     }
   });
 
-  it('HEAD is answered like GET, without a body', async () => {
+  it('HEAD returns the same as GET, without a body', async () => {
     const answers = await Promise.all(
       ['/v1/issuances?domain=example.com', '/v1/issuances?domain=com', '/v1/issuances/1', '/v1/nothing'].map(
         async (at) => [await search.call('HEAD', at), await search.get(at)] as const,
@@ -179,7 +179,7 @@ describe('methods', () => {
 });
 
 describe('pages of other origins', () => {
-  it('may read answers with the headers that matter', async () => {
+  it('may read responses with their headers', async () => {
     const { headers } = await search.get('/v1/issuances?domain=example.com', {
       origin: 'https://elsewhere.example',
     });
@@ -210,7 +210,7 @@ describe('pages of other origins', () => {
   });
 });
 
-it('is answered for programs in a browser too where HTTP itself is at fault', async () => {
+it('CORS headers are also sent with HTTP errors', async () => {
   expectRefusal(await search.get('/v1/status', { expect: 'a-miracle' }));
   expectRefusal(await search.get('/v1/status', { cookie: 'a'.repeat(20_000) }));
 });

@@ -29,13 +29,13 @@ describe('queries without a key', () => {
     '/v1/issuances?domain=example.com&include_subdomains=1',
   ];
 
-  it('are counted by the hour once they are found valid, each sort by itself', async () => {
+  it('are counted per hour once they are valid, each kind separately', async () => {
     const asked = [single, '/v1/issuances?domain=com', single, '/v1/issuances/1', tree, tree, single, single];
     const answers = await codes('192.0.2.1', ...asked);
     expect(answers).toEqual([200, 'bad_query', 200, 'not_found', 200, 'rate_limited', 200, 'rate_limited']);
   });
 
-  it('are counted per address and /64, and say when the next one is due', async () => {
+  it('are counted per address and /64, with Retry-After', async () => {
     expect(await codes('2001:db8::1', single, single, single)).toEqual([200, 200, 200]);
     const refused = await search.get(single, { 'x-forwarded-for': '2001:db8::2:3' });
     expect([refused.status, refused.json.code]).toEqual([429, 'rate_limited']);
@@ -43,7 +43,7 @@ describe('queries without a key', () => {
     expect(await codes('2001:db8:0:1::1', single)).toEqual([200]);
   });
 
-  it('are not those with one, which are told apart by account and key in the log', async () => {
+  it('do not include those with a key, which the log identifies by account and key', async () => {
     const { authorization } = await search.key('standard');
     for (let query = 0; query < 5; query += 1)
       expect((await search.get(tree, { authorization })).status).toBe(200);
@@ -69,7 +69,7 @@ describe('the time limit of a plan', () => {
     await search.stop();
   });
 
-  it('ends the statement in the database, and the query is answered 504', async () => {
+  it('ends the statement in the database, and the query returns 504', async () => {
     const key = await search.key();
     const lock = await blocker.connect();
     await lock.query('BEGIN');
@@ -79,7 +79,7 @@ describe('the time limit of a plan', () => {
       [{}, key].flatMap((headers) => paths.map(async (at) => await search.get(at, headers))),
     );
     expect(answers.map(({ status, json }) => [status, json.code])).toEqual(Array(6).fill([504, 'timeout']));
-    // A last statement, which had little of the time left, is ended by the server within the whole limit.
+    // A last statement with little time left is ended by PostgreSQL within the whole limit.
     await eventually(async () => {
       const running = await search.database.query(
         `SELECT 1 FROM pg_stat_activity WHERE application_name = 'ct-search' AND state = 'active'`,

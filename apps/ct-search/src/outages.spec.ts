@@ -6,7 +6,7 @@ jest.setTimeout(60_000);
 
 const query = '/v1/issuances?domain=example.com&expand=issuer';
 
-it('answers 503 with when to come back while the ct database is away, and goes on when it is back', async () => {
+it('returns 503 with Retry-After while the ct database is unavailable, and recovers', async () => {
   let link: SeverableLink | undefined;
   const search = await RunningSearch.start(async (databaseUrl) => {
     const url = new URL(databaseUrl);
@@ -36,7 +36,7 @@ it('answers 503 with when to come back while the ct database is away, and goes o
   }
 });
 
-it('stays ready for anonymous queries while the core database is away, and answers 503 to queries with a key', async () => {
+it('stays ready for anonymous queries while the core database is unavailable, and returns 503 for queries with a key', async () => {
   let link: SeverableLink | undefined;
   const search = await RunningSearch.start(async (databaseUrl) => {
     const url = new URL(databaseUrl);

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => search.stop());
 
-it('a private key that was pasted anywhere is in no answer and in no line of the log', async () => {
+it('a private key that was pasted anywhere is in no response and no log line', async () => {
   const leaks: string[] = [];
   for (const { what, method, path: at, headers } of requests) {
     const { status, text, headers: answered } = await search.call(method, at, { ...key, ...headers });

@@ -6,13 +6,13 @@ import type { SearchConfig } from './config';
 import { databaseProblem } from './ct-index/database-problem';
 import { openApiDocument } from './docs/openapi-document';
 
-/** Of every response: pages of any origin may read it, these headers included. */
+/** Headers of every response: pages of any origin may read it and these headers. */
 const crossOriginHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': 'Link, Retry-After, X-Request-Id, ETag, WWW-Authenticate',
 };
 
-/** For a page that is about to send an API key; valid for a day, which browsers shorten to two hours or less. */
+/** CORS preflight response for a page with an API key; valid for a day, which browsers limit to two hours or less. */
 const preflightHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-methods': 'GET, HEAD',
   'access-control-allow-headers': 'Authorization, If-None-Match, X-Request-Id',
@@ -20,7 +20,7 @@ const preflightHeaders: Readonly<Record<string, string>> = {
 };
 
 /**
- * Opens everything and listens. Databases and Redis may be unavailable, at the start too: requests that need them get 503.
+ * Opens all resources and listens. Databases and Redis may be unavailable, also at the start: requests that need them get 503.
  *
  * @returns the application, which listens on `HOST` and `PORT`
  */

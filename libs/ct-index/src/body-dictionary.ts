@@ -1,7 +1,7 @@
 /**
- * What certificates have in common: bytes that stand in many of them, the most usual ones last, as DEFLATE refers to near bytes
- * cheaply. Made of the precertificates in data tiles 1 to 3 of the public log Navigli2025h2. Bodies that are stored cannot be read
- * without it: it never changes. A better one becomes another packing beside this one.
+ * Byte strings that many certificates share, the most frequent ones last, as DEFLATE encodes references to near bytes
+ * in fewer bits. Built from the precertificates in data tiles 1 to 3 of the public log Navigli2025h2. Stored bodies cannot be read
+ * without it, so it never changes. An improved dictionary requires an additional packing format.
  */
 export const bodyDictionary: Buffer = Buffer.from(
   `

@@ -22,7 +22,7 @@ const change = async (direction: 'up' | 'down') => {
   await runner.release();
 };
 
-it('rows per name and blocks become each other, with all that was indexed and known', async () => {
+it('converts rows per name to blocks and back, with all indexed and known issuances', async () => {
   const ids = new IssuerIds();
   const names = [
     ['example.com', '*.example.com', 'a.b.example.com'],

@@ -53,7 +53,7 @@ const refused = '42501';
 describe.each(processes)('%s', (process) => {
   const granted = new Set(privilegesOf(ctSchema.roles[process] ?? { tables: {} }));
 
-  it('is refused what it is not granted, in partitions too', async () => {
+  it('has no privileges that it is not granted, in partitions too', async () => {
     const columns = await database.query<{ table: string; root: string; column: string }>(
       `SELECT relname AS table, attname AS column,
          coalesce((SELECT inhparent::regclass::text FROM pg_inherits WHERE inhrelid = pg_class.oid), relname) AS root
@@ -104,7 +104,7 @@ it.each([
   expect(await attempt('ct-search', statement)).toBe(refused);
 });
 
-it('lets ct-ingest see nothing of an account', async () => {
+it('ct-ingest cannot read accounts', async () => {
   for (const table of ['account', 'api_key', 'plan', 'terms', 'issuance'])
     expect([table, await attempt('ct-ingest', `SELECT 1 FROM ${table}`)]).toEqual([table, refused]);
 });

@@ -2,15 +2,15 @@ import type { EntityManager } from 'typeorm';
 
 export interface IssuanceBody {
   readonly position: string;
-  /** Of this body: a precertificate's may have given way to the certificate's since the issuance was read. */
+  /** Digest of this body: a precertificate may have been replaced by its certificate since the issuance was read. */
   readonly certSha256: Buffer;
   readonly precertificate: boolean;
   readonly body: Buffer;
 }
 
 /**
- * The certificates of a page, in the order of positions: as many as are no longer than `maxBytes` together, as they are
- * stored, and the first one whatever its length. One entry of a log may have 16 MB.
+ * The certificates of a page, ordered by position: as many as fit `maxBytes` together, as they are
+ * stored, and at least the first one. One log entry may have 16 MB.
  */
 export async function issuanceBodies(
   reader: Pick<EntityManager, 'query'>,
@@ -18,7 +18,7 @@ export async function issuanceBodies(
   maxBytes: number,
 ): Promise<readonly IssuanceBody[]> {
   if (positions.length === 0) return [];
-  // The lengths stand outside of the table's pages, and are known without reading them.
+  // The lengths are stored outside of TOAST, and are read without the bodies.
   return await reader.query(
     `SELECT issuance.position, cert_sha256 AS "certSha256", precertificate, body FROM (
        SELECT position, sum(octet_length(body)) OVER (ORDER BY position) AS bytes, row_number() OVER (ORDER BY position) AS nth

@@ -17,22 +17,22 @@ export interface StoredIssuance {
   readonly notAfter: Date;
   readonly discoveredAt: Date;
   readonly dnsNames: readonly string[];
-  /** Null: on no list that is fresh. */
+  /** Null: on no fresh list. */
   readonly revocation: Revocation | null;
 }
 
 export interface PageRequest {
-  /** Position of the last one of the page before; `0`: from the first. */
+  /** Last position of the previous page; `0`: from the first. */
   readonly after: string;
   readonly limit: number;
 }
 
 /**
- * The next unexpired issuances under any of the keys, in the order of discovery. Every key costs one descent for each run of
- * postings behind the cursor, however many certificates stand under it, and the rows of the page. What shares six bytes of
- * its key is among them: names are to be checked again.
+ * The next unexpired issuances under any of the keys, in the order of discovery. Each key costs one descent per run of
+ * postings after the cursor, regardless of its number of certificates, plus the rows of the page. Keys with the same first six
+ * bytes match, too: the caller must check the names.
  *
- * @param keys at most a few: one per mode of the search
+ * @param keys a few at most: one per search mode
  */
 export async function pageOfKeys(
   reader: PageReader,
@@ -66,7 +66,7 @@ export async function pageOfKeys(
   return { issuances: page, isCut: false };
 }
 
-/** The next issuances, whatever their names, expired ones too, in the order of discovery. */
+/** The next issuances with any names, also expired ones, in the order of discovery. */
 export async function pageOfAll(
   reader: Pick<PageReader, 'query'>,
   { after, limit }: PageRequest,
@@ -74,7 +74,7 @@ export async function pageOfAll(
   return await issuancesBehind(reader, after, limit);
 }
 
-/** Also one that has expired, while it is kept. */
+/** Also an expired one, while it is kept. */
 export async function issuanceAt(reader: PageReader, position: string): Promise<StoredIssuance | null> {
   const { issuances } = await issuancesAt(reader, [Number(position)], new Set());
   return issuances[0] ?? null;

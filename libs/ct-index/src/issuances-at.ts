@@ -7,29 +7,29 @@ import { isUndefinedTable } from '@certwright/ct-schema';
 /** Issuances in the order of discovery. */
 export interface IssuancePage {
   readonly issuances: readonly StoredIssuance[];
-  /** It has fewer than were asked for since they are too long: more may follow behind its last one. Never without one. */
+  /** The page is shorter than requested because of its size: more may follow after its last one. It has at least one. */
   readonly isCut: boolean;
 }
 
 /**
- * Bytes of names on a page, as they are stored and as they are: no real page has as many, and an entry of a log may have 16 MB of
- * them, which may take a hundredth of that to store.
+ * Max bytes of names on a page, stored and uncompressed: real pages have less, but a log entry may have 16 MB of
+ * them, which compression may reduce to a hundredth.
  */
 const maxNameBytes = { stored: 1_048_576, sent: 4_194_304 };
 
-/** Bytes of the names of one that is looked up together with others. Only what was compressed is read to know its length. */
+/** Max bytes of the names of an issuance in a batched lookup. Only compressed names are read to determine their length. */
 const short = 10_240;
 const isShort = `CASE WHEN pg_column_size(dns_names) > ${short} THEN false
   WHEN pg_column_compression(dns_names) IS NULL THEN true ELSE octet_length(array_send(dns_names)) <= ${short} END`;
 
 const packed = packedIssuances(isShort);
 
-/** In one partition, or in all of them, whose bounds tell a general plan which ones it needs: positions come in order. */
+/** In one partition, or in all, whose bounds prune a generic plan: positions are in order. */
 const inPartition = (table: string) => `FROM ${table} AS issuance WHERE position = ANY ($1::bigint[])`;
 const inAll = `FROM ct_issuance AS issuance
   WHERE position BETWEEN ($1::bigint[])[1] AND ($1::bigint[])[cardinality($1::bigint[])] AND position = ANY ($1::bigint[])`;
 
-/** Positions in any order; undefined: there is none any more, or its names are too long to be read together with others. */
+/** Positions in any order; undefined: it is deleted, or its names are too long for a batched lookup. */
 type IssuanceLookup = Lookup<number, StoredIssuance | undefined>;
 
 function lookupIn(from: string): IssuanceLookup {
@@ -50,7 +50,7 @@ function lookupIn(from: string): IssuanceLookup {
 const anywhere = lookupIn(inAll);
 const byPartition = new Map<number, IssuanceLookup>();
 
-/** A partition has one lookup. */
+/** One lookup per partition. */
 function issuancesIn(partition: number): IssuanceLookup {
   const lookup = byPartition.get(partition) ?? lookupIn(inPartition(issuanceTable(partition)));
   byPartition.set(partition, lookup);
@@ -58,10 +58,10 @@ function issuancesIn(partition: number): IssuanceLookup {
 }
 
 /**
- * Those that there still are.
+ * The issuances that still exist.
  *
  * @param positions ascending
- * @param partitions theirs, by their ends: a statement takes the longer to begin the more tables it could need
+ * @param partitions of the positions, by their ends: the start of a statement is slower the more tables it may need
  */
 export async function issuancesAt(
   reader: PageReader,
@@ -90,7 +90,7 @@ async function lookUp(
   }
 }
 
-/** The next ones behind a position. */
+/** The next ones after a position. */
 export async function issuancesBehind(
   reader: Pick<PageReader, 'query'>,
   after: string,
@@ -102,7 +102,7 @@ export async function issuancesBehind(
   ]);
 }
 
-/** As many as are not too long together, one at least. */
+/** As many as fit the size limit, at least one. */
 async function cutPage(
   reader: Pick<PageReader, 'query'>,
   from: string,

@@ -41,7 +41,7 @@ const bodiesOf = async (page: readonly (StoredIssuance | undefined)[]) => {
 };
 
 describe('an issuance', () => {
-  it('is found under its keys, with everything that was read', async () => {
+  it('is found under its keys, with all of its data', async () => {
     const issuance = anIssuance('a.example.com', {
       nameKeys: keysOf('a.example.com', 'example.com'),
     });
@@ -81,7 +81,7 @@ describe('an issuance', () => {
         },
       },
     ],
-  ])('is kept as it is: %s', async (_, odd) => {
+  ])('is stored unchanged: %s', async (_, odd) => {
     const odds = Array.from({ length: 3 }, () => anIssuance('odd', odd));
     await store([...odds, anIssuance('even')]);
     const page = await named('odd');
@@ -91,14 +91,14 @@ describe('an issuance', () => {
       })),
     );
     expect(await bodiesOf(page)).toEqual(odds.map(({ body }) => body));
-    // Some known, some not, and where the known ones were nothing is left over.
+    // Some known, some not, the known ones without additional data.
     const [first, ...others] = odds;
     const again = [...others, anIssuance('odd', odd), ...(first === undefined ? [] : [first])];
     expect(await store(again)).toEqual({ discovered: 1, completed: 0 });
     expect((await named('odd')).map(({ position }) => position)).toEqual(['1', '2', '3', '5']);
   });
 
-  it('that is seen again is not stored again, whoever sees it', async () => {
+  it('is stored once when it is seen again, also by another process', async () => {
     const issuance = anIssuance('example.com');
     await store([issuance]);
     expect(await store([issuance], new IssuerIds())).toEqual({ discovered: 0, completed: 0 });
@@ -114,12 +114,12 @@ describe('an issuance', () => {
     const [after, ...others] = await named('example.com');
     expect(after).toEqual({ ...before, precertificate: false, certSha256: Buffer.alloc(32, 9) });
     expect(await bodiesOf([after, ...others])).toContainEqual(ofItsOwn.body);
-    // The precertificate takes nothing away again.
+    // The precertificate does not replace the certificate.
     expect(await store([precertificate])).toEqual({ discovered: 0, completed: 0 });
     expect(await issuanceAt(readingAlone(ct.database.manager), String(before?.position))).toEqual(after);
   });
 
-  it('that has expired is on no page of a name', async () => {
+  it('is on no page of a name once it has expired', async () => {
     await store([anIssuance('example.com', { notAfter: new Date(Date.now() - 1_000) })]);
     expect(await named('example.com')).toEqual([]);
     expect((await pageOfAll(ct.database.manager, first)).issuances).toHaveLength(1);
@@ -127,7 +127,7 @@ describe('an issuance', () => {
 });
 
 describe('pages', () => {
-  it('go on behind the last position, over the borders of partitions, and merge several keys without duplicates', async () => {
+  it('continue after the last position, across partitions, and merge several keys without duplicates', async () => {
     for (let round = 0; round < 5; round += 1) {
       const both = keysOf('one', 'other');
       await store(
@@ -155,7 +155,7 @@ describe('pages', () => {
   });
 });
 
-it('a page with too many names is cut, behind one issuance at least', async () => {
+it('a page with too many names is truncated after at least one issuance', async () => {
   const dnsNames = Array.from({ length: 12_000 }, () => `${randomBytes(30).toString('hex')}.example.com`);
   await store([1, 2, 3].map(() => anIssuance('long', { dnsNames })));
   const read = [
@@ -174,7 +174,7 @@ it('a page with too many names is cut, behind one issuance at least', async () =
   }
 });
 
-it('so is one with names that take a hundredth of their length to store', async () => {
+it('a page with highly compressed names is truncated, too', async () => {
   const tail = 'x'.repeat(60);
   const dnsNames = Array.from({ length: 30_000 }, (_, nth) => `${nth}.${tail}.${tail}.${tail}.com`);
   await store([1, 2].map(() => anIssuance('long', { dnsNames })));
@@ -187,7 +187,7 @@ it('so is one with names that take a hundredth of their length to store', async 
   expect(issuances[0]?.dnsNames).toEqual(dnsNames);
 });
 
-describe('eight writers beside four pollers, and two mergers that never rest', () => {
+describe('eight writers, four pollers, and two mergers that run continuously', () => {
   it('each poller sees each issuance exactly once', async () => {
     const perWriter = 10;
     const perBatch = 20;
@@ -234,7 +234,7 @@ describe('eight writers beside four pollers, and two mergers that never rest', (
   });
 });
 
-it('keys that are looked up one by one are told nothing behind what another one does not know yet', async () => {
+it('keys that are looked up separately return nothing after the point where one of them is incomplete', async () => {
   await store([anIssuance('one'), anIssuance('other')]);
   let statements = 0;
   const between = async () => {
@@ -259,7 +259,7 @@ it('keys that are looked up one by one are told nothing behind what another one 
 });
 
 describe('partitions', () => {
-  it('are made before they are needed, once, by any number of processes', async () => {
+  it('are created in advance, once, by any number of processes', async () => {
     await Promise.all(
       Array.from({ length: 4 }, async () => await ensurePartitions(ct.database, new Date(), 4_000, 100)),
     );
@@ -269,7 +269,7 @@ describe('partitions', () => {
     expect(rows).toEqual([{ n: 41 }]);
   });
 
-  it('leave as a whole once every certificate in them has expired', async () => {
+  it('are dropped as a whole once every certificate in them has expired', async () => {
     const soon = new Date(Date.now() + 60_000);
     await store(Array.from({ length: 99 }, () => anIssuance('old', { notAfter: soon })));
     await store(Array.from({ length: 120 }, () => anIssuance('new')));
@@ -277,7 +277,7 @@ describe('partitions', () => {
     while ((await mergeRuns(ct.database, 'large', new Date())) !== null);
     const keys = ['old', 'new'].map(keyOf);
     const page = { ...first, limit: 300 };
-    // One has met it before, one meets it while it leaves.
+    // One reader has cached it; another one finds it while it is dropped.
     const before = readingAlone(ct.database.manager);
     expect((await pageOfKeys(before, keys, page)).issuances).toHaveLength(219);
     expect(before.settled.behind(0)).toBe(100);

@@ -6,16 +6,16 @@ import { knownTable, otherKnown } from './partitions';
 
 type Known = Pick<NewIssuance, 'tbsSha256' | 'notAfter'>;
 
-/** Of a TBS hash 16 bytes are kept: two of 10^10 issuances share them by a chance of 10^-19. */
+/** 16 bytes of a TBS hash are stored: two of 10^10 issuances share them with a probability of 10^-19. */
 const knownDigits = 32;
 
-/** What is looked for in one table. */
+/** The lookups in one table. */
 export interface KnownQuestion {
   readonly table: string;
   readonly parameters: readonly [places: Buffer, tbs: Buffer, notAfter: Buffer];
 }
 
-/** Those that expire in a month that has no table stand in another one. @returns by table; made before others have to wait */
+/** Issuances that expire in a month without a table are in a shared one. @returns by table; computed before locks are taken */
 export function knownQuestions(issuances: readonly Known[]): KnownQuestion[] {
   const byTable = Map.groupBy(issuances.keys(), (place) =>
     knownTable(issuances[place]?.notAfter ?? new Date(0)),
@@ -34,11 +34,11 @@ export function knownQuestions(issuances: readonly Known[]): KnownQuestion[] {
 }
 
 /**
- * Asks each month's table by itself: the partitioned one as a whole takes three times as long, most of it to find out where each
- * row would be. A descent for each: joined as tables, the larger one would be read from its beginning.
+ * Queries each month's table separately: the partitioned one takes three times as long, mostly to find the partition of each
+ * row. One descent per issuance: a join might read the larger table from its beginning.
  *
- * @param tables that there are
- * @returns positions of those that are known, by their places among the issuances
+ * @param tables existing tables
+ * @returns positions of the known ones, by their index in the issuances
  */
 export async function knownPositions(
   tx: EntityManager,
@@ -62,12 +62,12 @@ export async function knownPositions(
 
 export const knownTarget = 'ct_known (position, tbs, not_after)';
 
-/** Of a row as it is copied. */
+/** Bytes of a row in a COPY. */
 const rowBytes = 46;
 
 /**
- * Rows whose positions are placed later, in the transaction that holds the sequencer and has looked for them: nothing else
- * keeps an issuance from being known twice.
+ * Rows whose positions are set later, in the transaction that holds the sequencer and has looked them up: nothing else
+ * prevents duplicate known issuances.
  */
 export function knownRows(issuances: readonly Known[]): BinaryRows {
   const rows = new BinaryRows(3, issuances.length * rowBytes);

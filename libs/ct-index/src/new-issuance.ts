@@ -1,9 +1,9 @@
 /**
- * What the index keeps of one issuance: read from the first entry in which it was seen. Digests and keys are lower-case hexadecimal
- * digits, as hashing gives them: a Buffer for each would take as long as another digest.
+ * The indexed data of one issuance, from the first entry in which it was seen. Digests and keys are lower-case hexadecimal
+ * digits, as the hash functions return them: creating a Buffer for each would take as long as another digest.
  */
 export interface NewIssuance {
-  /** SHA-256 over the transparency TBSCertificate: which issuance it is. */
+  /** SHA-256 over the transparency TBSCertificate: identifies the issuance. */
   readonly tbsSha256: string;
   /** SHA-256 over the DER certificate or precertificate in `body`. */
   readonly certSha256: string;
@@ -11,14 +11,14 @@ export interface NewIssuance {
   /** SHA-256 over the DER SubjectPublicKeyInfo. */
   readonly spkiSha256: string;
   readonly issuer: NewIssuer;
-  /** URL of the revocation list that it names, as `Issued.crlUrl`; null: none. */
+  /** URL of the revocation list in the certificate, as `Issued.crlUrl`; null: none. */
   readonly crlUrl: string | null;
   readonly serial: Buffer;
   readonly notBefore: Date;
-  /** Where it cannot be read: `noEnd`. */
+  /** `noEnd` if it cannot be read. */
   readonly notAfter: Date;
   readonly dnsNames: readonly string[];
-  /** Keys under which it is found, as `indexKeys` tells them; no duplicates. */
+  /** Keys of the index, from `indexKeys`; no duplicates. */
   readonly nameKeys: readonly string[];
   /** Packed DER. */
   readonly body: Buffer;
@@ -29,7 +29,7 @@ export interface NewIssuer {
   readonly spkiSha256: Buffer;
   /** DER Name. */
   readonly nameDer: Buffer;
-  /** A CA certificate with this key, where the entry brought one along; null: none. */
+  /** A CA certificate with this key, if the entry contained one; null: none. */
   readonly certificateDer: Buffer | null;
   /** Of that certificate. */
   readonly spkiDer: Buffer | null;

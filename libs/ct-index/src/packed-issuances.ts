@@ -1,16 +1,16 @@
 import type { Revocation } from './revocations/revocation-facts';
 import type { StoredIssuance } from './issuance-pages';
 
-/** What fresh lists say of the serial number. */
+/** Status of the serial number on fresh lists. */
 const revocations = `ARRAY (
   SELECT timestamptz_send(revoked_at) || int2send(reason) || timestamptz_send(checked_at)
   FROM ct_revocation JOIN ct_crl ON ct_crl.id = ct_revocation.crl AND fresh_until > now()
   WHERE ct_revocation.issuer = issuance.issuer AND ct_revocation.serial = issuance.serial)`;
 
 /**
- * An issuance in one value, as twelve take longer to be told apart than to be found; `unpackIssuances` reads it.
+ * An issuance in one value, as parsing twelve values takes longer than finding them; `unpackIssuances` reads it.
  *
- * @param names NULL: there is no such value
+ * @param names NULL: no value is returned
  */
 const packedIssuance = (names: string) => `
   int8send(position) || tbs_sha256 || cert_sha256 || spki_sha256 || boolsend(precertificate)
@@ -19,11 +19,11 @@ const packedIssuance = (names: string) => `
     || int4send(octet_length(serial)) || serial || array_send(${names})`;
 
 /**
- * Issuances of a FROM `issuance`, all in one value: as text, which is several times as quick to read as what the driver makes of
- * bytes.
+ * Issuances of a FROM `issuance`, all in one value: as text, which is several times as fast to read as the driver's conversion of
+ * bytea.
  *
  * @param which a condition
- * @param order none: they come as they are found
+ * @param order absent: unsorted
  */
 export function packedIssuances(which: string, order: 'ORDER BY position' | '' = ''): string {
   const names = `CASE WHEN ${which} THEN dns_names END`;
@@ -31,12 +31,12 @@ export function packedIssuances(which: string, order: 'ORDER BY position' | '' =
 }
 
 const hashBytes = 32;
-/** 2000-01-01, from which timestamps of PostgreSQL count, ms. */
+/** 2000-01-01, the epoch of PostgreSQL timestamps, ms. */
 const epochMs = 946_684_800_000;
-/** In the binary form of an array: how many dimensions; NULLs; type; and of the one dimension: how many, from which number on. */
+/** Binary form of an array: number of dimensions; NULLs; type; and for the one dimension: length, lower bound. */
 const arrayHead = { empty: 12, one: 20 };
 
-/** Reads what `packedIssuances` is. */
+/** Reads the result of `packedIssuances`. */
 export function unpackIssuances(packed: string | null): readonly StoredIssuance[] {
   if (packed === null) return [];
   const reader = new PackedReader(Buffer.from(packed, 'base64'));
@@ -76,12 +76,12 @@ class PackedReader {
     return this.at >= this.packed.length;
   }
 
-  /** Of 53 bits. */
+  /** Max 53 bits. */
   bigint(): number {
     return this.integer() * 2 ** 32 + this.unsigned();
   }
 
-  /** Microseconds, more than 53 bits for late years: divided by halves. */
+  /** Microseconds, more than 53 bits for late years: divided in two halves. */
   timestamp(): Date {
     const upper = this.integer();
     const lower = this.unsigned();
@@ -104,7 +104,7 @@ class PackedReader {
     return this.packed.subarray(this.at - length, this.at);
   }
 
-  /** @param read one element, of so many bytes */
+  /** @param read reads one element of this many bytes */
   array<T>(read: (length: number) => T): T[] {
     const begin = this.at;
     const dimensions = this.integer();

@@ -1,25 +1,25 @@
 import { type Home, young } from '@certwright/ct-schema';
 import type { EntityManager } from 'typeorm';
 
-/** Questions that the database may be asked many of at once: most of what a small one costs is its way. */
+/** Lookups that can be batched: most of the cost of a small one is its round trip. */
 export interface Lookup<Question, Answer> {
-  /** One statement. @returns the answers, in the order of the questions */
+  /** One statement. @returns the results, in the order of the lookups */
   of(reader: Pick<EntityManager, 'query'>, questions: readonly Question[]): Promise<readonly Answer[]>;
 }
 
-/** What pages are read with. */
+/** The database access for reading pages. */
 export interface PageReader extends Pick<EntityManager, 'query'> {
-  /** In one statement, together with the questions of others or without them. @returns as `Lookup` */
+  /** In one statement, which may include the lookups of other requests. @returns as `Lookup` */
   look<Question, Answer>(
     lookup: Lookup<Question, Answer>,
     questions: readonly Question[],
   ): Promise<readonly Answer[]>;
   readonly settled: SettledHomes;
-  /** Tables are spread over several servers: who looks for a key does so in a statement that names its shard. */
+  /** Tables are distributed over several servers: each key needs a statement that determines its shard. */
   readonly isSharded: boolean;
 }
 
-/** Without the questions of others. */
+/** Without the lookups of other requests. */
 export function readingAlone(reader: Pick<EntityManager, 'query'>, isSharded = false): PageReader {
   return {
     query: async (text: string, values?: unknown[]) => await reader.query(text, values),
@@ -30,18 +30,18 @@ export function readingAlone(reader: Pick<EntityManager, 'query'>, isSharded = f
 }
 
 /**
- * Settings of connections that pages are read with: a statement is sent with all that it needs, so that a plan made once serves
- * every page; each part of it is a look into an index, whatever the tables held when the plan was made; nothing is written.
+ * Settings of connections for reading pages: a statement is sent with all of its parameters, so that a plan made once fits
+ * every page; each part of it is an index lookup, regardless of the table statistics at planning; read-only.
  */
 export const pageSession =
   '-c default_transaction_read_only=on -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off';
 
-/** Partitions of positions that have become one run each, as far as they have been met: where to look first. */
+/** Known partitions of positions that were merged to one run each: where to look first. */
 export class SettledHomes {
   /** Their ends, exclusive, ascending. */
   private ends: readonly Home[] = [];
 
-  /** Where the first run behind a position probably is: the young ones follow all that have settled. */
+  /** Probable location of the first run after a position: recent runs follow the fully merged ones. */
   behind(position: number): Home {
     return this.ends.find((end) => end > position + 1) ?? young;
   }

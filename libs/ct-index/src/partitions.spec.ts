@@ -40,10 +40,10 @@ async function transaction<T>(work: (runner: QueryRunner) => Promise<T>): Promis
   }
 }
 
-it('partitions are made while a merge of minutes is under way, and dropped after it', async () => {
+it('partitions are created during a merge of minutes, and dropped after it', async () => {
   for (let nth = 0; nth < 25; nth += 1) await transaction(async (runner) => await store(runner, expired));
   const before = await tables();
-  // A clock that is a week behind: all is kept.
+  // A clock that is a week behind: everything is kept.
   const weekAgo = new Date(Date.now() - 7 * dayMs);
   await transaction(async (merging) => {
     expect(await mergeIn(merging.manager, 'large', weekAgo)).toMatchObject({
@@ -58,7 +58,7 @@ it('partitions are made while a merge of minutes is under way, and dropped after
   expect(await mergeRuns(ct.database, 'large', new Date())).toBeNull();
 });
 
-it('a partition is dropped behind a writer that has come to issuances and not to blocks, and neither fails', async () => {
+it('a partition is dropped after a writer that has locked issuances but not blocks, and neither fails', async () => {
   for (let nth = 0; nth < 20; nth += 1) await transaction(async (runner) => await store(runner, expired));
   const dropped = await transaction(async (writing) => {
     await writing.query('LOCK TABLE ct_issuance IN ROW EXCLUSIVE MODE');
@@ -74,7 +74,7 @@ it('a partition is dropped behind a writer that has come to issuances and not to
   expect(await dropped.dropping).toEqual(['ct_issuance_p40', 'ct_block_p40']);
 });
 
-it('partitions are made and dropped in the schema of the release before too, which has no functions for that', async () => {
+it('partitions are also created and dropped in the schema of the previous release, which has no functions for that', async () => {
   const old = await CtDatabaseFixture.open(positionsPerPartition, 20);
   await old.database.undoLastMigration({ transaction: 'each' });
   await old.database.query(`UPDATE ct_sequence SET next = 20`);

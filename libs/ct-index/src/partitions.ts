@@ -2,36 +2,36 @@ import type { DataSource, EntityManager } from 'typeorm';
 import { takeLane } from './runs/merge-runs';
 import { blockTable } from '@certwright/ct-schema';
 
-/** Issuances of one partition. Every page looks into each partition behind its cursor, so they are few and large. */
+/** Issuances per partition. Every page reads each partition after its cursor, so they are few and large. */
 export const defaultPositionsPerPartition = 20_000_000;
 
-/** One lock for creating and dropping partitions, across processes. */
+/** Lock for creating and dropping partitions, across processes. */
 const partitionLock = 7_308_604_101;
 
-/** How long a table's readers may have to wait for a partition that is made or dropped. */
+/** Max time that readers of a table wait while a partition is created or dropped. */
 const tableLockTimeoutMs = 3_000;
 
-/** Months for which `ct_known` gets a partition of its own, counted from the present one; others share one. */
+/** Months with a separate partition of `ct_known`, from the current one; the others share one. */
 const knownMonths = { before: 1, after: 40 };
 
-/** Of issuances known already, by the month in which they expire. */
+/** Known issuances, by month of expiry. */
 export function knownTable(notAfter: Date): string {
   return `ct_known_${monthName(notAfter)}`;
 }
 
-/** Of issuances, by the end of their positions. */
+/** Issuances, by the end of their positions. */
 export function issuanceTable(end: number): string {
   return `ct_issuance_p${end}`;
 }
 
-/** Of those that expire in no month that has a table. */
+/** Known issuances that expire in a month without a table. */
 export const otherKnown = 'ct_known_other';
 
 /**
- * Makes the partitions that the next positions and the coming months need. Called at start and every few minutes: well
+ * Creates the partitions for the next positions and the coming months. Called at start and every few minutes: well
  * before the last one is full.
  *
- * @param ahead positions for which there must be room
+ * @param ahead number of positions that must have a partition
  */
 export async function ensurePartitions(
   database: DataSource,
@@ -56,7 +56,7 @@ export async function ensurePartitions(
   });
 }
 
-/** A schema of an earlier release has none, and its processes connect as the owner of the tables. */
+/** The schema of an earlier release has none, and its processes connect as the owner of the tables. */
 async function hasFunctions(tx: EntityManager): Promise<boolean> {
   const [{ has }] = await tx.query<[{ has: boolean }]>(
     `SELECT to_regprocedure('ct_drop_partition(text)') IS NOT NULL AS has`,
@@ -89,18 +89,18 @@ const asOwner: PartitionMaker = {
   drop: async (tx, name) => await tx.query(`DROP TABLE ${name}`),
 };
 
-/** Nobody waits for that, where a table made as a partition waits for all readers and writers, and for merges of minutes. */
+/** ATTACH does not block, whereas CREATE TABLE … PARTITION OF waits for all readers and writers, and for merges of minutes. */
 async function attachNew(tx: EntityManager, parent: string, name: string, values: string): Promise<void> {
   await tx.query(`CREATE TABLE ${name} (LIKE ${parent} INCLUDING ALL)`);
   await tx.query(`ALTER TABLE ${parent} ATTACH PARTITION ${name} FOR VALUES ${values}`);
 }
 
 /**
- * Drops what nobody can ask for any more: whole partitions, never row by row. Partitions of positions whose last
- * certificate has expired, and months of known issuances that are over. What is dead stays so: it is looked for without
- * a lock, which each drop holds for a moment.
+ * Drops unreachable data: whole partitions, never row by row. These are partitions of positions whose last
+ * certificate has expired, and past months of known issuances. Expiry is final, so it is checked without
+ * a lock; each drop holds one briefly.
  *
- * @returns names of the tables that are gone
+ * @returns names of the dropped tables
  */
 export async function dropExpired(database: DataSource, now: Date): Promise<readonly string[]> {
   const [{ next }] = await database.query<[{ next: string }]>(`SELECT next FROM ct_sequence`);
@@ -108,7 +108,7 @@ export async function dropExpired(database: DataSource, now: Date): Promise<read
   const gone: string[] = [];
   for (const name of partitions) {
     const end = Number(name.slice('ct_issuance_p'.length));
-    // One that still grows stays.
+    // The partition that is still growing stays.
     if (end > Number(next)) continue;
     if (await isAlive(database, name, now)) continue;
     gone.push(...(await drop(database, [name, blockTable(end)], end)));
@@ -124,7 +124,7 @@ export async function dropExpired(database: DataSource, now: Date): Promise<read
   return gone;
 }
 
-/** Whether a partition has a certificate that has not expired. Mostly the first one; at the end of its life all are looked at. */
+/** Whether a partition has an unexpired certificate. Usually the first row has one; at the end of its life all rows are read. */
 async function isAlive(database: DataSource, name: string, now: Date): Promise<boolean> {
   return await database.transaction(async (tx) => {
     await tx.query(`SET LOCAL statement_timeout = 0`);
@@ -141,7 +141,7 @@ async function tablesLike(database: DataSource, pattern: string): Promise<string
   return tables.map(({ name }) => name);
 }
 
-/** Together, unless another process has done so already. @param tables in the order in which writers come to them */
+/** In one transaction, unless another process has done so. @param tables in the locking order of writers */
 async function drop(
   database: DataSource,
   tables: readonly string[],
@@ -150,7 +150,7 @@ async function drop(
   if (tables.length === 0) return [];
   return await database.transaction(async (tx) => {
     await lockPartitions(tx);
-    // A merge may have begun before the partition was full, or take minutes: it is dropped another time.
+    // A merge may have started before the partition was full, or take minutes: it is dropped in a later round.
     if (partition !== null)
       for (const lane of ['small', 'large'] as const) if (!(await takeLane(tx, lane))) return [];
     const there = await tx.query<{ name: string }[]>(
@@ -165,7 +165,7 @@ async function drop(
   });
 }
 
-/** Blocks that were not brought together yet when all their postings had expired already are few. */
+/** Few blocks are unmerged when all their postings have expired. */
 async function dropRuns(tx: EntityManager, partition: number): Promise<void> {
   await tx.query(`DELETE FROM ct_block_young WHERE run IN (SELECT id FROM ct_run WHERE partition = $1)`, [
     partition,
@@ -175,15 +175,15 @@ async function dropRuns(tx: EntityManager, partition: number): Promise<void> {
 }
 
 /**
- * Whoever makes or drops a partition waits for all readers and writers of the whole table, and all that come later wait behind it:
- * not for long. The round is repeated.
+ * Creating or dropping a partition waits for all readers and writers of the whole table, and all later ones queue behind it:
+ * hence the short timeout. The round is repeated.
  */
 async function lockPartitions(tx: EntityManager): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock($1)`, [partitionLock]);
   await tx.query(`SET LOCAL lock_timeout = '${tableLockTimeoutMs}ms'`);
 }
 
-/** `YYYYMM`, its first instant and that of the next month. */
+/** `YYYYMM`, the start of the month and that of the next month. */
 type Month = readonly [string, string, string];
 
 function month(now: Date, offset: number): Month {

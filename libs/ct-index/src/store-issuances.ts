@@ -10,15 +10,15 @@ import { mergeIn } from './runs/merge-runs';
 import { SortedPostings } from './runs/sorted-postings';
 
 export interface Stored {
-  /** Issuances that were not known before. */
+  /** Number of new issuances. */
   readonly discovered: number;
-  /** Those of which only the precertificate had been known. */
+  /** Number of those of which only the precertificate was known. */
   readonly completed: number;
 }
 
-/** Where issuances of a batch stand. */
+/** Positions of the issuances of a batch. */
 export interface StoredPlaces {
-  /** Positions of those that were discovered, [from, to). */
+  /** Positions of the new ones, [from, to). */
   readonly from: number;
   readonly to: number;
   /** Positions of the others. */
@@ -29,7 +29,7 @@ export interface StoredPlaces {
 export class IssuerIds {
   private readonly ids = new Map<string, number>();
 
-  /** Before a transaction is begun: a row that two writers make at the same time makes one of them wait. */
+  /** Before a transaction begins: two writers of the same row block each other. */
   async ensure(database: Pick<EntityManager, 'query'>, issuers: readonly NewIssuer[]): Promise<void> {
     const unknown = new Map(
       issuers.filter((issuer) => !this.ids.has(keyOf(issuer))).map((issuer) => [keyOf(issuer), issuer]),
@@ -56,9 +56,9 @@ export class IssuerIds {
 }
 
 /**
- * The lists that issuances name, made known before their transaction.
+ * The lists that issuances name, inserted before their transaction.
  *
- * @param ids which know the issuers already
+ * @param ids contains the issuers already
  */
 export async function crlsOf(
   database: Pick<EntityManager, 'query'>,
@@ -75,13 +75,13 @@ export async function crlsOf(
 }
 
 /**
- * Inserts what is new, in the caller's transaction, and completes what was known as a precertificate alone. The sequencer
- * is held from here to the end of the transaction: a reader that has seen a position has been able to see all before it, and
- * nobody else makes the same issuance known.
+ * Inserts new issuances in the caller's transaction, and completes those that were known by their precertificate only. The sequencer
+ * is locked until the end of the transaction: a reader that has seen a position was able to see all earlier ones, and
+ * no other process inserts the same issuance.
  *
- * @param issuances each `tbsSha256` once
- * @param crls of each issuance, as `crlsOf` tells them
- * @param placed called before the end, with where they stand
+ * @param issuances each `tbsSha256` at most once
+ * @param crls of each issuance, from `crlsOf`
+ * @param placed called before the end, with their positions
  */
 export async function storeIssuances(
   tx: EntityManager,
@@ -117,8 +117,8 @@ export async function storeIssuances(
 }
 
 /**
- * As much as can be done before others have to wait. In between, whoever holds the sequencer in this process is let go on: its
- * answers would wait for all of this.
+ * Does as much as possible before the lock is taken. In between, yields to the holder of the sequencer in this process: its
+ * results would wait for all of this.
  */
 async function prepare(ids: IssuerIds, issuances: readonly NewIssuance[], crls: readonly (number | null)[]) {
   const postings = await SortedPostings.of(issuances);
@@ -129,10 +129,10 @@ async function prepare(ids: IssuerIds, issuances: readonly NewIssuance[], crls: 
   return { postings, questions, known, issuances: issuanceRows(ids, issuances, crls) };
 }
 
-/** So many runs of single commits wait for the merger only where there is none that works. */
+/** Runs of single commits that wait for the merger: this many exist only while no merger works. */
 const maxUnmerged = 64;
 
-/** Pages would become slower with each commit. What goes wrong is the merger's to tell, and keeps nothing from being stored. */
+/** Otherwise pages would become slower with each commit. The merger reports its errors; they do not prevent storing. */
 async function mergeInstead(tx: EntityManager): Promise<void> {
   await tx.query('SAVEPOINT before_merge');
   try {
@@ -145,13 +145,13 @@ async function mergeInstead(tx: EntityManager): Promise<void> {
 interface Turn {
   /** Position of the next issuance. */
   readonly next: number;
-  /** Of all partitions that end behind it, in order. */
+  /** Ends of all partitions that end after it, in order. */
   readonly partitionEnds: readonly number[];
-  /** Those of the ones asked for that there are. */
+  /** The existing ones of the requested tables. */
   readonly knownTables: ReadonlySet<string>;
-  /** By the clock of the database: later than that of every position before. */
+  /** Database time: later than that of every earlier position. */
   readonly now: Date;
-  /** Runs of single commits. */
+  /** Number of runs of single commits. */
   readonly unmerged: number;
 }
 
@@ -174,10 +174,10 @@ const issuanceTarget = `ct_issuance (position, discovered_at, tbs_sha256, cert_s
 
 const anyTime = new Date(0);
 
-/** Bytes of most rows beside the body. */
+/** Bytes of most rows without the body. */
 const besideBody = 400;
 
-/** Rows whose positions are placed later, and with them the time of the discovery. */
+/** Rows whose positions and time of discovery are set later. */
 function issuanceRows(
   ids: IssuerIds,
   issuances: readonly NewIssuance[],
@@ -205,9 +205,9 @@ function issuanceRows(
 }
 
 /**
- * A certificate that comes after its precertificate: the row, and never its position.
+ * A certificate that follows its precertificate: replaces the row, but keeps its position.
  *
- * @param known positions of issuances that are not new, by their places
+ * @param known positions of issuances that are not new, by their index
  */
 async function complete(
   tx: EntityManager,
@@ -241,11 +241,11 @@ function sha256(bytes: Uint8Array): Buffer {
 }
 
 /**
- * Makes the postings of one commit findable: a run of its own for each partition of positions that it reaches into.
+ * Indexes the postings of one commit: one run for each partition of positions that it overlaps.
  *
- * @param positions of each issuance of the postings; 0: it has none of its own
+ * @param positions of each issuance of the postings; 0: it has no new position
  * @param from first position of the commit; @param to its end, exclusive
- * @param partitionEnds of all partitions that end behind `from`, in order
+ * @param partitionEnds of all partitions that end after `from`, in order
  */
 async function storePostings(
   tx: EntityManager,

@@ -1,20 +1,20 @@
 import type { EntityManager } from 'typeorm';
 
-/** Issuances whose rate is taken, at most: so that asking costs some milliseconds however many there were. */
+/** Max issuances for measuring the rate, so that a query takes some milliseconds regardless of their number. */
 const maxCounted = 5_000;
 
-/** The time within which they are counted. */
+/** The period in which they are counted. */
 const countedWithinS = 60;
 
 export interface StreamEnd {
   /** Position of the newest issuance; null: there is none. */
   readonly newest: string | null;
   readonly discoveredAt: Date | null;
-  /** Issuances discovered per second, lately. */
+  /** Recent discoveries per second. */
   readonly perSecond: number;
 }
 
-/** How far the index has come. */
+/** The state of the index. */
 export async function streamEnd(reader: Pick<EntityManager, 'query'>): Promise<StreamEnd> {
   const [row] = await reader.query<StreamEnd[]>(
     `WITH recent AS (
@@ -31,9 +31,9 @@ export async function streamEnd(reader: Pick<EntityManager, 'query'>): Promise<S
 }
 
 /**
- * The last position before the first issuance that was discovered at `since` or later: what is behind it is a stream from then
- * on. Times of discovery grow with positions, so it is found by halving, one look into the index of positions for each of some
- * thirty steps. A gap is stepped over as a whole: what is behind its middle is behind all of it.
+ * The last position before the first issuance that was discovered at `since` or later: the stream since then follows it.
+ * Times of discovery grow with positions, so it is found by binary search, with one index lookup for each of about
+ * thirty steps. A gap is skipped as a whole: the position after its middle is the one after all of it.
  */
 export async function positionBefore(reader: Pick<EntityManager, 'query'>, since: Date): Promise<string> {
   const [row] = await reader.query<{ position: string }[]>(

@@ -1,6 +1,6 @@
 /**
- * What the attributes of names are called. The first nine are those of RFC 4514, section 3; the others are what CAs put into
- * their names besides, by the names that everybody's tools show.
+ * Names of attribute types. The first nine are those of RFC 4514, section 3; the others also occur in the names of CAs,
+ * with their usual names in tools.
  */
 export const attributeTypeNames: ReadonlyMap<string, string> = new Map([
   ['2.5.4.3', 'CN'],
@@ -35,6 +35,6 @@ export const attributeTypeNames: ReadonlyMap<string, string> = new Map([
   ['1.3.6.1.4.1.311.60.2.1.3', 'jurisdictionC'],
 ]);
 
-/** In dots. */
+/** Dotted decimal. */
 export const commonNameType = '2.5.4.3';
 export const organizationType = '2.5.4.10';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { fromBase64 } from './bytes';
 
 describe('base64 (RFC 4648, section 4)', () => {
-  it('of any bytes is read', () => {
+  it('of any bytes is decoded', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 50 }), (bytes) => {
         expect(fromBase64(Buffer.from(bytes).toString('base64'))).toEqual(Buffer.from(bytes));
@@ -26,7 +26,7 @@ describe('base64 (RFC 4648, section 4)', () => {
     ['that is missing', undefined],
   ])('%s is none', (_what, text) => expect(fromBase64(text)).toBeNull());
 
-  it('is what the bytes read would be written as, and nothing else', () => {
+  it('accepts only the canonical encoding of the decoded bytes', () => {
     const unit = fc.constantFrom('A', 'B', 'Q', 'g', 'w', '+', '/', '-', '_', '=', '*', ' ', 'é');
     let taken = 0;
     fc.assert(

@@ -99,11 +99,11 @@ describe('as OpenSSL writes it', () => {
   });
 });
 
-it('escapes a number sign that stands alone', () => {
+it('escapes a single number sign', () => {
   expect(formatDistinguishedName(seq(commonName('#')))).toBe('CN=\\#');
 });
 
-it('shows the DER of a value that is no text', () => {
+it('shows the DER of a value that is not a string', () => {
   const name = seq(
     country,
     attribute(ids.commonName, int('05')),
@@ -112,7 +112,7 @@ it('shows the DER of a value that is no text', () => {
   expect(formatDistinguishedName(name)).toBe('O=#030200A5,CN=#020105,C=US');
 });
 
-describe('what is no Name', () => {
+describe('an invalid Name', () => {
   it.each<[string, Uint8Array]>([
     ['no SEQUENCE', set()],
     ['bytes behind it', Buffer.concat([seq(country), hex('00')])],
@@ -124,12 +124,12 @@ describe('what is no Name', () => {
     ['an attribute without a type', seq(set(seq(text(0x0c, 'a'))))],
     ['a type that does not end', seq(set(pair('5504ff', text(0x0c, 'a'))))],
     ['one that is cut off', seq(country, commonName('Example CA')).subarray(0, -2)],
-  ])('is shown as it is: %s', (_, der) => {
+  ])('is shown unchanged: %s', (_, der) => {
     expect(readDistinguishedName(der)).toBeNull();
     expect(formatDistinguishedName(der)).toBe(`#${Buffer.from(der).toString('hex').toUpperCase()}`);
   });
 
-  it('never throws, and gives well-formed text of a bounded length', () => {
+  it('never throws, and returns well-formed text of limited length', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         const shown = [bytes, seq(bytes), seq(set(seq(oid('550403'), bytes)))].map(formatDistinguishedName);
@@ -156,7 +156,7 @@ describe('the text of an attribute', () => {
     expect(textOf(organization('Root'), organization(''))).toBe('Root');
   });
 
-  it('is null where there is none, or it is no text', () => {
+  it('is null when it is absent or not a string', () => {
     expect(textOf(commonName('x'))).toBeNull();
     expect(textOf(attribute(ids.organization, int('05')))).toBeNull();
   });

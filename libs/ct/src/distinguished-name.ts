@@ -6,23 +6,23 @@ import { isText, readText } from './reading/text';
 
 /** Type and value of one attribute. */
 export interface NameAttribute {
-  /** In dots. */
+  /** Dotted decimal. */
   readonly type: string;
-  /** Null: it is no text. */
+  /** Null: not a string. */
   readonly text: string | null;
-  /** The whole value, its identifier byte and length included. */
+  /** The whole value, including its identifier byte and length. */
   readonly der: Buffer;
 }
 
-/** The attributes of one level; nearly always a single one. */
+/** The attributes of one RDN; nearly always a single one. */
 export type RelativeName = readonly NameAttribute[];
 
 const [sequence, set] = [0x30, 0x31];
 
-/** Characters of a name that are written: no name in use has a tenth, and one entry of a log may be one of 16 MB. */
+/** Max characters of a formatted name: names in use have less than a tenth, and one log entry may have 16 MB. */
 const maxNameLength = 4_096;
 
-/** Bytes of what is written in hexadecimal. */
+/** Max bytes that are written in hexadecimal. */
 const maxDumpLength = 1_024;
 
 /** In the order of the certificate, from the root down; null when the DER is not a Name. */
@@ -60,16 +60,16 @@ function readAttribute(cursor: DerCursor): NameAttribute | null {
   return { type, text: isText(cursor.tag) ? readText(bytes, cursor).toWellFormed() : null, der };
 }
 
-/** The most specific attribute of a type that is a text and not empty; null: none is. @param type in dots */
+/** The most specific non-empty string attribute of a type; null: there is none. @param type dotted decimal */
 export function attributeText(levels: readonly RelativeName[], type: string): string | null {
   const texts = levels.flat().flatMap((each) => (each.type === type && each.text ? [each.text] : []));
   return texts.at(-1)?.slice(0, maxNameLength).toWellFormed() ?? null;
 }
 
 /**
- * A DER Name as RFC 2253 and its successor RFC 4514 write it, the most specific level first. Characters are themselves, not
- * bytes of UTF-8. Of a type without a usual short name, and of a value that is no text, the DER is shown. What is no Name
- * becomes `#` and hexadecimal digits as a whole. Nothing is thrown.
+ * Formats a DER Name by RFC 2253 and its successor RFC 4514, the most specific level first. Non-ASCII characters are not
+ * escaped as UTF-8 bytes. For a type without a usual short name, and a value that is not a string, the DER is shown. An invalid
+ * Name becomes `#` and hexadecimal digits as a whole. Never throws.
  */
 export function formatDistinguishedName(der: Uint8Array): string {
   const levels = readDistinguishedName(der);
@@ -79,7 +79,7 @@ export function formatDistinguishedName(der: Uint8Array): string {
 }
 
 function formatLevel(attributes: RelativeName): string {
-  // A SET has no order; the reverse of how it is written is what everybody's tools show.
+  // A SET has no order; most tools show the reverse of the encoded order.
   return attributes.map(formatAttribute).reverse().join('+');
 }
 
@@ -90,7 +90,7 @@ function formatAttribute({ type, text, der }: NameAttribute): string {
     : `${short}=${escape(text.slice(0, maxNameLength).toWellFormed())}`;
 }
 
-/** RFC 4514, section 2.4: what means something wherever it stands, or first or last; and what nobody sees. */
+/** RFC 4514, section 2.4: characters that are special anywhere, at the start or at the end; and invisible ones. */
 function escape(text: string): string {
   const last = text.length > 1 && text.endsWith(' ') ? '\\ ' : '';
   const rest = last === '' ? text : text.slice(0, -1);
@@ -111,12 +111,12 @@ function dump(der: Buffer): string {
   return `#${der.toString('hex', 0, maxDumpLength).toUpperCase()}${cut}`;
 }
 
-/** Bytes of a name to compare. Names of CAs have about a hundred; this runs before any signature is checked. */
+/** Max bytes of a name to compare. Names of CAs have about a hundred; this runs before signatures are verified. */
 const maxComparedBytes = 8 * 1_024;
 
 /**
- * Whether two DER Names are of the same one: attribute by attribute, texts without regard to the type of string, to case and to
- * spaces (RFC 5280, section 7.1). A CA writes its name in its lists at times with another type of string than in certificates.
+ * Whether two DER Names are equal: attribute by attribute, strings without regard to the string type, case and
+ * spaces (RFC 5280, section 7.1). Some CAs use different string types in their lists and in their certificates.
  */
 export function sameName(one: Buffer, other: Buffer): boolean {
   if (one.equals(other)) return true;

@@ -4,26 +4,26 @@ import { sha256, sha256Length } from './sha256';
 import { TlsReader } from './tls-reader';
 
 /**
- * What a log tells of the chain above a submission: certificates in `get-entries`, their SHA-256 digests in a
+ * Chain data of a submission in a log: certificates in `get-entries`, their SHA-256 digests in a
  * data tile.
  */
 export interface EntryChain {
   readonly of: 'certificates' | 'fingerprints';
   /**
-   * The vector's content, whose shape is checked. It is not part of the Merkle tree: the log may put anything
+   * The content of the vector, with its format checked. It is not part of the Merkle tree: the log may put anything
    * there.
    */
   readonly bytes: Buffer;
 }
 
 interface EntryHead {
-  /** Milliseconds since the epoch: when the log promised to take it in. */
+  /** Milliseconds since the epoch: time of the log's promise to include it. */
   readonly timestamp: number;
   /**
-   * Bytes of the TimestampedEntry (RFC 6962, section 3.4): what the leaf hash is over, but for two bytes.
+   * Bytes of the TimestampedEntry (RFC 6962, section 3.4): the input of the leaf hash except for two bytes.
    */
   readonly timestampedEntry: Buffer;
-  /** From the `leaf_index` extension of static logs; null where there is none. */
+  /** From the `leaf_index` extension of static logs; null if absent. */
   readonly leafIndex: number | null;
   readonly chain: EntryChain;
 }
@@ -37,16 +37,16 @@ export interface PrecertificateEntry extends EntryHead {
   readonly type: 'precertificate';
   /** SHA-256 over the SubjectPublicKeyInfo of the certificate's issuer. */
   readonly issuerKeyHash: Buffer;
-  /** The TBSCertificate in the leaf: the one that the tree holds. */
+  /** The TBSCertificate in the leaf, which is part of the tree. */
   readonly tbsDer: Buffer;
   /** As submitted. It is not part of the Merkle tree. */
   readonly precertificateDer: Buffer;
 }
 
-/** One entry of a log, whichever interface it came by. Buffers are views of what was read. */
+/** One entry of a log, from either interface. Buffers are views of the input. */
 export type LogEntry = CertificateEntry | PrecertificateEntry;
 
-/** Reads the part of an entry that the tree holds. */
+/** Parses the part of an entry that is in the tree. */
 export function readEntry(entry: LogEntry): Issued {
   return entry.type === 'certificate'
     ? readIssued(entry.certificateDer, 'certificate')
@@ -73,7 +73,7 @@ export function chainFingerprints({ chain }: LogEntry): Buffer[] {
   return fingerprints;
 }
 
-/** The certificates of the chain in DER, the issuer's first; empty where the log tells only digests. */
+/** The certificates of the chain in DER, the issuer's first; empty if the log has only digests. */
 export function chainCertificates({ chain }: LogEntry): Buffer[] {
   const certificates: Buffer[] = [];
   if (chain.of === 'fingerprints') return certificates;
@@ -82,7 +82,7 @@ export function chainCertificates({ chain }: LogEntry): Buffer[] {
   return certificates;
 }
 
-/** Whether these bytes are ASN.1Certs, one after another (RFC 6962, section 3.1). */
+/** Whether these bytes are consecutive ASN.1Certs (RFC 6962, section 3.1). */
 export function isCertificateChain(bytes: Buffer): boolean {
   const reader = new TlsReader(bytes);
   while (!reader.isAtEnd && !reader.failed) reader.vector(3, 1);

@@ -56,12 +56,12 @@ describe('an issuance is stored under', () => {
     for (const key of ours) expect(key).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  it('keys that tell the exact name from the tree', () => {
+  it('separate keys for the exact name and the tree', () => {
     expect(exact('example.com')).not.toBe(tree('example.com'));
   });
 });
 
-describe('a query asks for', () => {
+describe('a query uses the keys of', () => {
   it.each<[string, NameQuery, string[]]>([
     ['the name', query('example.com'), [exact('example.com')]],
     ['the tree', query('example.com', subdomains), [tree('example.com')]],
@@ -113,7 +113,7 @@ describe('a name with many labels', () => {
   const labels = (count: number) => Array.from({ length: count }, (_, nth) => `l${nth}`).join('.');
   const deep = `${labels(60)}.example.com`;
 
-  it('is stored under nine keys: its own, and those of its ends of two to eight labels', () => {
+  it('is stored under nine keys: its own, and those of its suffixes of two to eight labels', () => {
     expect(indexKeys([deep]).sort()).toEqual(
       [
         exact(deep),
@@ -123,7 +123,7 @@ describe('a name with many labels', () => {
     expect(indexKeys([`${labels(6)}.example.com`])).toHaveLength(8);
   });
 
-  it.each([2, 7, 8, 9, 20, 62])('is found below its end of %s labels, and below no other one', (count) => {
+  it.each([2, 7, 8, 9, 20, 62])('is found below its suffix of %s labels, and below no other one', (count) => {
     const end = deep.split('.').slice(-count).join('.');
     for (const [domain, expected] of [
       [end, true],
@@ -138,7 +138,7 @@ describe('a name with many labels', () => {
   });
 });
 
-it('what matches is always found by its keys', () => {
+it('every match is found by its keys', () => {
   const label = fc.constantFrom('a', 'com', '*');
   const name = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'));
   const asked = fc.record({ domain: name, includeSubdomains: fc.boolean(), matchWildcards: fc.boolean() });

@@ -2,11 +2,11 @@ import { sha256Hex } from './sha256';
 import { TreeKeys } from './tree-keys';
 
 /**
- * What an issuance is found by. A key is the hexadecimal form of eight bytes of the SHA-256 over a name in
+ * Search keys of an issuance. A key is the hexadecimal form of eight bytes of the SHA-256 over a name in
  * normal form: the first eight for the exact name, the next eight for the name as the root of a tree. Eight
- * bytes, so that a key is a bigint of PostgreSQL: among 10^10 names about three pairs share a key by chance,
- * and to aim at somebody's takes 2^64 certificates' names. Rows that are found are checked again
- * (`matchesQuery`), so that a shared key costs a look and shows nothing.
+ * bytes fit a bigint of PostgreSQL: among 10^10 names about three pairs share a key by chance,
+ * and a deliberate collision takes 2^64 certificates' names. Names of found rows are checked again
+ * (`matchesQuery`), so that a shared key costs a lookup but causes no false result.
  */
 const keyDigits = 16;
 
@@ -18,20 +18,20 @@ export interface NameQuery {
 }
 
 /**
- * Labels of the root of a tree: names with more are in the trees of their ends, so that deep names cost no more than
- * others. Nearly all names have fewer; a query for a longer root looks into the tree of its end.
+ * Max labels of the root of a tree: longer names are in the trees of their suffixes, so that deep names cost no more than
+ * others. Nearly all names have fewer; a query for a longer root uses the tree of its suffix.
  */
 const maxRootLabels = 8;
 
 /**
- * Keys under which an issuance with these names is stored, each once: of each name the exact key, and the
- * tree key of itself and of every ancestor of two to eight labels. A wildcard is in the trees of the names
- * above it. No query asks for a single label, nor for a name with odd labels: only what is above these is found.
+ * Keys under which an issuance with these names is stored, without duplicates: for each name the exact key, and the
+ * tree keys of itself and of every ancestor of two to eight labels. A wildcard is in the trees of the names
+ * above it. Queries have at least two labels and no odd ones: an odd label is only found by the names above it.
  */
 export function indexKeys(names: readonly string[]): string[] {
   const keys: string[] = [];
   for (const name of names) addKeys(name, keys);
-  // One name has no key twice; names of one certificate mostly have ancestors in common.
+  // One name has no duplicate keys; names of one certificate usually share ancestors.
   return names.length === 1 ? keys : [...new Set(keys)];
 }
 
@@ -53,7 +53,7 @@ function addKeys(name: string, keys: string[]): void {
   }
 }
 
-/** Where a label goes on that begins with an asterisk, as in `*example.com`; 0: it does not. */
+/** Offset of the rest of a label that begins with an asterisk, as in `*example.com`; 0: no such label. */
 function afterAsterisk(name: string, at: number): number {
   return name.charCodeAt(at) === asterisk && name.charCodeAt(at + 1) !== fullStop ? at + 1 : 0;
 }
@@ -68,14 +68,14 @@ export function queryKeys({ domain, includeSubdomains, matchWildcards }: NameQue
   return keys;
 }
 
-/** The domain, or the end of it that has as many labels as the root of a tree may have. */
+/** The domain, or its suffix with the max number of labels of a tree's root. */
 function rootOf(domain: string): string {
   return domain.split('.').slice(-maxRootLabels).join('.');
 }
 
 /**
- * Whether one of the names is what the query asks for. Below a domain is whatever ends in it, odd labels or not; also
- * `*example.com`, which is written for `*.example.com` and matches the domain itself where it matches anything.
+ * Whether one of the names matches the query. Every name with the suffix is below a domain, even with odd labels; also
+ * `*example.com`, which is meant as `*.example.com` and, if it matches anything, matches the domain itself.
  */
 export function matchesQuery(names: readonly string[], query: NameQuery): boolean {
   const { domain, includeSubdomains, matchWildcards } = query;
@@ -97,7 +97,7 @@ function isBelow(domain: string): (name: string) => boolean {
 }
 
 /**
- * The wildcard that covers a name: the asterisk stands for one whole label, the leftmost (RFC 6125, section
+ * The wildcard that covers a name: the asterisk matches one whole label, the leftmost (RFC 6125, section
  * 6.4.3).
  */
 function wildcardFor(domain: string): string | null {

@@ -2,12 +2,12 @@ import { KnownChains } from './known-chains';
 
 const chain = { of: 'certificates', bytes: Buffer.from('chain') } as const;
 const whole = (text: Buffer) => ({ start: 0, end: text.length });
-/** Where texts are sampled they are all the same; the rest tells which one it is. */
+/** Equal at all sampled offsets; the rest identifies the text. */
 const alike = (nth: number) => Buffer.from('A'.repeat(8) + String(nth).padStart(8, '0') + 'A'.repeat(112));
-/** Sampled, they differ. */
+/** Different at the sampled offsets. */
 const unlike = (nth: number, length: number) => Buffer.alloc(length, `${nth}`.padStart(8, '0'));
 
-it('a text that only looks like a known one is not known', () => {
+it('a text that only resembles a known one is not known', () => {
   const chains = new KnownChains();
   chains.keep(alike(1), whole(alike(1)), 0, chain);
   expect(chains.find(alike(1), whole(alike(1)), 0)).toEqual(chain);
@@ -18,7 +18,7 @@ it('a text that only looks like a known one is not known', () => {
   expect(chains.find(alike(2), whole(alike(2)), 0)).toEqual(chain);
 });
 
-it('what is kept does not change with the answer that it came in', () => {
+it('a cached chain does not change with the response that contained it', () => {
   const chains = new KnownChains();
   const answer = Buffer.from('"AAAABBBBCCCC"AAAABBBBCCCC"');
   const bytes = Buffer.from('bytes');
@@ -31,7 +31,7 @@ it('what is kept does not change with the answer that it came in', () => {
   expect(chains.find(answer, { start: 1, end: 13 }, 0)).toBeNull();
 });
 
-it('the oldest go when there are too many, and what is huge is not kept', () => {
+it('evicts the oldest chains at the limit, and does not cache huge ones', () => {
   const chains = new KnownChains();
   const knows = (text: Buffer) => chains.find(text, whole(text), 0) !== null;
   const length = 32_768;
@@ -47,7 +47,7 @@ it('the oldest go when there are too many, and what is huge is not kept', () => 
   expect(knows(huge)).toBe(false);
 });
 
-it('the same one kept again and again takes its room once', () => {
+it('counts the size of a chain once when it is cached repeatedly', () => {
   const chains = new KnownChains();
   const text = unlike(7, 32_768);
   for (const each of [1, 2]) chains.keep(unlike(each, 400), whole(unlike(each, 400)), 0, chain);

@@ -1,18 +1,18 @@
 import type { EntryChain } from './entry';
 
-/** Bytes of memory for texts and chains: those of all public CAs, in each of the ways in which base64 may cut them. */
+/** Max bytes of texts and chains: fits those of all public CAs, at each base64 alignment. */
 const maxHeld = 8 * 1_048_576;
 
-/** Bytes of a text that is kept: a chain has two or three certificates. */
+/** Max bytes of a cached text: a chain has two or three certificates. */
 const maxTextLength = 32_768;
 
-/** Of an entry beside the texts, bytes: objects and what finds them. */
+/** Bytes of an entry besides the texts: objects and map entries. */
 const heldBeside = 512;
 
-/** Where a text is sampled to distinguish texts of the same length: near the serial number of the first certificate. */
+/** Offsets at which texts of the same length are compared: near the serial number of the first certificate. */
 const serialAt = 32;
 
-/** Base64 that stands somewhere in what a log answered. */
+/** Base64 text within a log's response. */
 export interface TextSpan {
   readonly start: number;
   readonly end: number;
@@ -26,15 +26,15 @@ interface KnownChain {
 }
 
 /**
- * Chains that came with recent entries, by the base64 that they were read from: nearly every entry has one that many have, which then
- * need not be decoded and looked at again. What is found has the same text, to the byte: what finds it only picks one to compare with,
- * so that logs that aim at that cost themselves some time and nobody else anything. The oldest go when there are too many.
+ * Chains of recent entries, by their base64: nearly every entry has a chain that many others have, which then
+ * need not be decoded and checked again. A hit has exactly the same text: the hash only selects one candidate to compare,
+ * so that a log that forces collisions only slows down itself. The oldest are evicted.
  */
 export class KnownChains {
   private readonly chains = new Map<number, KnownChain>();
   private held = 0;
 
-  /** @param before what stands before the text of the chain's bytes, as a number that tells how many they are, too */
+  /** @param before the bytes of the chain before the text, as a number that also encodes their count */
   find(answer: Buffer, { start, end }: TextSpan, before: number): EntryChain | null {
     if (end - start > maxTextLength || end === start) return null;
     const known = this.chains.get(placeOf(answer, start, end));
@@ -42,7 +42,7 @@ export class KnownChains {
     return answer.compare(known.text, 0, end - start, start, end) === 0 ? known.chain : null;
   }
 
-  /** @param chain what the text decodes to, behind what stands before; returns it, held by itself where it is kept */
+  /** @param chain decoded text, after the bytes before it; returns it, as a copy if it is cached */
   keep(answer: Buffer, { start, end }: TextSpan, before: number, chain: EntryChain): EntryChain {
     if (end - start > maxTextLength || end === start) return chain;
     const place = placeOf(answer, start, end);
@@ -65,14 +65,14 @@ export class KnownChains {
   }
 }
 
-/** In memory of its own: not in a piece of what other Buffers are made of, too, which it would hold. */
+/** Copied to separate memory, as a view would keep the Buffer pool's memory alive. */
 function copyOf(bytes: Buffer, start: number, end: number): Buffer {
   const copy = Buffer.allocUnsafeSlow(end - start);
   bytes.copy(copy, 0, start, end);
   return copy;
 }
 
-/** A number of 32 bits of a text of four bytes or more: its length, and what it has in some places. */
+/** A 32-bit hash of a text of at least four bytes: of its length and some of its bytes. */
 function placeOf(answer: Buffer, start: number, end: number): number {
   const length = end - start;
   const last = end - 4;

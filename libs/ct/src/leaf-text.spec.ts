@@ -29,7 +29,7 @@ function asJson(text: EntryText): LogEntry | null {
   return reading.ok ? reading.entry : null;
 }
 
-/** All of an entry as one text, which is quickly compared. */
+/** All of an entry as one string, which is fast to compare. */
 function shown(entry: LogEntry | null): string {
   const bytes = (value: unknown): unknown =>
     Buffer.isBuffer(value) ? value.toString('latin1') : value === entry?.chain ? entry?.chain.of : value;
@@ -39,7 +39,7 @@ function shown(entry: LogEntry | null): string {
   );
 }
 
-/** Read as the JSON is where no chain is known, where some are, and once more. */
+/** Compares the result with that of the JSON, without known chains, with some, and once more. */
 function expectAsJson(text: EntryText, chains: KnownChains): LogEntry | null {
   const expected = asJson(text);
   const ours = [new KnownChains(), chains, chains].map((each) => shown(read(text, each)));
@@ -47,7 +47,7 @@ function expectAsJson(text: EntryText, chains: KnownChains): LogEntry | null {
   return expected;
 }
 
-/** PrecertChainEntry of a precertificate that has so many bytes. */
+/** PrecertChainEntry of a precertificate with this length. */
 function extraOf(length: number, chain: Buffer): Buffer {
   const head = Buffer.alloc(3 + length, 0x30);
   head.writeUIntBE(length, 0, 3);
@@ -57,13 +57,13 @@ const vector = (bytes: Buffer) => Buffer.concat([Buffer.from([0, 0, bytes.length
 const chainOf = (...certificates: number[]) =>
   vector(Buffer.concat(certificates.map((byte) => vector(Buffer.alloc(12, byte)))));
 
-it('entries of real logs are what they are as JSON, whether or not their chains are known', () => {
+it('reads entries of real logs like their JSON, whether or not their chains are known', () => {
   const chains = new KnownChains();
   for (const text of [...precertificates, ...certificates, ...precertificates])
     expect(expectAsJson(text, chains)).not.toBeNull();
 });
 
-it('entries with the same chain share it, wherever base64 cuts it, and others have their own', () => {
+it('shares equal chains at any base64 alignment, and separates others', () => {
   const chains = new KnownChains();
   const shared = new Set();
   for (let round = 0; round < 2; round++)
@@ -77,7 +77,7 @@ it('entries with the same chain share it, wherever base64 cuts it, and others ha
   expect(shared.size).toBe(3 * 4);
 });
 
-it('a chain is another where its text is the same and the bytes before are not', () => {
+it('distinguishes chains with equal text and different preceding bytes', () => {
   const chains = new KnownChains();
   const whole = extraOf(1, chainOf(1, 2));
   expect(expectAsJson({ ...precertificate, extra_data: whole.toString('base64') }, chains)).not.toBeNull();
@@ -87,12 +87,12 @@ it('a chain is another where its text is the same and the bytes before are not',
       other[at] = byte;
       expect(expectAsJson({ ...precertificate, extra_data: other.toString('base64') }, chains)).toBeNull();
     }
-  // The same text, of which nothing stands before it.
+  // The same text without preceding bytes.
   const extra_data = whole.subarray(6).toString('base64');
   expect(expectAsJson({ ...precertificate, extra_data }, chains)).toBeNull();
 });
 
-it('every byte of an entry that is changed, and every cut, is judged as JSON is, beside chains that are known', () => {
+it('reads entries with any changed byte or truncation like JSON, with known chains', () => {
   const chains = new KnownChains();
   for (let length = 0; length <= 3; length++) {
     const extra_data = extraOf(length, chainOf(1, 2)).toString('base64');
@@ -107,7 +107,7 @@ it('every byte of an entry that is changed, and every cut, is judged as JSON is,
   }
 });
 
-it('any bytes are judged as JSON is', () => {
+it('reads any bytes like JSON', () => {
   const chains = new KnownChains();
   const leaves = [precertificate, ...certificates.slice(0, 1)].map(({ leaf_input }) => leaf_input);
   const some = fc.uint8Array({ maxLength: 12 }).map((bytes) => Buffer.from(bytes).toString('base64'));
@@ -123,7 +123,7 @@ it('any bytes are judged as JSON is', () => {
   );
 });
 
-it('a leaf that is none is not read', () => {
+it('rejects an invalid leaf', () => {
   const chains = new KnownChains();
   const leaf = bytesOf(precertificate.leaf_input);
   for (const leaf_input of [leaf.subarray(1), leaf.subarray(0, -1), Buffer.concat([leaf, leaf])])

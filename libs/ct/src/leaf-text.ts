@@ -4,17 +4,17 @@ import { readChain, readMerkleTreeLeaf } from './leaf';
 import { base64Digits, fromBase64 } from './bytes';
 import { entryOf } from './timestamped-entry';
 
-/** Characters of a group of base64, and bytes that they say. */
+/** Characters per base64 group, and bytes that they encode. */
 const group = { characters: 4, bytes: 3 } as const;
 
-/** The length before a precertificate, bytes: one group. */
+/** Bytes of the length before a precertificate: one group. */
 const lengthBytes = 3;
 
 const noBytes = Buffer.alloc(0);
 
 /**
- * One entry of a `get-entries` answer by the base64 of its members, of which the chain is not decoded where it is known. Null: it
- * cannot be read, and `readLeafJson` tells why.
+ * One entry of a `get-entries` response from the base64 of its members. A known chain is not decoded. Null: it
+ * is invalid, and `readLeafJson` returns the reason.
  */
 export function readLeafText(
   answer: Buffer,
@@ -38,11 +38,11 @@ export function readLeafText(
   return entryOf(leaf, head.bytes.subarray(lengthBytes, precertificateEnd), chain);
 }
 
-/** The groups of base64 that a precertificate and the length before it are in; null when these are none, or nothing follows. */
+/** The base64 groups of a precertificate and its length; null when they are invalid, or nothing follows. */
 function readHead(answer: Buffer, { start, end }: TextSpan) {
   if (end - start <= group.characters) return null;
   let length = 0;
-  // What is no base64 is found when it is decoded.
+  // Invalid base64 is detected when it is decoded.
   for (let at = start; at < start + group.characters; at++)
     length = length * 64 + (base64Digits[answer[at] ?? 0] ?? 0);
   const precertificateEnd = lengthBytes + length;
@@ -50,11 +50,11 @@ function readHead(answer: Buffer, { start, end }: TextSpan) {
   const headEnd = start + groups * group.characters;
   if (length === 0 || headEnd >= end) return null;
   const bytes = decoded(answer, start, headEnd);
-  // Otherwise it was padded, which only its end may be.
+  // Otherwise it is padded, which is only valid at its end.
   return bytes?.length === groups * group.bytes ? { bytes, precertificateEnd, end: headEnd } : null;
 }
 
-/** @param head bytes before the text, of which those from `chainAt` on, two at most, are the chain's */
+/** @param head bytes before the text; those from `chainAt` on, two at most, belong to the chain */
 function chainIn(
   answer: Buffer,
   text: TextSpan,

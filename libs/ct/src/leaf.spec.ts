@@ -23,7 +23,7 @@ const decoded = (entry: Record<string, string> | undefined, member: string) =>
   Buffer.from(entry?.[member] ?? '', 'base64');
 
 describe('a get-entries answer', () => {
-  it('has the entries that the log has in its data tile', () => {
+  it('has the same entries as the data tile', () => {
     const tile = readDataTile(data('navigli2025h2-000.tile'), { index: 0, width: 256 });
     const entries = readEntriesAnswer(precertificates);
     expect(entries).toHaveLength(32);
@@ -61,7 +61,7 @@ describe('a get-entries answer', () => {
     expect(readEntriesAnswer(json)).toBeNull(),
   );
 
-  it('tells of each entry whether it can be read', () => {
+  it('reports for each entry whether it is readable', () => {
     const entries = [
       certificates.entries[0],
       null,
@@ -111,7 +111,7 @@ describe('a MerkleTreeLeaf', () => {
     expect(readLeaf(leafInput, extraData)).toEqual({ ok: false, fault });
   });
 
-  it('cut off anywhere, or with any byte changed, is read or refused', () => {
+  it('truncated anywhere, or with any byte changed, is read or rejected', () => {
     for (let at = 0; at < leaf.length; at++) {
       expect(readLeaf(leaf.subarray(0, at), extra).ok).toBe(false);
       readLeaf(patched(at, 'ff'), extra);
@@ -122,12 +122,12 @@ describe('a MerkleTreeLeaf', () => {
     );
   });
 
-  it('an empty chain is a chain', () => {
+  it('an empty chain is valid', () => {
     expect(readLeaf(x509, hex('000000'))).toMatchObject({ ok: true });
   });
 });
 
-it('a leaf in anything but base64 with its padding is refused', () => {
+it('a leaf in anything but padded base64 is rejected', () => {
   const good = certificates.entries[0]!;
   const text = good['leaf_input']!;
   expect(readLeafJson(good).ok).toBe(true);

@@ -4,8 +4,8 @@ import { entryOf, readTimestampedEntry, type TimestampedEntry } from './timestam
 import { TlsReader } from './tls-reader';
 
 /**
- * Why an entry cannot be read: its JSON or base64; its MerkleTreeLeaf is cut off, has bytes after its end or
- * no certificate; a version or type that RFC 6962 does not have; its extra_data.
+ * Why an entry cannot be read: its JSON or base64; its MerkleTreeLeaf is truncated, has trailing bytes or
+ * no certificate; a version or type that RFC 6962 does not define; its extra_data.
  */
 export type LeafFault = 'json' | 'leaf' | 'leaf_version' | 'entry_type' | 'extra_data';
 
@@ -14,7 +14,7 @@ export type LeafReading =
 
 /**
  * A MerkleTreeLeaf (RFC 6962, section 3.4) and the X509ChainEntry or PrecertChainEntry (section 4.6) that a
- * log gives with it. What is in the certificate does not matter here.
+ * log returns with it. The content of the certificate is not checked here.
  */
 export function readLeaf(leafInput: Uint8Array, extraData: Uint8Array): LeafReading {
   const leaf = readMerkleTreeLeaf(leafInput);
@@ -33,7 +33,7 @@ export function readMerkleTreeLeaf(leafInput: Uint8Array): TimestampedEntry | Le
   return reader.failed || !reader.isAtEnd ? 'leaf' : leaf;
 }
 
-/** ASN.1Certs in a vector, and nothing after it (RFC 6962, section 3.1); null when it is anything else. */
+/** ASN.1Certs in a vector without trailing bytes (RFC 6962, section 3.1); null when it is anything else. */
 export function readChain(vector: Buffer): EntryChain | null {
   const reader = new TlsReader(vector);
   const bytes = reader.vector(3);
@@ -42,7 +42,7 @@ export function readChain(vector: Buffer): EntryChain | null {
     : { of: 'certificates', bytes };
 }
 
-/** One of the `entries` of a `get-entries` answer (RFC 6962, section 4.6). */
+/** One of the `entries` of a `get-entries` response (RFC 6962, section 4.6). */
 export function readLeafJson(entry: unknown): LeafReading {
   if (typeof entry !== 'object' || entry === null) return faulty('json');
   const { leaf_input, extra_data } = entry as Record<string, unknown>;
@@ -51,7 +51,7 @@ export function readLeafJson(entry: unknown): LeafReading {
   return leafInput === null || extraData === null ? faulty('json') : readLeaf(leafInput, extraData);
 }
 
-/** The entries of a `get-entries` answer, in order; null when it is no such answer. */
+/** The entries of a `get-entries` response, in order; null when it is invalid. */
 export function readEntriesAnswer(answer: unknown): LeafReading[] | null {
   if (typeof answer !== 'object' || answer === null) return null;
   const { entries } = answer as Record<string, unknown>;

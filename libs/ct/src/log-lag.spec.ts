@@ -14,19 +14,19 @@ const log = (change: Partial<FollowedTo> = {}): FollowedTo => ({
   ...change,
 });
 
-it('with nothing left to read, a log is as far behind as its head is old', () => {
+it('is the age of the head when nothing is left to read', () => {
   expect(lagS(log(), now)).toBe(10);
   expect(isLagging(log(), now)).toBe(false);
   expect(isLagging(log({ headAt: ago(361) }), now)).toBe(true);
   expect(isLagging(log({ headAt: ago(361), mmdS: 86_400 }), now)).toBe(false);
 });
 
-it('with a backlog it is as far behind as the entry that we stand at', () => {
+it('is the age of the current entry with a backlog', () => {
   expect(lagS(log({ headSize: '101' }), now)).toBe(5_000);
   expect(lagS(log({ headSize: '101', entryAt: null }), now)).toBe(9_000);
 });
 
-it('a log that takes nothing any more is not behind at its end', () => {
+it('is zero at the end of a log that accepts no more submissions', () => {
   for (const change of [{ listState: 'readonly' }, { listState: 'retired' }, { intervalEnd: ago(1) }]) {
     expect(lagS(log({ ...change, headAt: ago(1e6) }), now)).toBe(0);
     expect(lagS(log({ ...change, headSize: '101' }), now)).toBe(5_000);

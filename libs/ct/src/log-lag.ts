@@ -1,8 +1,8 @@
-/** A log's own delay, and the time that we take. Seconds. */
+/** Delay of a log, including our own. Seconds. */
 const graceS = 300;
 
 export interface FollowedTo {
-  /** Next entry that is read, and the entries that there are. */
+  /** Next entry to read, and the number of entries. */
   readonly position: string;
   readonly headSize: string;
   /** When the newest head was signed. */
@@ -17,8 +17,8 @@ export interface FollowedTo {
 }
 
 /**
- * How old what we know of a log is, seconds: with a backlog, the entry that we stand at; else the head, as a log signs a new one
- * within its maximum merge delay whether it has new entries or not. A log that takes nothing any more is never behind at its end.
+ * Age of our data of a log, seconds: with a backlog, of the current entry; else of the head, as a log signs a new one
+ * within its maximum merge delay even without new entries. A log that accepts no more submissions has no lag at its end.
  */
 export function lagS(log: FollowedTo, nowMs: number): number {
   const hasBacklog = BigInt(log.position) < BigInt(log.headSize);

@@ -95,7 +95,7 @@ it('a log list is read', () => {
   });
 });
 
-describe('what is not known is passed over', () => {
+describe('unknown values are ignored', () => {
   it.each<[string, object, object]>([
     [
       'a state',
@@ -127,7 +127,7 @@ describe('what is not known is passed over', () => {
   });
 });
 
-describe('a log is left out, and counted, because of', () => {
+describe('a log is skipped, and counted, because of', () => {
   it.each<[string, object, string]>([
     ['a key that is no base64', { key: 'key123' }, 'key'],
     ['no key', { key: undefined }, 'key'],
@@ -171,7 +171,7 @@ it.each([null, undefined, 5, 'x', [], {}, { operators: {} }, { operators: null }
   (json) => expect(readLogList(json)).toBeNull(),
 );
 
-it('operators may be anything', () => {
+it('accepts any value for operators', () => {
   expect(readLogList({ operators: [null, 5, {}, { logs: 5, tiled_logs: {} }] })).toEqual({
     version: null,
     timestamp: null,

@@ -1,7 +1,7 @@
 import { fromBase64 } from './bytes';
 import { sha256 } from './sha256';
 
-/** From the list's point of view; the words are those of its schema. */
+/** State in the list; the values are those of its schema. */
 export const logStates = ['pending', 'qualified', 'usable', 'readonly', 'retired', 'rejected'] as const;
 export type LogState = (typeof logStates)[number];
 
@@ -12,16 +12,16 @@ interface ListedLogHead {
   readonly logId: Buffer;
   /** DER SubjectPublicKeyInfo. */
   readonly key: Buffer;
-  /** Maximum merge delay in seconds; null when the list tells none. */
+  /** Maximum merge delay in seconds; null when absent. */
   readonly mmd: number | null;
   /**
-   * Milliseconds since the epoch: certificates that expire from `start` to before `end` are taken. Null: all
+   * Milliseconds since the epoch: certificates that expire from `start` to before `end` are accepted. Null: all
    * are.
    */
   readonly temporalInterval: { readonly start: number; readonly end: number } | null;
-  /** Null where the list tells none, or one that is not known here. */
+  /** Null when the list has no state, or an unknown one. */
   readonly state: LogState | null;
-  /** When that state began, milliseconds since the epoch. */
+  /** Start of that state, milliseconds since the epoch. */
   readonly stateSince: number | null;
 }
 
@@ -39,13 +39,13 @@ export interface LogList {
   /** Milliseconds since the epoch. */
   readonly timestamp: number | null;
   readonly logs: readonly ListedLog[];
-  /** Logs that are left out, by what they are called, as far as that can be told. */
+  /** Skipped logs, by name as far as it is known. */
   readonly faults: readonly { readonly log: string; readonly fault: ListedLogFault }[];
 }
 
 /**
- * A log list in version 3 of the schema (www.gstatic.com/ct/log_list/v3/log_list_schema.json). Members that
- * are not known are passed over. Null when it has no operators at all.
+ * A log list in version 3 of the schema (www.gstatic.com/ct/log_list/v3/log_list_schema.json). Unknown
+ * members are ignored. Null when it has no operators at all.
  */
 export function readLogList(json: unknown): LogList | null {
   const { version, log_list_timestamp, operators } = membersOf(json);
@@ -72,7 +72,7 @@ function readLog(log: Members, operator: string, api: ListedLog['api']): ListedL
   const key = fromBase64(log['key']);
   if (key === null || key.length === 0) return 'key';
   const logId = fromBase64(log['log_id']);
-  // RFC 6962, section 3.2. A list that says something else is wrong about the key or about the id.
+  // RFC 6962, section 3.2. If they differ, either the key or the id in the list is wrong.
   if (logId?.equals(sha256(key)) !== true) return 'log_id';
   const temporalInterval = readInterval(log['temporal_interval']);
   if (temporalInterval === undefined) return 'temporal_interval';
@@ -93,8 +93,8 @@ function readLog(log: Members, operator: string, api: ListedLog['api']): ListedL
 }
 
 /**
- * Undefined when there is one that cannot be read: as if it were absent, certificates would be waited for
- * that never come.
+ * Undefined when the interval is present but unreadable: if it counted as absent, the log would be expected
+ * to have certificates that it does not accept.
  */
 function readInterval(interval: unknown): ListedLogHead['temporalInterval'] | undefined {
   if (interval === undefined || interval === null) return null;
@@ -137,7 +137,7 @@ function timeOf(value: unknown): number | null {
 }
 
 /**
- * Null unless it is an absolute HTTP or HTTPS URL without user, query and fragment: paths are put after it.
+ * Null unless it is an absolute HTTP or HTTPS URL without user, query and fragment: paths are appended.
  */
 function urlOf(value: unknown): string | null {
   if (typeof value !== 'string' || !URL.canParse(value)) return null;

@@ -8,10 +8,10 @@ const rsaKey = oid('2a864886f70d010101');
 const ecKey = oid('2a8648ce3d0201');
 const bits = (...content: Uint8Array[]) => tlv(0x03, hex('00'), ...content);
 
-/** A modulus as it is written; none of these would pass as a key anywhere. */
+/** An encoded modulus; no CA would accept any of these keys. */
 const rsaOf = (modulus: string) => seq(seq(rsaKey, tlv(0x05)), bits(seq(int(modulus), int('010001'))));
 
-describe('keys that OpenSSL makes', () => {
+describe('keys from OpenSSL', () => {
   it.each([1024, 1031, 2048, 4096])('RSA of %d bits', (modulusLength) => {
     const key = spkiOf(generateKeyPairSync('rsa', { modulusLength }));
     expect(readPublicKey(key)).toEqual({ type: 'rsa', bitLength: modulusLength });
@@ -36,7 +36,7 @@ describe('keys that OpenSSL makes', () => {
     });
   });
 
-  it('EC with its curve written out', () => {
+  it('EC with explicit curve parameters', () => {
     const key = spkiOf(generateKeyPairSync('ec', { namedCurve: 'prime256v1', paramEncoding: 'explicit' }));
     expect(createPublicKey({ key, format: 'der', type: 'spki' }).asymmetricKeyType).toBe('ec');
     expect(readPublicKey(key)).toEqual({ type: 'ecdsa', curve: 'unknown' });
@@ -47,7 +47,7 @@ describe('keys that OpenSSL makes', () => {
   });
 });
 
-describe('keys that nobody should have signed', () => {
+describe('invalid keys', () => {
   it.each([
     ['a modulus with more zeros than it needs', rsaOf(`000000${'c1'.repeat(128)}`), 1024],
     ['a modulus without its zero byte', rsaOf('c1'.repeat(128)), 1024],

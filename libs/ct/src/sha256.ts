@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
 /**
- * 64 lower-case hexadecimal digits. In one shot and as text: half the time of a Hash object, a third of a
+ * 64 lower-case hexadecimal digits. One-shot hashing to a string takes half the time of a Hash object, a third of a
  * Buffer's.
  */
 export function sha256Hex(preimage: Uint8Array | string): string {

@@ -76,7 +76,7 @@ describe('entries of a real log', () => {
   });
 });
 
-describe('poison and SCT list are removed, wherever they stand', () => {
+describe('poison and SCT list are removed at any position', () => {
   const names = alternativeNames(...Array.from({ length: 5 }, (_, i) => dns(`n${i}.example.com`)));
   const plain = forgeTbs({ extensions: [keyUsage, names] });
 
@@ -96,7 +96,7 @@ describe('poison and SCT list are removed, wherever they stand', () => {
     expect(precertificateDigest(signed(tbs))).toBe(sha256(plain));
   });
 
-  it('lengths around them are written in as few bytes as will do, on either side of 128 and 256', () => {
+  it('encloses the rest in minimal lengths, on either side of 128 and 256', () => {
     for (let size = 1; size < 300; size++) {
       const other = extension(hex('2a0304'), Buffer.alloc(size));
       const expected = forgeTbs({ extensions: [other] });
@@ -108,11 +108,11 @@ describe('poison and SCT list are removed, wherever they stand', () => {
     );
   });
 
-  it('an extension list with nothing else is left out', () => {
+  it('omits an extension list that becomes empty', () => {
     expect(leafDigest(forgeTbs({ extensions: [poison] }))).toBe(sha256(forgeTbs({ extensions: null })));
   });
 
-  it('everything else stays byte for byte, well encoded or not', () => {
+  it('keeps everything else byte for byte, well encoded or not', () => {
     const odd = { serial: tlv(0x02, hex('0000ff')), tail: hex('dead00'), subject: seq(commonName('x y')) };
     expect(leafDigest(forgeTbs({ ...odd, extensions: [poison, names] }))).toBe(
       sha256(forgeTbs({ ...odd, extensions: [names] })),
@@ -124,20 +124,20 @@ describe('poison and SCT list are removed, wherever they stand', () => {
     );
   });
 
-  it('and where nothing is removed, lengths that are not DER stay too', () => {
+  it('also keeps non-DER lengths if nothing is removed', () => {
     const tbs = endless(0x30, ...tbsParts({ extensions: [names] }));
     expect(leafDigest(tbs)).toBe(sha256(tbs));
     expect(certificateDigest(endless(0x30, tbs))).toBe(sha256(tbs));
   });
 
-  it('lengths that end by end-of-contents bytes become such that are told', () => {
+  it('replaces indefinite lengths by definite ones', () => {
     const wrapper = endless(0xa3, endless(0x30, names, poison));
     const tbs = endless(0x30, ...tbsParts({ wrapper }));
     expect(leafDigest(tbs)).toBe(sha256(forgeTbs({ extensions: [names] })));
   });
 });
 
-it('with a precertificate signing certificate, the leaf tells the issuance and not the precertificate', () => {
+it('identifies the issuance by the leaf, not by the precertificate, with a precertificate signing certificate', () => {
   const common = { serial: tlv(0x02, hex('77')) };
   const names = alternativeNames(dns('example.com'));
   const certificate = forgeCertificate({ ...common, extensions: [keyId('aa'), names, sctList] });
@@ -152,7 +152,7 @@ it('with a precertificate signing certificate, the leaf tells the issuance and n
   expect(precertificateDigest(precertificate)).not.toBe(certificateDigest(certificate));
 });
 
-it('what has no TBSCertificate is digested whole', () => {
+it('digests all bytes without a TBSCertificate', () => {
   for (const bytes of [Buffer.alloc(0), hex('00'), hex('0400'), Buffer.from('-----BEGIN')])
     expect(certificateDigest(bytes)).toBe(sha256(bytes));
 });

@@ -3,8 +3,8 @@ import { sha256Hex } from './sha256';
 
 /**
  * The TBSCertificate that a certificate and its precertificate share (RFC 6962, section 3.2): without poison
- * and without SCT list, the lengths around them written anew, everything else byte for byte. An extension
- * list that had nothing else is left out, as RFC 5280 has no empty one. Of a precertificate entry it is made
+ * and without SCT list, the enclosing lengths re-encoded, everything else byte for byte. An extension
+ * list that becomes empty is omitted, as RFC 5280 does not allow one. For a precertificate entry it is derived
  * from the TBSCertificate of the leaf: a precertificate that was signed by a precertificate signing
  * certificate has another issuer. Null when there is no TBSCertificate.
  */
@@ -37,8 +37,8 @@ export function transparencyTbs({ bytes, layout, extensions: { list, removed } }
 }
 
 /**
- * SHA-256 over the transparency TBSCertificate, in hexadecimal. Where there is none, over all bytes: they
- * still are one issuance.
+ * SHA-256 over the transparency TBSCertificate, in hexadecimal. If there is none, over all bytes, which
+ * still identify one issuance.
  */
 export function tbsSha256(issued: Issued): string {
   return sha256Hex(transparencyTbs(issued) ?? issued.bytes);
@@ -68,7 +68,7 @@ class DerCopy {
   }
 
   /**
-   * The identifier that stands in the source, and another length in as few bytes as will do (X.690, section
+   * The identifier of the source, and another length in the min number of bytes (X.690, section
    * 10.1).
    */
   head(tagAt: number, length: number): void {

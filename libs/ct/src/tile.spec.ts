@@ -100,7 +100,7 @@ describe('a data tile', () => {
     });
   });
 
-  it('of any bytes is read or refused', () => {
+  it('of any bytes is read or rejected', () => {
     for (let at = 0; at < tile.length; at += 3) readDataTile(patched(at, 'ff'), place);
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void readDataTile(bytes, place)),

@@ -7,9 +7,9 @@ import { TlsReader } from './tls-reader';
 export const tileWidth = 256;
 
 /**
- * Why a data tile cannot be read: a TileLeaf is cut off or has no certificate; a type that RFC 6962 does not
- * have; its digests are not whole; its `leaf_index` is missing or another than its place; more or fewer
- * entries than the tile has.
+ * Why a data tile cannot be read: a TileLeaf is truncated or has no certificate; a type that RFC 6962 does not
+ * define; an incomplete digest; its `leaf_index` is missing or does not match its position; more or fewer
+ * entries than the tile should have.
  */
 export type TileFault = 'leaf' | 'entry_type' | 'chain' | 'leaf_index' | 'width';
 
@@ -18,7 +18,7 @@ export type TileReading =
   /** `entry` counts from the start of the tile. */
   | { readonly ok: false; readonly fault: TileFault; readonly entry: number };
 
-/** Which tile: its index within its level, and how many entries or hashes it has, from 1 to 256. */
+/** A tile: its index within its level, and its number of entries or hashes, from 1 to 256. */
 export interface TilePlace {
   readonly index: number;
   readonly width: number;
@@ -48,7 +48,7 @@ function faulty(fault: TileFault, entry: number): TileReading {
 }
 
 /**
- * The path of a tile below the monitoring prefix, without a slash before it; a level of hashes, 0 to 5, or
+ * The path of a tile below the monitoring prefix, without a leading slash; a level of hashes, 0 to 5, or
  * the entries.
  */
 export function tilePath(level: number | 'data', { index, width }: TilePlace): string {

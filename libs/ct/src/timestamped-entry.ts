@@ -19,8 +19,8 @@ export interface TimestampedEntry {
 }
 
 /**
- * A TimestampedEntry (RFC 6962, section 3.4) where the reader stands; null for a type of entry that RFC 6962
- * does not have.
+ * A TimestampedEntry (RFC 6962, section 3.4) at the reader's position; null for an entry type that RFC 6962
+ * does not define.
  */
 export function readTimestampedEntry(reader: TlsReader): TimestampedEntry | null {
   const start = reader.at;
@@ -57,8 +57,8 @@ export function entryOf(
 }
 
 /**
- * Null when there is none, or two, or when these are not extensions as static-ct-api has them: RFC 6962
- * leaves them open.
+ * Null when it is absent or duplicate, or when the extensions are not in the format of static-ct-api: RFC 6962
+ * does not define one.
  */
 function leafIndexOf(bytes: Buffer, start: number, end: number): number | null {
   let found: number | null = null;

@@ -1,8 +1,8 @@
 import { asBuffer } from './bytes';
 
 /**
- * Reads the presentation language of TLS (RFC 8446, section 3) from one end to the other. What is missing
- * reads as zero or empty and sets `failed`, so that a structure is read in one go and judged at its end.
+ * Reads the presentation language of TLS (RFC 8446, section 3) sequentially. Missing bytes
+ * read as zero or empty and set `failed`, so that a structure is read in one go and checked at its end.
  */
 export class TlsReader {
   readonly bytes: Buffer;
@@ -27,7 +27,7 @@ export class TlsReader {
     return value;
   }
 
-  /** uint64. Fails above 2^53, which no counter or clock of ours reaches. */
+  /** uint64. Fails above 2^53, which no counter or clock reaches. */
   uint64(): number {
     const high = this.uint(4);
     if (high >= 0x20_0000) this.failed = true;
@@ -40,14 +40,14 @@ export class TlsReader {
     return this.bytes.subarray(this.at - length, this.at);
   }
 
-  /** A vector with its length before it in `size` bytes. */
+  /** A vector preceded by its length in `size` bytes. */
   vector(size: number, minimum = 0): Buffer {
     const length = this.uint(size);
     if (length < minimum) this.failed = true;
     return this.opaque(this.failed ? 0 : length);
   }
 
-  /** Where the vector ends whose length, in `size` bytes, is next; moves to its beginning. */
+  /** End of the vector whose length, in `size` bytes, is next; moves to its beginning. */
   vectorEnd(size: number): number {
     const length = this.uint(size);
     return this.has(length) ? this.at + length : this.at;

@@ -8,7 +8,7 @@ beforeEach(() => {
 });
 const of = (name: string) => keys.of(name, name.indexOf('.') + 1);
 
-it('an ancestor is hashed once, as long as it is recent', () => {
+it('hashes an ancestor once while it is recent', () => {
   expect([of('a.example.com'), of('b.example.com'), of('example.com')]).toEqual([
     'key of example.com',
     'key of example.com',
@@ -27,7 +27,7 @@ it('an ancestor is hashed once, as long as it is recent', () => {
   expect([of('a.example.com'), hashed.at(-1)]).toEqual(['key of example.com', 'example.com']);
 });
 
-it('ancestors of names that are too long are not kept', () => {
+it('does not cache ancestors of names that are too long', () => {
   const name = `a.${'x'.repeat(300)}.com`;
   expect([of(name), of(name)]).toEqual(Array(2).fill(`key of ${'x'.repeat(300)}.com`));
   expect(hashed).toHaveLength(2);

@@ -1,21 +1,21 @@
-/** Keys of ancestors that are kept, at most. */
+/** Max cached keys of ancestors. */
 const maxKept = 16_384;
 
-/** Characters of a name whose ancestors are kept: longer than any real one, and a certificate may have some of 16 MB. */
+/** Max characters of a name whose ancestors are cached: longer than any real one, and a certificate may have 16 MB of names. */
 const maxNameLength = 256;
 
 /**
- * Keys of the ancestors of recent names: every second one of a log is that of another name before it. Two generations, of which the
- * older one goes as a whole: that costs nothing per name.
+ * Keys of the ancestors of recent names: half of them in a log occur in an earlier name. There are two generations; the
+ * older one is dropped as a whole, which costs nothing per name.
  */
 export class TreeKeys {
   private young = new Map<string, string>();
   private old = new Map<string, string>();
 
-  /** @param keyOf hashes what is not known */
+  /** @param keyOf hashes unknown ancestors */
   constructor(private readonly keyOf: (ancestor: string) => string) {}
 
-  /** @param at where the ancestor begins in the name */
+  /** @param at offset of the ancestor in the name */
   of(name: string, at: number): string {
     const ancestor = name.slice(at);
     if (name.length > maxNameLength) return this.keyOf(ancestor);

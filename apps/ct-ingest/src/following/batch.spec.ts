@@ -23,7 +23,7 @@ function emptyBatch(): Batch {
   return new Batch(CompactTree.empty(), reading, () => Promise.resolve(null));
 }
 
-/** How many entries it takes; 20 are enough. */
+/** Number of entries that a batch accepts; 20 are enough. */
 async function taken(issuerOf: (nth: number) => number): Promise<number> {
   const batch = emptyBatch();
   let count = 0;
@@ -31,12 +31,12 @@ async function taken(issuerOf: (nth: number) => number): Promise<number> {
   return count;
 }
 
-it("a batch is as long as its certificates, with each of their issuers' once", async () => {
+it('counts the bytes of its certificates, and of each issuer once', async () => {
   expect(await taken((nth) => nth)).toBe(4);
   expect(await taken(() => 1)).toBe(20);
 });
 
-it('a certificate with thousands of names is indexed in turns with other work', async () => {
+it('yields to other work while it indexes a certificate with thousands of names', async () => {
   const names = Array.from({ length: 5_000 }, (_, nth) => `a.b.n${nth}.example.com`);
   const entry = fetchedEntry(served(forgePair(0, { names }).certificate, 0, false));
   const batch = emptyBatch();

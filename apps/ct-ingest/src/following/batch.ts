@@ -7,18 +7,18 @@ import { type FetchIssuer, type Issuers, octetsOf } from '../reading/issuers';
 import { newIssuance } from '../reading/new-issuance';
 import type { RecentIssuances } from '../reading/recent-issuances';
 
-/** What became of an entry before the database saw it. */
+/** State of an entry before it is written to the database. */
 export type EntryOutcome = 'stored' | 'known' | 'expired' | 'elsewhere' | 'odd';
 
-/** When a batch is committed: entries, octets to be stored, rows of the name index; or earlier, by what it takes in memory. */
+/** A batch is committed at this many entries, bytes to store or rows of the name index, or earlier when its memory is full. */
 const mostEntries = 2_048;
 const mostOctets = 3 * 1_048_576;
 const mostNameKeys = 30_000;
 
-/** Bytes of memory of an issuance beside its octets, and of a key of a name. */
+/** Bytes of memory of an issuance in addition to its DER, and of a key of a name. */
 const weights = { issuance: 2_048, nameKey: 128 } as const;
 
-/** Certificates that have expired so long ago are of no use to anybody who searches, ms. */
+/** Certificates that expired longer ago than this are not indexed, ms. */
 const expiredAfterMs = 86_400_000;
 
 export interface Reading {
@@ -28,7 +28,7 @@ export interface Reading {
   readonly now: () => number;
 }
 
-/** Entries of one log, one after another, on their way into the database. */
+/** Consecutive entries of one log that are to be stored. */
 export class Batch {
   readonly outcomes: Record<EntryOutcome, number> = { stored: 0, known: 0, expired: 0, elsewhere: 0, odd: 0 };
   private readonly issuances = new Map<string, NewIssuance>();
@@ -40,7 +40,7 @@ export class Batch {
   private entryAt: Date | null = null;
 
   /**
-   * @param tree of all entries before the batch; it grows with each entry that is added
+   * @param tree of all entries before the batch; grows with each added entry
    * @param maxBytes of memory
    */
   constructor(
@@ -62,12 +62,12 @@ export class Batch {
     return isLong || this.bytes >= this.maxBytes;
   }
 
-  /** What it takes in memory, about. */
+  /** Approximate memory use. */
   private get bytes(): number {
     return this.octets + this.issuances.size * weights.issuance + this.nameKeys * weights.nameKey;
   }
 
-  /** Mostly done at once: a promise per entry costs as much as a tenth of reading one. */
+  /** Mostly synchronous: a promise per entry costs a tenth of the time to read one. */
   add(fetched: FetchedEntry): Promise<void> | undefined {
     const outcome = fetched.kind === 'odd' ? this.addOdd(fetched) : this.addRead(fetched);
     if (outcome instanceof Promise) return outcome.then((later) => this.added(fetched, later));
@@ -75,7 +75,7 @@ export class Batch {
     return undefined;
   }
 
-  /** For the database; the bodies are not packed yet. */
+  /** For the database; the bodies are not yet packed. */
   ingested(): Omit<IngestedBatch, 'verified'> {
     return {
       from: BigInt(this.from),
@@ -87,7 +87,7 @@ export class Batch {
     };
   }
 
-  /** From now on these are known. */
+  /** Marks these issuances as known. */
   committed(): void {
     for (const [tbs, { precertificate }] of this.issuances)
       this.reading.recent.committed(tbs, precertificate);
@@ -127,7 +127,7 @@ export class Batch {
     return issuer instanceof Promise ? issuer.then(store) : store(issuer);
   }
 
-  /** In one batch the certificate takes the place of its precertificate. */
+  /** In one batch, the certificate replaces its precertificate. */
   private holds(tbs: string, isPrecertificate: boolean): boolean {
     const held = this.issuances.get(tbs);
     return held !== undefined && (isPrecertificate || !held.precertificate);
@@ -145,7 +145,7 @@ export class Batch {
   }
 }
 
-/** Null for what no log's clock ever said: a date that cannot be stored. */
+/** Null for a date that cannot be stored: no log's clock has returned it. */
 function timeOf(ms: number): Date | null {
   return ms < 253_402_300_800_000 ? new Date(ms) : null;
 }

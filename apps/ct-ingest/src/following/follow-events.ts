@@ -3,14 +3,14 @@ import type { Stored } from '@certwright/ct-index';
 import type { LogMisbehaves, LogUnproven } from '../log-api/log-faults';
 import type { EntryOutcome } from './batch';
 
-/** What happens while logs are followed: for log lines and metrics. */
+/** Events of following logs, for log lines and metrics. */
 export interface FollowEvents {
   began(log: CtLogEntity, index: number): void;
   ingested(log: CtLogEntity, outcomes: Readonly<Record<EntryOutcome, number>>, stored: Stored): void;
-  /** All entries up to there hash to a beginning of a tree that the log has signed. */
+  /** All entries up to this position hash to a prefix of a tree that the log signed. */
   verified(log: CtLogEntity, size: number): void;
   unavailable(log: CtLogEntity, message: string, restMs: number): void;
-  /** The log has signed a head that it does not prove to be consistent with the others; the first time for this head. */
+  /** The log signed a head without proving it consistent with the others; reported once per head. */
   unproven(log: CtLogEntity, fault: LogUnproven): void;
   stopped(log: CtLogEntity, fault: LogMisbehaves): void;
   leaseLost(log: CtLogEntity): void;

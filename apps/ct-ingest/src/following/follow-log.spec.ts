@@ -45,7 +45,7 @@ describe.each(kinds)('a log with the interface %s', (kind) => {
     expect(followed.entryAt).toEqual(new Date(Date.UTC(2026, 0, 1) + 349_001));
   });
 
-  it('tells of an issuance what its certificate says, and who issued it', async () => {
+  it('provides the certificate data and the issuer of an issuance', async () => {
     await opened(kind, 1);
     await ingest.turn(ingest.follower());
     const { precertificate } = forgePair(0);
@@ -60,7 +60,7 @@ describe.each(kinds)('a log with the interface %s', (kind) => {
     expect(issuer).toEqual({ spki_sha256: issuerSpkiSha256, certificate_der: issuerDer });
   });
 
-  it('that grows is read on from where it stood', async () => {
+  it('is read from its last position when it grows', async () => {
     const log = await opened(kind, 300);
     const follower = ingest.follower();
     await ingest.turn(follower);
@@ -73,7 +73,7 @@ describe.each(kinds)('a log with the interface %s', (kind) => {
     expect(await ingest.rows('ct_issuance')).toBe(301);
   });
 
-  it('that has nothing new is asked for its head, and for nothing else', async () => {
+  it('receives only a request for its head when it has nothing new', async () => {
     const log = await opened(kind, 300);
     const follower = ingest.follower();
     await ingest.turn(follower);
@@ -82,7 +82,7 @@ describe.each(kinds)('a log with the interface %s', (kind) => {
     expect(log.asked).toHaveLength(1);
   });
 
-  it('without entries is followed', async () => {
+  it('is followed when it has no entries', async () => {
     const log = await opened(kind, 0);
     const follower = ingest.follower();
     expect(await ingest.turn(follower)).toMatchObject({ position: '0', headSize: '0', failures: 0 });
@@ -107,7 +107,7 @@ describe.each(kinds)('a log with the interface %s', (kind) => {
     expect(await ingest.rows('ct_issuance')).toBe((760 - index) / 2);
   });
 
-  it('that begins now while it has no entries begins with its first one', async () => {
+  it('starts with its first entry when START is now and it has no entries', async () => {
     const log = await opened(kind, 0);
     await ingest.turn(ingest.follower({ start: 'now' }));
     log.add(forgeMany(5));
@@ -117,7 +117,7 @@ describe.each(kinds)('a log with the interface %s', (kind) => {
     });
   });
 
-  it('with a backlog lets others have their turn, and goes on', async () => {
+  it('with a backlog yields to other logs, and continues later', async () => {
     await opened(kind, 700);
     const follower = ingest.follower({ turnMs: 0, parallel: 1 });
     const positions: number[] = [];
@@ -127,7 +127,7 @@ describe.each(kinds)('a log with the interface %s', (kind) => {
     expect((await ingest.log()).verifiedSize).toBe('700');
   });
 
-  it('is given back when the process stops, with nothing half done', async () => {
+  it('is released when the process stops, without partial writes', async () => {
     const log = await opened(kind, 700);
     const stopping = new AbortController();
     log.intercept = (path) => {
@@ -142,7 +142,7 @@ describe.each(kinds)('a log with the interface %s', (kind) => {
   });
 });
 
-it('an issuance in several logs, and its certificate after its precertificate, is one', async () => {
+it('an issuance in several logs, or with a certificate after its precertificate, is stored once', async () => {
   await opened('rfc6962', 100);
   await opened('static', 200);
   await ingest.turn(ingest.follower());
@@ -152,18 +152,18 @@ it('an issuance in several logs, and its certificate after its precertificate, i
   expect(found.every(({ precertificate }) => !precertificate)).toBe(true);
 });
 
-it('what was seen a moment ago in another log is not read again', async () => {
+it('an issuance that was recently seen in another log is not looked up again', async () => {
   await opened('rfc6962', 100);
   const follower = ingest.follower();
   await ingest.turn(follower);
   await opened('static', 100);
   await ingest.database.query('UPDATE ct_log SET enabled = (position = 0)');
   await ingest.turn(follower);
-  // Of each pair of the first log, its certificate took the place of its precertificate.
+  // For each pair of the first log, the certificate has replaced its precertificate.
   expect(ingest.outcomes).toMatchObject({ stored: 100, known: 100 });
 });
 
-it('what has expired is part of the tree, and not of the index', async () => {
+it('expired certificates are part of the tree, but not of the index', async () => {
   const log = await opened('static', 0);
   const yesterday = new Date(Date.now() - 2 * 86_400_000);
   log.add(forgeMany(10, 0, { notAfter: yesterday }));
@@ -173,14 +173,14 @@ it('what has expired is part of the tree, and not of the index', async () => {
   expect(await ingest.rows('ct_issuance')).toBe(1);
 });
 
-it('of names that nobody monitors nothing is stored; the tree is verified all the same', async () => {
+it('issuances without a monitored name are not stored, but the tree is verified', async () => {
   await opened('static', 40);
   const scope: IndexedScope = { covers: (names) => names.includes('n7.example.com') };
   expect(await ingest.turn(ingest.follower({ scope }))).toMatchObject({ position: '40', verifiedSize: '40' });
   expect((await issuances()).map(({ dnsNames }) => dnsNames)).toEqual([['n7.example.com']]);
 });
 
-it('a log keeps its lease while a turn takes longer than that', async () => {
+it('a log keeps its lease when a turn takes longer than the lease', async () => {
   const log = await opened('rfc6962', 20);
   log.intercept = async (path) => {
     if (!path.includes('get-entries')) return false;
@@ -198,13 +198,13 @@ it('a log keeps its lease while a turn takes longer than that', async () => {
   expect(await ingest.log()).toMatchObject({ position: '20' });
 });
 
-it('a copy whose lease is over writes nothing, and stops asking', async () => {
+it('a copy with an expired lease writes nothing, and sends no more requests', async () => {
   const log = await opened('rfc6962', 20);
   const follower = ingest.follower({ leaseMs: 300 });
   log.intercept = async (path, response) => {
     if (!path.includes('get-entries')) return false;
     await ingest.database.query('UPDATE ct_log SET lease_token = lease_token + 1');
-    // Without an answer, until the request is given up.
+    // No response until the request is aborted.
     await once(response, 'close');
     return true;
   };

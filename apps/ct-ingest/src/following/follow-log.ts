@@ -18,11 +18,11 @@ import { restAfterFailure, restOfFollowed } from './rest';
 import { type Start, startIndex } from './start-point';
 import { Waits } from './waits';
 
-/** A lease that is lengthened while its log is followed. */
+/** A lease that is renewed while its log is followed. */
 interface HeldLease {
-  /** Aborts when the lease is over, or may be, or the outer signal does. */
+  /** Aborts when the lease has expired, or may have, or when the outer signal aborts. */
   readonly signal: AbortSignal;
-  /** Lengthens it no more. */
+  /** Stops renewing the lease. */
   end(): void;
 }
 
@@ -48,16 +48,16 @@ function holdLease(
   return { signal: AbortSignal.any([outer, lost.signal]), end: () => clearInterval(timer) };
 }
 
-/** A log whose requests have brought nothing for so long takes no place of other logs any more, ms. */
+/** A log without a successful request for this long no longer takes a place from other logs, ms. */
 const slowAfterMs = 2_000;
 
 export interface FollowOptions {
   readonly logs: CtLogs;
-  /** @throws LogUnavailable for a log that cannot be asked at all */
+  /** @throws LogUnavailable when no request can be sent to the log */
   readonly apiOf: (log: CtLogEntity) => LogApi;
   readonly reading: Reading;
   readonly packer: BodyPacker;
-  /** Bytes of memory that a batch of a log may take. */
+  /** Max bytes of memory of a log's batch. */
   readonly maxBatch: number;
   readonly events: FollowEvents;
   readonly start: PerLog<Start>;
@@ -69,10 +69,10 @@ export interface FollowOptions {
   readonly random: () => number;
 }
 
-/** How often in a row a log may answer with a proof that shows nothing, until that counts as having none. */
+/** Number of consecutive invalid proofs after which the log counts as having no proof. */
 const maxUnproven = 3;
 
-/** Follows whichever log is leased to it. */
+/** Follows the log that is leased to it. */
 export class FollowLog {
   private readonly newest: NewestHead;
   private readonly flushes = new Flushes();
@@ -82,9 +82,9 @@ export class FollowLog {
   }
 
   /**
-   * One turn of a log; it is given back at the end. Throws nothing.
+   * One turn of a log; releases it at the end. Never throws.
    *
-   * @param onSlow called when the log keeps us waiting, or at once when it has failed before
+   * @param onSlow called when the log is slow, or immediately if it failed before
    */
   async turn(leased: LeasedLog, stopping: AbortSignal, onSlow: () => void = () => undefined): Promise<void> {
     const { logs, events, leaseMs } = this.options;
@@ -95,7 +95,7 @@ export class FollowLog {
       const restMs = await this.follow(leased, waits, held.signal);
       await logs.release(leased.lease, restMs);
     } catch (error) {
-      // No failure of the log.
+      // Not a failure of the log.
       const isOutage = isDatabaseUnreachable(error);
       const ended = isOutage ? Promise.reject(error as Error) : this.ended(leased, error, stopping);
       await ended.catch((unforeseen: unknown) => {
@@ -110,13 +110,13 @@ export class FollowLog {
     }
   }
 
-  /** @returns how long the log may rest, ms */
+  /** @returns how long the log rests, ms */
   private async follow(leased: LeasedLog, waits: Waits, signal: AbortSignal): Promise<number> {
     const { logs, reading, packer, maxBatch, events, turnMs, pollIntervalMs, random } = this.options;
     const { log, lease } = leased;
     const untilMs = performance.now() + turnMs;
     const turn: Turn = { ...leased, api: waits.of(this.options.apiOf(log)), signal };
-    // One that has failed has to answer once before it is asked for more.
+    // A log that failed must respond once before more requests are sent.
     const parallel = log.failures > 0 ? 1 : this.options.parallel.of(log);
     const head = await this.newest.of(turn);
     const tree = await this.treeOf(turn, head);
@@ -129,7 +129,7 @@ export class FollowLog {
     return tree.size < head.treeSize ? 0 : restOfFollowed(log, pollIntervalMs, reading.now(), random);
   }
 
-  /** Of what was ingested; where nothing was, of what lies before the start. */
+  /** Timestamp of the last ingested entry; if none was ingested, of the entry before the start. */
   private async treeOf({ log, lease, api, signal }: Turn, head: VerifiedHead): Promise<CompactTree> {
     if (log.treeState.length > 0) {
       const tree = CompactTree.restore(log.treeState);
@@ -148,7 +148,7 @@ export class FollowLog {
     return tree;
   }
 
-  /** Where an operator began the log anew, or else as the settings say. */
+  /** The start that an operator set, otherwise the configured one. */
   private startOf(log: CtLogEntity): Start {
     const index = Number(log.position);
     return index > 0 ? { at: 'index', index } : this.options.start.of(log);
@@ -183,7 +183,7 @@ export class FollowLog {
     events.stopped(log, fault);
   }
 
-  /** In a row, with this one: a batch that was committed ended the row. */
+  /** Consecutive, including this one; a committed batch resets the count. */
   private async failures(before: CtLogEntity, { log }: LogLease): Promise<number> {
     const now = (await this.options.logs.all()).find(({ id }) => id === log);
     return (now?.failures ?? before.failures) + 1;

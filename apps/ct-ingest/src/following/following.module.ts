@@ -23,16 +23,16 @@ import { FollowLog } from './follow-log';
 import { followLogs, type Following } from './following';
 import { LogApis } from './log-apis';
 
-/** Issuances of which this process remembers that they are stored: an hour of all public logs; 150 bytes each. */
+/** Issuances that this process remembers as stored: an hour of all public logs; 150 bytes each. */
 const recentIssuances = 150_000;
 
-/** Logs that are followed beside those that FOLLOW_CONCURRENCY counts, since they are slow or have failed. */
+/** Slow or failed logs that are followed in addition to FOLLOW_CONCURRENCY. */
 const maxPlacesAside = 8;
 
 const scope = Symbol('IndexedScope');
 const packer = Symbol('BodyPacker');
 
-/** Follows logs from when the process has started until it stops. */
+/** Follows logs from the start of the process until it stops. */
 @Injectable()
 class FollowLogs implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   private following: Following | null = null;
@@ -72,7 +72,7 @@ function sharesOf({ REVOCATION, MEMORY_LIMIT, CRL_SIZE_LIMIT, FOLLOW_CONCURRENCY
   return memoryShares(forFollowing, FOLLOW_CONCURRENCY + maxPlacesAside);
 }
 
-/** Reads logs and stores what is in them. */
+/** Reads logs and stores their entries. */
 @Module({
   imports: [LogsModule],
   providers: [

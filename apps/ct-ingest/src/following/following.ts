@@ -2,25 +2,25 @@ import type { CtLogs } from '../logs/ct-logs';
 import { repeat } from '@certwright/service';
 import type { FollowLog } from './follow-log';
 
-/** When no log is due, we look again after this time, ms. */
+/** Poll interval while no log is due, ms. */
 const idleMs = 500;
 const afterErrorMs = 1_000;
 
 export interface Following {
-  /** Gives all logs back. */
+  /** Releases all logs. */
   stop(): Promise<void>;
 }
 
 export interface Places {
-  /** Logs that are followed at the same time. */
+  /** Max number of logs followed at the same time. */
   readonly places: number;
-  /** Logs that are followed besides, since they are slow or have failed: they take the place of no other log. */
+  /** Additional slow or failed logs: they take no place from other logs. */
   readonly placesAside: number;
   readonly leaseMs: number;
   readonly pollMs: number;
 }
 
-/** Takes whichever log is due longest, again and again, as many at a time as `places` says. Any number of processes may. */
+/** Repeatedly follows the log that is due longest, up to `places` at a time. Multiple processes may run this. */
 export function followLogs(
   logs: Pick<CtLogs, 'lease'>,
   follow: Pick<FollowLog, 'turn'>,
@@ -45,13 +45,13 @@ export function followLogs(
   };
 }
 
-/** Turns that go on without a place. */
+/** Turns that continue without a place. */
 class Aside {
   private readonly turns = new Set<Promise<void>>();
 
   constructor(private readonly max: number) {}
 
-  /** Resolves when the turn has ended, or, once its log is slow, when there is room for it here. */
+  /** Resolves when the turn has ended or, once its log is slow, when there is room for it here. */
   async orEnded(begin: (onSlow: () => void) => Promise<void>): Promise<void> {
     let isOver = false;
     let turn = Promise.resolve();

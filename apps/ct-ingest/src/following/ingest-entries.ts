@@ -20,23 +20,23 @@ export interface Ingesting {
   readonly log: CtLogEntity;
   readonly lease: LogLease;
   readonly api: LogApi;
-  /** Of all entries that are ingested; it grows. */
+  /** Tree of all ingested entries; it grows. */
   readonly tree: CompactTree;
-  /** Up to which entries are read; they must hash to a beginning of its tree. */
+  /** Entries are read up to this head; they must hash to a prefix of its tree. */
   readonly head: VerifiedHead;
   readonly parallel: number;
-  /** Entries are read until then, by `performance.now()`. */
+  /** Deadline of reading entries, as `performance.now()`. */
   readonly untilMs: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Reads entries from where the tree ends to the head, and commits them batch by batch; while one is verified, packed and committed, the
- * next one is read. A batch is committed once the log has proved that all entries up to its end are a beginning of the head's tree, so
- * that nobody finds what the log has not signed. A log that refuses such a proof is believed up to the head, where no proof is needed.
- * What has been read when the log fails is committed all the same.
+ * Reads entries from the end of the tree to the head, and commits them in batches. While a batch is verified, packed and committed, the
+ * next one is read. A batch is committed once the log has proved that all entries up to its end are a prefix of the head's tree, so that
+ * no search returns entries that the log has not signed. If a log refuses such a proof, its entries are trusted up to the head, which
+ * needs no proof. When the log fails, the entries read so far are committed.
  *
- * @throws LogMisbehaves when entries do not hash to what the log has signed: their batch is not committed then; LogUnproven,
+ * @throws LogMisbehaves when entries do not hash to a signed root: their batch is not committed; LogUnproven,
  *   LogUnavailable, LeaseLost, the reason of the signal
  */
 export async function ingestEntries(ingesting: Ingesting): Promise<void> {
@@ -72,7 +72,7 @@ class Commits {
     this.batch = this.nextBatch();
   }
 
-  /** Undefined: it was added at once. */
+  /** Undefined: it was added synchronously. */
   add(entry: Parameters<Batch['add']>[0]): Promise<void> | undefined {
     const adding = this.batch.add(entry);
     if (adding !== undefined) return adding.then(async () => await this.flushFull());
@@ -83,7 +83,7 @@ class Commits {
     if (this.batch.isFull) await this.flush();
   }
 
-  /** @throws what went wrong with any batch */
+  /** @throws the error of any batch */
   async finish(): Promise<void> {
     try {
       await this.flush();
@@ -94,7 +94,7 @@ class Commits {
     await this.underWay;
   }
 
-  /** The log has failed: when it does not answer for a proof either, what it said first counts. */
+  /** The log failed: if the request for a proof fails, too, the first error counts. */
   async finishAfter(failure: LogUnavailable): Promise<void> {
     try {
       await this.finish();
@@ -104,7 +104,7 @@ class Commits {
     }
   }
 
-  /** Nothing is being written any more, however that ended. */
+  /** Resolves when no write is pending, whatever the outcome. */
   async settled(): Promise<void> {
     await this.underWay.catch(() => undefined);
   }
@@ -114,7 +114,7 @@ class Commits {
     if (batch.isEmpty) return;
     const { tree, packer, flushes, signal } = this.ingesting;
     const ingested = batch.ingested();
-    // While the one before it is committed, and before a place is taken that other logs could use: the log itself is asked.
+    // While the previous batch is committed, and before a place is taken that other logs could use: the log is requested directly.
     const verified = await this.verified({ size: tree.size, root: tree.root() });
     await flushes.begin(signal);
     const packed = packer.pack(ingested.issuances);
@@ -129,13 +129,13 @@ class Commits {
       }
     };
     this.underWay = flushed();
-    // Looked at before the next one, or at the end.
+    // Checked before the next one, or at the end.
     this.underWay.catch(() => undefined);
     this.batch = this.nextBatch();
     await before;
   }
 
-  /** Whether the log has signed that its entries hash to this. */
+  /** Whether the log signed that its entries hash to this root. */
   private async verified(computed: TreeState): Promise<boolean> {
     const { api, head, signal } = this.ingesting;
     if (computed.size === head.treeSize) {
@@ -178,7 +178,7 @@ class Commits {
   }
 }
 
-/** What was ingested has another root than the log has signed for as many entries. */
+/** The root of the ingested entries differs from the root that the log signed for the same size. */
 export function anotherRoot(computed: TreeState, head: VerifiedHead): LogMisbehaves {
   const message = `The entries of the log do not hash to its root of ${computed.size} entries.`;
   return new LogMisbehaves('root', message, { head, kept: null, computed, proof: null });

@@ -3,12 +3,12 @@ import type { LogApi, VerifiedHead } from '../log-api/log-api';
 import { type Evidence, LogMisbehaves, LogUnproven } from '../log-api/log-faults';
 
 /**
- * What a signed head is beside the one that is kept: `new` it may be kept at once; `larger`, `smaller` once the log proves that one
- * continues the other; `same`. A smaller one from before may come from a mirror or a cache.
+ * How a signed head compares with the kept one: `new` can be kept immediately; `larger` and `smaller` once the log proves that one is
+ * consistent with the other; `same`. A smaller, older head may come from a mirror or a cache.
  */
 export type HeadVerdict = 'new' | 'larger' | 'smaller' | 'same' | LogMisbehaves;
 
-/** @param kept null: none is */
+/** @param kept null: no head is kept */
 export function judgeHead(kept: VerifiedHead | null, head: VerifiedHead): HeadVerdict {
   if (kept === null) return 'new';
   if (head.treeSize > kept.treeSize) return 'larger';
@@ -24,9 +24,9 @@ export function judgeHead(kept: VerifiedHead | null, head: VerifiedHead): HeadVe
 }
 
 /**
- * Has the log prove that the smaller one of two signed heads is a beginning of the larger one.
+ * Requests a proof that the smaller of two signed heads is a prefix of the larger one.
  *
- * @throws LogMisbehaves when the proof shows that it is not; LogUnproven when it shows nothing; LogUnavailable
+ * @throws LogMisbehaves when the proof shows that it is not; LogUnproven when the proof is invalid; LogUnavailable
  */
 export async function proveContinued(
   { kept, head }: { readonly kept: VerifiedHead; readonly head: VerifiedHead },

@@ -23,14 +23,14 @@ export interface LogApisOptions {
   readonly now: () => number;
 }
 
-/** How each log is asked: kept from turn to turn, so that its pace is, and the size of page that it likes. */
+/** Clients of the logs, kept between turns to keep their pace and their page size. */
 export class LogApis {
   private readonly apis = new Map<string, LogApi>();
   private readonly chains = new KnownChains();
 
   constructor(private readonly options: LogApisOptions) {}
 
-  /** @throws LogUnavailable when its key is none that a log may have */
+  /** @throws LogUnavailable when the log's key is of an unsupported type */
   of(log: CtLogEntity): LogApi {
     const key = [log.id, log.kind, log.url, log.origin].join(' ');
     let api = this.apis.get(key);

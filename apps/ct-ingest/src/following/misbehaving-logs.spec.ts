@@ -50,37 +50,37 @@ describe.each(kinds)('a log with the interface %s is stopped', (kind) => {
     expect(await ingest.logs.lease(1_000)).toBeNull();
   };
 
-  it('when it has signed a newer head with fewer entries', async () => {
+  it('when it signs a newer head with fewer entries', async () => {
     log.head = log.headAt(200, log.head.timestamp + 1);
     await ingest.turn(ingest.follower());
     await stopped('rollback');
   });
 
-  it('when it keeps answering with a head from before, and not earlier', async () => {
+  it('when it keeps returning an older head for the whole time limit, and not earlier', async () => {
     log.head = log.headAt(200, log.head.timestamp - 1);
     const follower = ingest.follower({ stalePatienceMs: 1 });
     const waiting = { stoppedAt: null, failures: 0, headSize: '300' };
     expect(await ingest.turn(follower)).toMatchObject(waiting);
     await ingest.turn(follower);
     await stopped('rollback');
-    // Whoever resumes it has seen that, and it is waited for again.
+    // The operator who resumed it has seen that, so the time limit restarts.
     await resumeLog(ingest.database, (await ingest.log()).id);
     expect(await ingest.turn(follower)).toMatchObject(waiting);
   });
 
-  it('when it has signed two roots for one size', async () => {
+  it('when it signs two roots for one size', async () => {
     log.head = { ...log.headAt(300, log.head.timestamp + 1), rootHash: Buffer.alloc(32, 1) };
     await ingest.turn(ingest.follower());
     await stopped('fork');
   });
 
-  it('when its entries are others than before, though there are more of them', async () => {
+  it('when its earlier entries have changed, even if there are more of them', async () => {
     log.replace(forgeMany(400, 1_000).map((each, at) => served(each, at, kind === 'static')));
     await ingest.turn(ingest.follower());
     await stopped('fork');
   });
 
-  it('when it has signed two histories, and the head that shows it is the smaller one', async () => {
+  it('when it signs two histories, and the smaller head proves it', async () => {
     const { headSigned: keptSigned } = await ingest.log();
     const other = { ...log.headAt(201, log.head.timestamp - 1), rootHash: Buffer.alloc(32, 1) };
     log.head = other;
@@ -100,7 +100,7 @@ describe.each(kinds)('a log with the interface %s is stopped', (kind) => {
     ]);
   });
 
-  it('when it has no proof for a smaller head, as the proof of 256 entries takes their root for granted', async () => {
+  it('when it has no proof for a smaller head, as the proof of 256 entries assumes their root', async () => {
     log.head = { ...log.headAt(256, log.head.timestamp - 1), rootHash: Buffer.alloc(32, 1) };
     const follower = ingest.follower();
     for (const failures of [1, 2])
@@ -110,7 +110,7 @@ describe.each(kinds)('a log with the interface %s is stopped', (kind) => {
     expect((await evidenceOf(ingest.database)).map(({ kind }) => kind)).toEqual(['unproven', 'fork']);
   });
 
-  it('when its entries do not hash to the root that it signed', async () => {
+  it('when its entries do not hash to the signed root', async () => {
     const more = forgeMany(350, 0).map((each, at) => served(each, at, kind === 'static'));
     const other = served(forgePair(9_999).certificate, 320, kind === 'static');
     const leaves = more.map(({ leaf }) => leafHash(leaf));
@@ -119,7 +119,7 @@ describe.each(kinds)('a log with the interface %s is stopped', (kind) => {
     await stopped('root');
   });
 
-  it('and goes on where it stood when an operator resumes it, once it is mended', async () => {
+  it('and continues from its position when an operator resumes it after it is fixed', async () => {
     const { head } = log;
     log.head = { ...head, rootHash: Buffer.alloc(32, 1) };
     await ingest.turn(ingest.follower());
@@ -137,7 +137,7 @@ describe.each(kinds)('a log with the interface %s is stopped', (kind) => {
     [0, 'now', 250],
     [1_000, 'beginning', 150],
   ])(
-    'and begins anew at %i when an operator says so, with another history',
+    'and restarts at %i when an operator requests it, with another history',
     async (from, start, issuances) => {
       log.replace(forgeMany(400, 50).map((each, at) => served(each, at, kind === 'static')));
       await ingest.turn(ingest.follower());
@@ -145,7 +145,7 @@ describe.each(kinds)('a log with the interface %s is stopped', (kind) => {
       await restartLog(ingest.database, (await ingest.log()).id, BigInt(from));
       const begun = { startIndex: String(Math.min(from, 400)), position: '400', verifiedSize: '400' };
       expect(await ingest.turn(ingest.follower({ start }))).toMatchObject({ ...begun, stoppedAt: null });
-      // Those from before stay, and those of them that are read again are known.
+      // Earlier issuances stay, and those that are read again are recognised.
       expect(await ingest.rows('ct_issuance')).toBe(issuances);
     },
   );
@@ -165,7 +165,7 @@ describe.each(kinds)('a log with the interface %s is not stopped, but tried agai
   };
   const isHead = (path: string) => path.includes('get-sth') || path.includes('checkpoint');
 
-  it('when its head has a signature that is not its own', async () => {
+  it('when its head has an invalid signature', async () => {
     const { signingKey } = log;
     log.forgetKey();
     const follower = ingest.follower();
@@ -203,7 +203,7 @@ describe.each(kinds)('a log with the interface %s is not stopped, but tried agai
     await goesOn();
   });
 
-  it('when it answers with a proof that shows nothing, and the head is proved later', async () => {
+  it('when it returns an invalid proof, and the head is proved later', async () => {
     const isProof = (path: string) => path.includes('consistency') || /^\/tile\/[0-9]/.test(path);
     log.intercept = async (path, response) => {
       if (!isProof(path)) return false;
@@ -232,7 +232,7 @@ describe.each(kinds)('a log with the interface %s is not stopped, but tried agai
     await goesOn();
   });
 
-  it('when a head that it did not prove turns out to be of another history, it is stopped after all', async () => {
+  it('when it does not prove a head; it is stopped once the head turns out to be of another history', async () => {
     const kept = log.head;
     log.head = { ...log.headAt(201, kept.timestamp - 1), rootHash: Buffer.alloc(32, 1) };
     const isProof = (path: string) => path.includes('consistency') || /^\/tile\/[0-9]/.test(path);
@@ -254,7 +254,7 @@ interface Proof {
 
 describe.each(kinds)('of a log with the interface %s whose entries do not hash to its root', (kind) => {
   const size = 5_000;
-  /** Signs the usual history, and serves another entry in it. */
+  /** Signs the usual history, and serves a different entry in it. */
   async function openedWithout(index: number): Promise<FakeLog> {
     const log = await opened(kind, size);
     const leaves = log.entries.map(({ leaf }) => leafHash(leaf));
@@ -263,7 +263,7 @@ describe.each(kinds)('of a log with the interface %s whose entries do not hash t
     return log;
   }
 
-  it('no entry can be found that it has not signed, and what it has signed stays', async () => {
+  it('unsigned entries are not found, and signed ones stay', async () => {
     await openedWithout(4_500);
     const { position, verifiedSize } = await ingest.turn(ingest.follower());
     expect({ position, verifiedSize }).toEqual({ position: '4096', verifiedSize: '4096' });
@@ -274,7 +274,7 @@ describe.each(kinds)('of a log with the interface %s whose entries do not hash t
     ]);
   });
 
-  it('a slow commit of what it has signed is waited for', async () => {
+  it('a slow commit of signed entries is waited for', async () => {
     await openedWithout(4_500);
     const commit = ingest.logs.ingest.bind(ingest.logs);
     jest.spyOn(ingest.logs, 'ingest').mockImplementation(async (...batch) => {
@@ -294,7 +294,7 @@ describe.each(kinds)('of a log with the interface %s whose entries do not hash t
     expect(await ingest.rows('ct_issuance')).toBe(0);
   });
 
-  it('nothing is stored that was read before a turn ended early', async () => {
+  it('entries read before a turn ended early are not stored', async () => {
     await openedWithout(10);
     await ingest.turn(ingest.follower({ turnMs: 0, parallel: 1 }));
     expect(faults()).toEqual(kind === 'static' ? [] : ['root']);
@@ -302,22 +302,19 @@ describe.each(kinds)('of a log with the interface %s whose entries do not hash t
   });
 });
 
-it.each(kinds)(
-  'a log that refuses proofs is read all the same, and verified at its head: %s',
-  async (kind) => {
-    const log = await opened(kind, 5_000);
-    const isProof = (path: string) => path.includes('consistency') || /^\/tile\/[0-9]/.test(path);
-    log.intercept = (path, response) => {
-      if (isProof(path)) response.writeHead(404).end();
-      return isProof(path);
-    };
-    expect(await ingest.turn(ingest.follower())).toMatchObject({ verifiedSize: '5000', failures: 0 });
-    expect(await ingest.rows('ct_issuance')).toBe(2_500);
-    expect(log.asked.filter(isProof).length).toBeLessThanOrEqual(2);
-  },
-);
+it.each(kinds)('a log that refuses proofs is still read, and verified at its head: %s', async (kind) => {
+  const log = await opened(kind, 5_000);
+  const isProof = (path: string) => path.includes('consistency') || /^\/tile\/[0-9]/.test(path);
+  log.intercept = (path, response) => {
+    if (isProof(path)) response.writeHead(404).end();
+    return isProof(path);
+  };
+  expect(await ingest.turn(ingest.follower())).toMatchObject({ verifiedSize: '5000', failures: 0 });
+  expect(await ingest.rows('ct_issuance')).toBe(2_500);
+  expect(log.asked.filter(isProof).length).toBeLessThanOrEqual(2);
+});
 
-it.each(kinds)('what only a stopped log has, and refused to prove, is removed: %s', async (kind) => {
+it.each(kinds)('unproved entries that only a stopped log has are removed: %s', async (kind) => {
   const follower = ingest.follower();
   const log = await opened(kind, 4_999);
   const isProof = (path: string) => path.includes('consistency') || /^\/tile\/[0-9]/.test(path);
@@ -333,7 +330,7 @@ it.each(kinds)('what only a stopped log has, and refused to prove, is removed: %
   );
   const stoppedAt = await ingest.turn(follower);
   expect(stoppedAt).toMatchObject({ verifiedSize: '0' });
-  // Whether the second batch was committed before the third one, which is read meanwhile, was found to be wrong.
+  // Whether the second batch was committed before the third one, which is read meanwhile, failed verification.
   expect(['2048', '4096']).toContain(stoppedAt.position);
   expect(faults()).toEqual(['root']);
   const stored = Number(stoppedAt.position) / 2;
@@ -352,7 +349,7 @@ it.each(kinds)('what only a stopped log has, and refused to prove, is removed: %
   );
   const last = page.issuances.at(-1)?.position ?? '';
   expect(await removeUnverified(ingest.asIngest)).toBe(0);
-  // Once it is mended, they are discovered again, behind every cursor.
+  // Once the log is fixed, they are discovered again, after every cursor.
   log.replace(entries);
   await resumeLog(ingest.database, stoppedAt.id);
   await ingest.database.query(`UPDATE ct_log SET enabled = id = $1`, [stoppedAt.id]);
@@ -366,7 +363,7 @@ it.each(kinds)('what only a stopped log has, and refused to prove, is removed: %
   expect(marks).toEqual({ unverified: 0, vouched: 0 });
 });
 
-describe.each(kinds)('a log with the interface %s that gives no answer', (kind) => {
+describe.each(kinds)('a log with the interface %s without a usable response', (kind) => {
   it.each([
     ['is asked too often', 429],
     ['fails', 500],
@@ -383,7 +380,7 @@ describe.each(kinds)('a log with the interface %s that gives no answer', (kind) 
     const begunAt = Date.now();
     const failed = await ingest.turn(follower);
     expect(failed).toMatchObject({ failures: 1, stoppedAt: null, leasedUntil: null });
-    // What was read before is kept.
+    // Entries that were read before are kept.
     expect(Number(failed.position)).toBeGreaterThan(0);
     expect(failed.lastError).toContain(String(status));
     expect(ingest.unavailable[0]?.restMs).toBeGreaterThanOrEqual(7_000);
@@ -392,7 +389,7 @@ describe.each(kinds)('a log with the interface %s that gives no answer', (kind) 
     expect(await ingest.rows('ct_issuance')).toBe(350);
   });
 
-  it('but cuts the connection is tried again', async () => {
+  it('is retried when it cuts the connection', async () => {
     const log = await opened(kind, 300);
     let cuts = 2;
     log.intercept = (path, response) => {
@@ -407,7 +404,7 @@ describe.each(kinds)('a log with the interface %s that gives no answer', (kind) 
     expect(await ingest.turn(follower)).toMatchObject({ position: '300', verifiedSize: '300' });
   });
 
-  it('in time is not waited for', async () => {
+  it('is not waited for after the timeout', async () => {
     const log = await opened(kind, 10);
     log.intercept = () => true;
     expect(await ingest.turn(ingest.follower({ timeoutMs: 200 }))).toMatchObject({ failures: 1 });
@@ -426,7 +423,7 @@ describe.each(kinds)('a log with the interface %s that gives no answer', (kind) 
     expect(await ingest.turn(ingest.follower())).toMatchObject({ failures: 1, stoppedAt: null });
   });
 
-  it('but an endless one holds up nobody else', async () => {
+  it('does not block other logs with an endless response', async () => {
     const log = await opened(kind, 300);
     await opened(kind === 'static' ? 'rfc6962' : 'static', 300);
     log.intercept = (path, response) => {
@@ -443,7 +440,7 @@ describe.each(kinds)('a log with the interface %s that gives no answer', (kind) 
   });
 });
 
-/** Octets without end, as fast as they are taken. */
+/** Endless bytes, as fast as they are read. */
 function pour(response: ServerResponse): void {
   const octets = Buffer.alloc(65_536, 0x20);
   const timer = setInterval(() => {
@@ -452,13 +449,13 @@ function pour(response: ServerResponse): void {
   response.once('close', () => clearInterval(timer));
 }
 
-it('a data tile that unpacks to far more than it is, is given up', async () => {
+it('a data tile that unpacks to far more than its size is rejected', async () => {
   const log = await opened('static', 256);
   const bomb = gzipSync(Buffer.alloc(128 * 1_048_576), { level: 1 });
   log.intercept = (path, response, request) => {
     if (!path.startsWith('/tile/data')) return false;
     const packs = String(request.headers['accept-encoding']).includes('gzip');
-    // It stays with its bomb though it is not asked for gzip any more.
+    // It keeps sending the gzip bomb though gzip is no longer requested.
     response.writeHead(200, { 'content-encoding': 'gzip', 'x-asked': String(packs) }).end(bomb);
     return true;
   };
@@ -467,7 +464,7 @@ it('a data tile that unpacks to far more than it is, is given up', async () => {
   expect(process.memoryUsage().rss - before).toBeLessThan(100 * 1_048_576);
 });
 
-it.each(kinds)('a huge entry is counted and kept in part; those around it are indexed: %s', async (kind) => {
+it.each(kinds)('a huge entry is counted and partly stored; its neighbours are indexed: %s', async (kind) => {
   const log = await opened(kind, 10);
   log.add([forgePair(500, { padding: 3_000_000 }).certificate]);
   log.add(forgeMany(10, 5));
@@ -483,7 +480,7 @@ it.each(kinds)('a huge entry is counted and kept in part; those around it are in
   );
 });
 
-it('an entry in another form than RFC 6962 has is counted and kept, and part of the tree', async () => {
+it('an entry that violates RFC 6962 is counted, stored and part of the tree', async () => {
   const log = await opened('rfc6962', 10);
   const odd = [
     { leaf: Buffer.from('0001ff', 'hex'), extraData: Buffer.alloc(0) },
@@ -502,7 +499,7 @@ it('an entry in another form than RFC 6962 has is counted and kept, and part of 
   expect(rows.map(({ fault }) => fault)).toEqual(['leaf_version', 'entry_type', 'extra_data']);
 });
 
-it.each(kinds)('a certificate that is none is counted and kept: %s', async (kind) => {
+it.each(kinds)('an invalid certificate is counted and stored: %s', async (kind) => {
   const log = await opened(kind, 4);
   log.add([{ leafDer: Buffer.from('this is no certificate'), precertificateDer: null, timestamp: 1 }]);
   expect(await ingest.turn(ingest.follower())).toMatchObject({
@@ -512,7 +509,7 @@ it.each(kinds)('a certificate that is none is counted and kept: %s', async (kind
   });
 });
 
-it('an issuer that the log does not have leaves its certificates without one', async () => {
+it('certificates whose issuer the log does not have are stored without one', async () => {
   const log = await opened('static', 4);
   log.intercept = (path, response) => {
     if (path.startsWith('/issuer/')) response.writeHead(404).end();
@@ -522,7 +519,7 @@ it('an issuer that the log does not have leaves its certificates without one', a
   expect(await ingest.rows('ct_issuance')).toBe(2);
 });
 
-it.each(kinds)('what lies before the start is not believed unless it is proved: %s', async (kind) => {
+it.each(kinds)('the tree before the start is not trusted without a proof: %s', async (kind) => {
   const log = await opened(kind, 700);
   log.intercept = (path, response) => {
     const lies = path.includes('get-proof-by-hash') || /^\/tile\/[0-9]/.test(path);
@@ -542,7 +539,7 @@ it.each(kinds)('what lies before the start is not believed unless it is proved: 
   expect(await ingest.turn(ingest.follower({ start: '300' }))).toMatchObject({ verifiedSize: '700' });
 });
 
-it('no partial tile is asked for that no checkpoint speaks of, and the full one where it is gone', async () => {
+it('only partial tiles of a checkpoint are requested, and the full tile once the partial one is deleted', async () => {
   const log = await opened('static', 300);
   log.head = log.headAt(280);
   log.intercept = (path, response) => {
@@ -561,7 +558,7 @@ it('no partial tile is asked for that no checkpoint speaks of, and the full one 
   expect(await ingest.turn(follower)).toMatchObject({ position: '600', verifiedSize: '600' });
 });
 
-it.each([1, 7, 32, 1_000])('pages of %i entries are as good as any', async (page) => {
+it.each([1, 7, 32, 1_000])('reads pages of %i entries', async (page) => {
   const log = await opened('rfc6962', 150);
   log.page = page;
   expect(await ingest.turn(ingest.follower({ pageSize: 40 }))).toMatchObject({
@@ -571,7 +568,7 @@ it.each([1, 7, 32, 1_000])('pages of %i entries are as good as any', async (page
   expect(await ingest.rows('ct_issuance')).toBe(75);
 });
 
-it('a page with more entries than were asked for is cut', async () => {
+it('truncates a page with more entries than requested', async () => {
   const log = await opened('rfc6962', 150);
   log.intercept = (path, response) => {
     if (!path.includes('get-entries')) return false;

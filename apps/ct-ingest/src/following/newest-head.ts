@@ -10,11 +10,11 @@ export interface Turn extends LeasedLog {
   readonly signal: AbortSignal;
 }
 
-/** Which head of a log is followed: the newest one, and every head that the log has signed is consistent with it. */
+/** Selects the head of a log to follow: the newest one, after a check that every head that the log signed is consistent with it. */
 export class NewestHead {
-  /** Since when logs have answered with smaller heads, by their ids, `performance.now()`. */
+  /** When each log, by id, began to return smaller heads, as `performance.now()`. */
   private readonly smallerSince = new Map<number, number>();
-  /** The last smaller head of each log that was proved: it is not proved again as long as it is served. */
+  /** The last smaller head of each log that was proved: not proved again while the log returns it. */
   private readonly proved = new Map<number, string>();
 
   constructor(
@@ -37,7 +37,7 @@ export class NewestHead {
     return head;
   }
 
-  /** A smaller head must be a beginning of the kept one. Served for too long, it is a rollback. */
+  /** A smaller head must be a prefix of the kept one. If it is returned for too long, it is a rollback. */
   private async keptInstead(turn: Turn, kept: VerifiedHead, head: VerifiedHead): Promise<VerifiedHead> {
     const { log, api, signal } = turn;
     const isOverdue = this.isOverdue(log.id);
@@ -49,7 +49,7 @@ export class NewestHead {
       if (!isOverdue || !(error instanceof LogUnavailable)) throw error;
     }
     if (!isOverdue) return kept;
-    // When an operator resumes the log, the patience begins again.
+    // When an operator resumes the log, the time limit restarts.
     this.smallerSince.delete(log.id);
     const sizes = `${head.treeSize} entries where it had ${kept.treeSize}`;
     const evidence = { head, kept, computed: null, proof: null };
@@ -63,7 +63,7 @@ export class NewestHead {
     return now - since >= this.stalePatienceMs;
   }
 
-  /** A head that the log could not prove when it was served. As long as it cannot, the log is followed all the same. */
+  /** A head that the log could not prove when it returned it. Until it can, the log is followed nevertheless. */
   private async proveAnother({ lease, api, signal }: Turn, kept: VerifiedHead): Promise<void> {
     const unproven = await this.logs.unproven(lease, BigInt(kept.treeSize));
     if (unproven === null) return;

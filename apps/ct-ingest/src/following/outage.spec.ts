@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const unreachable = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
 
-it('a log is given back without a failure when the database that went away under its turn is back', async () => {
+it('a log is released without a failure when the database recovers from an outage during its turn', async () => {
   jest.spyOn(ingest.logs, 'saveHead').mockRejectedValueOnce(unreachable);
   jest.spyOn(ingest.logs, 'release').mockRejectedValueOnce(unreachable);
   const follower = ingest.follower();

@@ -1,21 +1,21 @@
 import { takesNothing } from '@certwright/ct';
 
-/** The first rest after a failure, and the longest, ms. */
+/** First and max rest after a failure, ms. */
 const firstMs = 1_000;
 const longestMs = 15 * 60_000;
 
-/** However long a log asks us to stay away, we look again after this time, ms. */
+/** Max rest, whatever Retry-After the log sends, ms. */
 const longestRetryAfterMs = 3_600_000;
 
-/** A shard that takes nothing any more and has been read to its end, ms. */
+/** Rest of a shard that accepts no more submissions and was read to its end, ms. */
 const closedShardMs = 6 * 3_600_000;
 
-/** Half of it to one and a half of it: copies and logs drift apart. */
+/** Random factor from 0.5 to 1.5, so that copies and logs do not synchronize. */
 function jittered(ms: number, random: () => number): number {
   return Math.round(ms * (0.5 + random()));
 }
 
-/** @param failures in a row, this one included */
+/** @param failures consecutive, including this one */
 export function restAfterFailure(
   failures: number,
   retryAfterMs: number | null,
@@ -30,7 +30,7 @@ export interface Shard {
   readonly listState: string;
 }
 
-/** Before a log whose entries are all ingested is asked again. */
+/** Rest of a log whose entries are all ingested. */
 export function restOfFollowed(
   shard: Shard,
   pollIntervalMs: number,

@@ -18,7 +18,7 @@ afterEach(async () => {
 
 const begun = '{"entries":[{"leaf_input":"AAAA';
 
-/** What a log does when it is asked for entries, or for anything. */
+/** How a log responds to requests for entries, or to all requests. */
 const faults: Record<string, (response: ServerResponse) => void> = {
   'answers nothing': () => undefined,
   'begins and says no more': (response) => void response.write(begun),
@@ -30,14 +30,14 @@ const faults: Record<string, (response: ServerResponse) => void> = {
   },
 };
 
-it('logs that answer slowly, or not at all, hold up no other log, though there are more of them than places', async () => {
+it('slow or hanging logs do not block others, even if they outnumber the places', async () => {
   const open = new Set<ServerResponse>();
   for (let nth = 0; nth < 8; nth += 1) {
     const log = await FakeLog.open('rfc6962', forgeMany(20));
     logs.push(log);
     const fault = Object.values(faults)[nth % 4];
     log.intercept = (path, response) => {
-      // One of each kind does not even tell its head.
+      // One of each kind does not even return its head.
       if (nth >= 4 && !path.includes('get-entries')) return false;
       open.add(response);
       response.once('close', () => open.delete(response));
@@ -65,7 +65,7 @@ it('logs that answer slowly, or not at all, hold up no other log, though there a
       },
       { withinMs: 120_000 },
     );
-    // All the slow ones are still being waited for: they were asked before the others, and nothing of them has ended.
+    // All slow ones are still pending: they were requested before the others, and none has ended.
     expect(open.size).toBeGreaterThanOrEqual(slow);
     expect({ unavailable: ingest.unavailable, stumbled: ingest.stumbled }).toEqual({
       unavailable: [],
@@ -81,7 +81,7 @@ function isWhole(row: Awaited<ReturnType<IngestFixture['log']>>, log: FakeLog): 
   return row.logId.equals(log.logId) && row.verifiedSize === '20';
 }
 
-it('an answer that is slower than the minimum rate is cut off, and its log rests', async () => {
+it('a response below the minimum rate is aborted, and its log rests', async () => {
   const log = await FakeLog.open('rfc6962', forgeMany(20));
   logs.push(log);
   log.intercept = (path, response) => {

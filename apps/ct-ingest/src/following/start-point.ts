@@ -1,4 +1,4 @@
-/** Where a log begins of which nothing was ingested yet. */
+/** Start of a log of which no entry was ingested yet. */
 export type Start =
   | { readonly at: 'beginning' | 'now' }
   | { readonly at: 'index'; readonly index: number }
@@ -13,9 +13,9 @@ export function readStart(text: string): Start | null {
 }
 
 /**
- * The index of the first entry that is ingested, at most the size of the tree. Timestamps of neighbours may be in another order
- * than their indices by as much as the log's maximum merge delay, so a date is found as exactly as that. What lies in front of an
- * entry that cannot be read is not skipped on its account: rather too much is read than too little.
+ * The index of the first entry to ingest, at most the size of the tree. The order of timestamps may differ from the order of indexes
+ * by up to the log's maximum merge delay, so a date is only as precise as that. Entries before an unreadable entry are not skipped
+ * because of it: reading too many entries is preferred to reading too few.
  *
  * @param timestampAt milliseconds since the epoch; null: the entry cannot be read
  */

@@ -1,6 +1,6 @@
 import type { LogApi } from '../log-api/log-api';
 
-/** Notices when a log keeps its follower waiting: requests are under way, and none has ended for some time. */
+/** Detects a slow log: requests are pending, and none has ended for some time. */
 export class Waits {
   private underWay = 0;
   private sinceMs = performance.now();
@@ -15,7 +15,7 @@ export class Waits {
     }, patienceMs / 2);
   }
 
-  /** The same API, whose requests are watched. */
+  /** The same API, with its requests monitored. */
   of(api: LogApi): LogApi {
     const watch = async <T>(request: Promise<T>): Promise<T> => await this.watch(request);
     return {
@@ -30,7 +30,7 @@ export class Waits {
     };
   }
 
-  /** Must be called, or the timer goes on. */
+  /** Must be called to stop the timer. */
   end(): void {
     clearInterval(this.timer);
   }

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { Housekeeping } from './housekeeping';
 import { merging } from './merging';
 
-/** Brings postings together. */
+/** Merges postings. */
 @Injectable()
 class MergeRounds implements OnModuleInit {
   constructor(
@@ -25,6 +25,6 @@ class MergeRounds implements OnModuleInit {
   }
 }
 
-/** Periodic work over the index. */
+/** Periodic maintenance of the index. */
 @Module({ providers: [Housekeeping, MergeRounds] })
 export class HousekeepingModule {}

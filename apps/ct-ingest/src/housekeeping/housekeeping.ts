@@ -5,10 +5,10 @@ import { DataSource } from 'typeorm';
 import { endSilentClients } from '../logs/silent-clients';
 import { removeUnverified } from '../logs/unverified';
 
-/** Longer than any batch takes; a scan of a partition that has expired takes its time. */
+/** Longer than any batch takes; scanning an expired partition is slow. */
 export const statementTimeoutMs = 60_000;
 
-/** The server ends no statement that waits for its client; one that waits longer than any may take is a frozen process's. */
+/** PostgreSQL has no timeout for a statement that waits for its client; a longer wait is taken for a frozen process. */
 const silentMs = statementTimeoutMs + 10_000;
 
 const ensureRestMs = 5 * 60_000;
@@ -17,8 +17,8 @@ const silentRestMs = 10_000;
 const unverifiedRestMs = 10_000;
 
 /**
- * Partitions, before they are needed and when they have expired, what copies of this process that were frozen hold, and
- * what stopped logs have not proved.
+ * Creates partitions in advance, drops expired ones, ends sessions of frozen copies of this process, and removes
+ * unproved issuances of stopped logs.
  */
 @Injectable()
 export class Housekeeping implements OnModuleInit {

@@ -34,7 +34,7 @@ const now = () => new Date();
 const runs = async (): Promise<{ level: number; postings: string }[]> =>
   await ingest.database.query('SELECT level, postings FROM ct_run ORDER BY to_position');
 
-it('brings what was ingested together as long as there is something, then rests', async () => {
+it('merges runs until nothing is left, then rests', async () => {
   await ingestInTurns(9, 0);
   const merged: [string, Merged][] = [];
   const { signal } = new AbortController();
@@ -46,7 +46,7 @@ it('brings what was ingested together as long as there is something, then rests'
   expect(await runs()).toEqual([{ level: 1, postings: '27' }]);
 });
 
-it('ends in the midst of a merge when the process ends, and has changed nothing', async () => {
+it('aborts a merge without changes when the process stops', async () => {
   await ingestInTurns(8, 20);
   const before = await runs();
   const stopping = new AbortController();

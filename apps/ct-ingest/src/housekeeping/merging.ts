@@ -1,16 +1,16 @@
 import { clearMerged, type Merged, type MergeLane, mergeRuns } from '@certwright/ct-index';
 import type { DataSource } from 'typeorm';
 
-/** How long to rest once nothing is left to be merged, ms: a run comes with each commit, and large ones rarely. */
+/** Rest when there is nothing to merge, ms: each commit adds a run, and large runs are rare. */
 const restMs = { small: 500, large: 10_000 } as const satisfies Record<MergeLane, number>;
 
-/** Space of so many blocks is cleared at once: some 8 MB. */
+/** Number of dead blocks that are vacuumed at once: about 8 MB. */
 const deadBlocksAtATime = 8_192;
 
 /**
- * Rounds that bring postings together, each as far as there is something to do; any number of processes may.
+ * Rounds that merge postings, each until nothing is left; multiple processes may run this.
  *
- * @param stopping ends what is under way: a merge of minutes would hold up the end of the process
+ * @param stopping aborts the current merge: one of minutes would delay the shutdown
  */
 export function merging(
   database: DataSource,

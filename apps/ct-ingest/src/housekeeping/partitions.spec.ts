@@ -9,7 +9,7 @@ afterAll(async () => await ingest.close());
 
 const farAway = new Date('2200-01-01');
 
-/** Without what it holds as their owner. */
+/** Excludes the privileges of their owner. */
 const grantsOf = async (table: string): Promise<string[]> => {
   const rows = await ingest.database.query<{ grant: string }[]>(
     `SELECT format('%s %s', grantee::regrole, privilege_type) AS grant
@@ -19,7 +19,7 @@ const grantsOf = async (table: string): Promise<string[]> => {
   return rows.map(({ grant }) => grant);
 };
 
-it('drops and makes partitions although it owns no table, with the grants of the tables that they are part of', async () => {
+it('drops and creates partitions without owning a table, with the grants of the parent tables', async () => {
   await ingest.database.query(`UPDATE ct_sequence SET next = 100000`);
   const dropped = await dropExpired(ingest.asIngest, farAway);
   expect(dropped).toEqual(expect.arrayContaining(['ct_issuance_p100000', 'ct_block_p100000']));

@@ -3,10 +3,10 @@ import { Round, RunningProcess } from '@certwright/service';
 import { Injectable, Module, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
-/** How often profiles are matched with issuers that have appeared since, ms. */
+/** How often profiles are matched with new issuers, ms. */
 const restMs = 30_000;
 
-/** Keeps what is known of issuers beside their certificates. Needs no revocation lists: it runs with REVOCATION=off too. */
+/** Stores facts about issuers that their certificates lack. Needs no revocation lists: it also runs with REVOCATION=off. */
 @Injectable()
 class IssuerFacts implements OnModuleInit {
   constructor(
@@ -27,7 +27,7 @@ class IssuerFacts implements OnModuleInit {
   }
 }
 
-/** Who operates an issuer. */
+/** The operator of an issuer. */
 @Module({
   providers: [
     IssuerFacts,

@@ -7,7 +7,7 @@ afterEach(() => void jest.useRealTimers());
 const reasonOf = ({ signal }: AnswerRate): string | null =>
   signal.aborted ? (signal.reason as LogUnavailable).message : null;
 
-it('cuts off an answer that does not begin in time', () => {
+it('aborts a response that does not begin in time', () => {
   const rate = new AnswerRate(100, 5_000);
   jest.advanceTimersByTime(4_999);
   expect(reasonOf(rate)).toBeNull();
@@ -31,7 +31,7 @@ it.each([
   expect(reasonOf(rate)).toBe(`The answer was cut off: it came at ${bytes} bytes a second, less than 100.`);
 });
 
-it('leaves an answer alone that comes at the rate, however long it takes, and one that has ended', () => {
+it('does not abort a response at the minimum rate, however long it takes, or one that has ended', () => {
   const rate = new AnswerRate(100, 5_000);
   for (let second = 0; second < 300; second += 1) {
     rate.received(100);

@@ -1,9 +1,9 @@
 import { LogUnavailable } from './log-faults';
 
-/** Over so long the rate of an answer is measured, ms. */
+/** Window in which the rate of a response is measured, ms. */
 export const rateWindowMs = 10_000;
 
-/** Aborts an answer that does not begin in time, or comes more slowly than a minimum rate. */
+/** Aborts a response that does not begin in time, or is slower than a minimum rate. */
 export class AnswerRate {
   private readonly controller = new AbortController();
   private readonly beginning: NodeJS.Timeout;
@@ -12,7 +12,7 @@ export class AnswerRate {
   private sinceMs = 0;
 
   /**
-   * @param minRate bytes per second, over each window
+   * @param minRate bytes per second, in each window
    * @param beginWithinMs until the first byte
    */
   constructor(
@@ -35,7 +35,7 @@ export class AnswerRate {
     this.window = setInterval(() => this.measure(), rateWindowMs);
   }
 
-  /** Must be called, or the timers go on. */
+  /** Must be called to stop the timers. */
   end(): void {
     clearTimeout(this.beginning);
     clearInterval(this.window);

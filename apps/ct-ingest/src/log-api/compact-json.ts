@@ -3,22 +3,22 @@ import type { TextSpan } from '@certwright/ct';
 const quote = '"'.charCodeAt(0);
 
 /**
- * Reads JSON that is written in one certain way, without a text of all of it: that would be megabytes, of which the parser makes as many
- * again. Of JSON that is written in another way it only says so.
+ * Reads JSON of one fixed layout without building a string of all of it: that would take megabytes, and the parser as many
+ * again. For JSON of any other layout it only reports that.
  */
 export class CompactJson {
-  /** It is written in another way, or is none, or is cut. */
+  /** Other layout, invalid JSON, or truncated. */
   failed = false;
-  /** What there is of it is written in this way, and its end is missing. */
+  /** This layout so far, but the end is missing. */
   isCut = false;
 
   constructor(
     private readonly bytes: Buffer,
-    /** What is next. */
+    /** The next byte. */
     public at: number,
   ) {}
 
-  /** Steps over these octets, which must be next. */
+  /** Skips these bytes, which must come next. */
   expect(octets: Buffer): void {
     if (this.failed) return;
     const { bytes, at } = this;
@@ -27,7 +27,7 @@ export class CompactJson {
     this.at = at + octets.length;
   }
 
-  /** Where the text is that stands before the next quote, and steps over that, too. With escapes it is another text. */
+  /** Position of the text before the next quote; skips the quote, too. Text with escapes has another layout. */
   textBeforeQuote(): TextSpan {
     const start = this.at;
     if (this.failed) return { start, end: start };

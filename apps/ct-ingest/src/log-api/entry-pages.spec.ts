@@ -4,7 +4,7 @@ import type { EntryPage, EntryRange, EntrySource, FetchedEntry } from './log-api
 
 const never = new AbortController().signal;
 
-/** Pages of ten; each holds ten octets of memory until it is released. */
+/** Pages of ten; each holds ten bytes of memory until it is released. */
 class Source implements EntrySource {
   readonly memory = new MemoryBudget(100);
   underWay = 0;
@@ -27,7 +27,7 @@ class Source implements EntrySource {
     return null;
   }
 
-  /** All the memory that there is, for one entry. */
+  /** All available memory, for one entry. */
   async fetchLong(range: EntryRange, _: number, signal: AbortSignal): Promise<EntryPage> {
     return await this.page(range, 1, 100, signal);
   }
@@ -61,21 +61,21 @@ async function read(source: Source, parallel: number): Promise<string[]> {
 
 const all = Array.from({ length: 94 }, (_, at) => String(3 + at));
 
-it.each([1, 4, 20])('all entries come in their order, from %i requests side by side', async (parallel) => {
+it.each([1, 4, 20])('returns all entries in order, from %i parallel requests', async (parallel) => {
   const source = new Source();
   expect(await read(source, parallel)).toEqual(all);
   expect(source.mostUnderWay).toBeLessThanOrEqual(parallel);
 });
 
-it('short pages leave no gap', async () => {
+it('leaves no gap after short pages', async () => {
   for (const short of [1, 3, 9]) expect(await read(new Source({ short }), 4)).toEqual(all);
 });
 
-it('what was fetched ahead gives its memory to an answer that needs all of it', async () => {
+it('releases the memory of prefetched pages for a response that needs all of it', async () => {
   expect(await read(new Source({ long: [15, 16, 60, 96] }), 5)).toEqual(all);
 });
 
-it('whoever stops in the middle holds no memory', async () => {
+it('holds no memory when the caller stops early', async () => {
   const source = new Source();
   for await (const { release } of entryPages(source, { from: 0, to: 90 }, 90, 5, never)) {
     release();

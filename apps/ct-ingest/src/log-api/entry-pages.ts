@@ -6,8 +6,8 @@ interface Fetching {
 }
 
 /**
- * All entries [from, to) in their order, fetched ahead side by side. The caller releases each page. A page that is shorter than what
- * was asked for ends what was fetched ahead: the rest is asked for anew, in the size that the log likes.
+ * All entries [from, to) in order, prefetched in parallel. The caller releases each page. A page that is shorter than
+ * requested discards what was prefetched: the rest is requested again, in the page size of the log.
  *
  * @throws LogUnavailable
  */
@@ -28,7 +28,7 @@ export async function* entryPages(
   }
 }
 
-/** Ends behind the first range that could not be fetched in the ordinary way: the memory of those behind it is free then. */
+/** Ends after the first range that could not be fetched normally, so that the memory of later ranges is free. */
 async function* fetchedAhead(
   source: EntrySource,
   { from, to }: EntryRange,
@@ -52,7 +52,7 @@ async function* fetchedAhead(
       while (planned < to && underWay.length < parallel) {
         const range = { from: planned, to: source.rangeEnd(planned, to) };
         const page = source.fetch(range, treeSize, either);
-        // Looked at in its turn.
+        // Handled in its turn.
         page.catch(() => undefined);
         underWay.push({ range, page });
         planned = range.to;

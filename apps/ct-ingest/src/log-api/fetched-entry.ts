@@ -1,10 +1,10 @@
 import { entryLeafHash, leafHash, type LogEntry } from '@certwright/ct';
 import type { FetchedEntry } from './log-api';
 
-/** Octets. A certificate that is longer is no server's: its entry is counted and kept in part, and not indexed. */
+/** Bytes. A longer certificate is not a server's: its entry is counted and partly stored, and not indexed. */
 export const longestIndexed = 1_048_576;
 
-/** Octets that are kept of an entry that is not indexed. */
+/** Bytes that are stored of an entry that is not indexed. */
 export const keptOfOdd = 65_536;
 
 /** MerkleTreeLeaf: version v1, type timestamped_entry (RFC 6962, section 3.4). */
@@ -19,12 +19,12 @@ export function fetchedEntry(entry: LogEntry): FetchedEntry {
   return hugeEntry(entryLeafHash(entry), leaf, timestampedEntry.length + merkleTreeLeafHead.length);
 }
 
-/** @param leaf its beginning @param leafBytes of the whole leaf */
+/** @param leaf its prefix @param leafBytes length of the whole leaf */
 export function hugeEntry(leafHash: Buffer, leaf: Buffer, leafBytes: number): FetchedEntry {
   return { kind: 'odd', leafHash, fault: 'huge', leaf: Buffer.from(leaf.subarray(0, keptOfOdd)), leafBytes };
 }
 
-/** @param leaf MerkleTreeLeaf, which is not held */
+/** @param leaf MerkleTreeLeaf, of which no reference is kept */
 export function oddEntry(leaf: Buffer, fault: string): FetchedEntry {
   const kept = Buffer.from(leaf.subarray(0, keptOfOdd));
   return { kind: 'odd', leafHash: leafHash(leaf), fault, leaf: kept, leafBytes: leaf.length };

@@ -32,7 +32,7 @@ it.each([
   expect(read(text)).toEqual(expected);
 });
 
-it('what is no base64 in one entry is odd, and the others are read', () => {
+it('invalid base64 in one entry makes it odd, and the others are read', () => {
   const [first, second, ...others] = entries;
   for (const wrong of ['_', '=', '%%%%']) {
     const odd = { ...second, extra_data: wrong };
@@ -65,19 +65,19 @@ it.each([
   }).toThrow('The log answered');
 });
 
-it('of an answer with millions of entries, only as many are read as were asked for', () => {
+it('of a response with millions of entries, reads only the requested number', () => {
   const one = '{"extra_data":"","leaf_input":""},';
   expect(read(`{"entries":[${one.repeat(100_000)}`)).toHaveLength(100);
 });
 
-describe('an answer that comes in pieces', () => {
+describe('a response in chunks', () => {
   const texts = { 'as usual': usual, 'with white space': JSON.stringify({ entries }, null, 2) };
   const escaped = usual.replaceAll('/', '\\/').replaceAll('A', '\\u0041');
   const long = JSON.stringify({ entries: [{ ...entries[0], leaf_input: longLeaf(200_000) }, entries[1]] });
   const all = Object.entries({ ...texts, 'with escapes': escaped, 'with a long entry': long });
   const cases = all.flatMap(([form, text]) => [1, 7, 1_000].map((size) => [form, size, text] as const));
 
-  it.each(cases)('%s, of %i bytes each, is read as in one', (_, size, text) => {
+  it.each(cases)('%s, in chunks of %i bytes, is read like a single one', (_, size, text) => {
     expect(inPieces(text, size)).toEqual(read(text));
   });
 
@@ -94,7 +94,7 @@ it.each([
   ['leaf', 16_000_000, 0],
   ['precertificate', 1_000, 16_000_000],
 ])(
-  'an entry with a %s of 16 MB is hashed as it comes, and little of it is kept',
+  'an entry with a %s of 16 MB is hashed as it arrives, and only partly kept',
   (_, leafBytes, precertificateBytes) => {
     const precertificate = Buffer.alloc(precertificateBytes, 1);
     const { leaf_input, extra_data } = {
@@ -136,7 +136,7 @@ it.each([
   }).toThrow('longer than an entry can be');
 });
 
-it('an entry that is longer than its bound is not read, and those before it are held', () => {
+it('an entry that exceeds its limit is not read, and earlier ones are kept', () => {
   const answer = new JsonEntries({ max: 9, chains: new KnownChains(), maxHeld: 1e9, maxEntry: 20_000 });
   const long = { leaf_input: longLeaf(30_000), extra_data: '' };
   const bytes = Buffer.from(JSON.stringify({ entries: [...entries, long] }));
@@ -144,7 +144,7 @@ it('an entry that is longer than its bound is not read, and those before it are 
   expect(answer.entries).toHaveLength(5);
 });
 
-/** A MerkleTreeLeaf of a certificate of so many octets. */
+/** A MerkleTreeLeaf of a certificate with this length. */
 function longLeaf(octets: number): string {
   const head = Buffer.alloc(15);
   head.writeUIntBE(octets, 12, 3);

@@ -9,17 +9,17 @@ import { EnoughEntries, EntryIsLong, HeldEntries, type StreamedBounds } from './
 
 const notJson = 'The log answered something that is not JSON.';
 
-/** How nearly all logs write an entry, piece by piece around the base64. */
+/** How nearly all logs write an entry: the parts around the base64. */
 const pieces = {
   leafInput: Buffer.from('{"leaf_input":"'),
   extraData: Buffer.from(',"extra_data":"'),
   end: Buffer.from('}'),
 } as const;
 
-/** Bytes of an entry that is not whole yet which are kept until more comes; a longer one is read as it comes. */
+/** Max bytes that are buffered of an incomplete entry; a longer one is parsed as it arrives. */
 const maxCarried = 131_072;
 
-/** Bytes between two entries that say nothing: white space, and members that RFC 6962 does not have. */
+/** Bytes between two entries without data: white space, and members that RFC 6962 does not define. */
 const maxBeside = 65_536;
 
 const code = (character: string) => character.charCodeAt(0);
@@ -27,7 +27,7 @@ const [quote, colon, comma, backslash] = [code('"'), code(':'), code(','), code(
 const [open, close, openList, closeList] = [code('{'), code('}'), code('['), code(']')];
 const whiteSpace: ReadonlySet<number> = new Set([' ', '\t', '\r', '\n'].map(code));
 
-/** What may come next, in an object or the list of entries. */
+/** What may come next in an object or the list of entries. */
 type Expecting =
   | 'answer'
   | 'nameOrEnd'
@@ -44,21 +44,21 @@ type Expecting =
   | 'nothing';
 
 export interface JsonEntriesOptions extends StreamedBounds {
-  /** Entries that were asked for: what comes behind them is not read. */
+  /** Number of requested entries: further entries are not read. */
   readonly max: number;
-  /** Of answers before. */
+  /** From previous responses. */
   readonly chains: KnownChains;
 }
 
 /**
- * The entries of a `get-entries` answer (RFC 6962, section 4.6) as its bytes come. Besides the entries that are held, one entry is in
- * memory; of one that is not indexed for its length, only the hash and the beginning are. An entry that is written in the usual way is
- * read where it lies; every other one, and one of which the end has not come yet though it is long, byte by byte.
+ * The entries of a `get-entries` response (RFC 6962, section 4.6) as its bytes arrive. Besides the collected entries, one entry is in
+ * memory; of an entry that is too long to be indexed, only the hash and the prefix. An entry in the usual layout is read in
+ * place; any other one, and a long incomplete one, byte by byte.
  */
 export class JsonEntries {
   private readonly held = new HeldEntries();
   private expecting: Expecting = 'answer';
-  /** An entry that is not whole yet. */
+  /** An incomplete entry. */
   private readonly carried = new Pieces();
   private lookedAtBytes = 0;
   private entry: JsonEntry | null = null;
@@ -74,32 +74,32 @@ export class JsonEntries {
     return this.held.entries;
   }
 
-  /** Of memory, that the entries take. */
+  /** Bytes of memory of the entries. */
   get bytes(): number {
     return this.held.bytes;
   }
 
-  /** Of memory, for the entry that is not whole yet. */
+  /** Bytes of memory of the incomplete entry. */
   get bytesUnderWay(): number {
     return this.carried.length + (this.entry?.bytes ?? 0);
   }
 
-  /** @throws EnoughEntries; EntryIsLong; LogUnavailable for what is no such answer */
+  /** @throws EnoughEntries; EntryIsLong; LogUnavailable for an invalid response */
   take(piece: Buffer): void {
     if (this.carried.length === 0) return this.read(piece, true);
     this.carried.push(piece);
-    // However small the pieces are, what is carried is looked at a few times only.
+    // However small the chunks are, buffered bytes are scanned only a few times.
     if (this.carried.length >= 2 * this.lookedAtBytes) this.read(this.carried.take(), true);
   }
 
-  /** No more comes. @throws as `take` */
+  /** End of the response. @throws as `take` */
   end(): void {
     if (this.carried.length > 0) this.read(this.carried.take(), false);
     if (this.expecting !== 'nothing') throw new LogUnavailable(notJson);
     if (this.entries.length === 0) throw new LogUnavailable('The log answered get-entries without entries.');
   }
 
-  /** @param goesOn what is not whole may be kept for later */
+  /** @param goesOn an incomplete entry may be buffered */
   private read(bytes: Buffer, goesOn: boolean): void {
     for (let at = 0; at < bytes.length;) {
       if (goesOn && (this.expecting === 'entry' || this.expecting === 'entryOrEnd') && bytes[at] === open) {
@@ -114,7 +114,7 @@ export class JsonEntries {
     }
   }
 
-  /** An entry as nearly all logs write them. @returns where it ends; `at`: it is another one; null: it is kept until more comes */
+  /** An entry in the usual layout. @returns its end; `at`: another layout; null: it is buffered until more arrives */
   private wholeEntry(bytes: Buffer, at: number): number | null {
     const json = new CompactJson(bytes, at);
     json.expect(pieces.leafInput);
@@ -125,7 +125,7 @@ export class JsonEntries {
     if (json.failed) {
       const { maxEntry } = this.options;
       if (!json.isCut || bytes.length - at > Math.min(maxEntry, maxCarried)) return at;
-      // A copy: what was read is not held for what is left over.
+      // A copy, so that the rest does not keep the whole chunk in memory.
       this.carried.push(Buffer.from(bytes.subarray(at)));
       this.lookedAtBytes = bytes.length - at;
       return null;
@@ -138,7 +138,7 @@ export class JsonEntries {
     return json.at;
   }
 
-  /** @returns behind what was read */
+  /** @returns position after what was read */
   private step(bytes: Buffer, at: number): number {
     if (this.expecting === 'inText') return this.inText(bytes, at);
     const byte = bytes[at] ?? 0;
@@ -214,14 +214,14 @@ export class JsonEntries {
     this.held.add(fetched, this.options.max, this.options.maxHeld);
   }
 
-  /** Base64 up to the quote at its end, or the end of what came. */
+  /** Base64 up to the closing quote, or the end of the chunk. */
   private inText(bytes: Buffer, start: number): number {
     let at = this.isEscaped ? start + 1 : start;
     this.isEscaped = false;
     const end = bytes.indexOf(quote, at);
     let escape = bytes.indexOf(backslash, at);
     let last = end;
-    // A quote behind a backslash ends nothing.
+    // A quote after a backslash does not end the string.
     while (escape >= 0 && (last < 0 || escape < last)) {
       at = escape + 2;
       if (at > bytes.length) this.isEscaped = true;
@@ -242,7 +242,7 @@ export class JsonEntries {
     return at + 1;
   }
 
-  /** A value that nobody needs. */
+  /** A value that is not used. */
   private inSkipped(byte: number, at: number): number {
     if (this.isInSkippedText) {
       if (this.isEscaped) this.isEscaped = false;
@@ -254,7 +254,7 @@ export class JsonEntries {
       return at + 1;
     }
     if (this.depth === 0) {
-      // A number, or a word, until what comes behind it.
+      // A number or literal ends at the next character of another kind.
       if (byte !== comma && byte !== close && !whiteSpace.has(byte)) return at + 1;
       this.expecting = 'commaOrEnd';
       return at;
@@ -269,7 +269,7 @@ export class JsonEntries {
   }
 }
 
-/** The entries of a whole answer. @param max that were asked for @throws LogUnavailable when it is none */
+/** The entries of a whole response. @param max number of requested entries @throws LogUnavailable when it is invalid */
 export function readJsonEntries(
   body: Buffer,
   max: number,
@@ -288,7 +288,7 @@ export function readJsonEntries(
 /** @throws LogUnavailable */
 export function parseJson(body: Buffer): unknown {
   try {
-    // JSON of a log is ASCII; as Latin-1 it takes a byte a character.
+    // JSON of a log is ASCII; as Latin-1 it takes one byte per character.
     return JSON.parse(body.toString('latin1'));
   } catch {
     throw new LogUnavailable(notJson);

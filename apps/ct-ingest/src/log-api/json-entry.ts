@@ -5,26 +5,26 @@ import { LogUnavailable } from './log-faults';
 import { Base64Text, HashedOctets, KeptOctets } from './long-text';
 import { EntryIsLong } from './streamed-entries';
 
-/** Of ASN.1Cert and of a vector of them (RFC 6962, section 3.1), and of extensions (section 3.4), bytes. */
+/** Bytes of the lengths of an ASN.1Cert, of a vector of them (RFC 6962, section 3.1) and of extensions (section 3.4). */
 const [maxCertificate, maxExtensions] = [2 ** 24, 2 ** 16];
 
-/** Version, type, timestamp, type of entry, hash of the issuer's key, and lengths, bytes (RFC 6962, section 3.4). */
+/** Version, type, timestamp, entry type, issuer key hash and lengths, bytes (RFC 6962, section 3.4). */
 const aroundCertificate = 64;
 
 const maxLeaf = maxCertificate + maxExtensions + aroundCertificate;
 const maxExtraData = 2 * maxCertificate + aroundCertificate;
 
-/** A chain that is longer is none of server certificates: its entry is counted and kept in part, and not indexed. Bytes. */
+/** Bytes. A longer chain is not one of a server certificate: its entry is counted and partly stored, and not indexed. */
 const maxChain = 1_048_576;
 
-/** Where the length of the certificate is in a MerkleTreeLeaf, by the type of the entry. */
+/** Offset of the certificate's length in a MerkleTreeLeaf, by entry type. */
 const lengthAt = [12, 44] as const;
 const typeAt = 10;
 
-/** RFC 6962, section 2.1: before a leaf when it is hashed. */
+/** RFC 6962, section 2.1: prefix of a leaf in its hash. */
 const leafPrefix = Buffer.from([0]);
 
-/** An entry of a `get-entries` answer, whose members come in any order and in pieces. */
+/** An entry of a `get-entries` response, whose members arrive in any order and in chunks. */
 export class JsonEntry {
   private readonly leaf = new KeptOctets(
     longestIndexed + maxExtensions + aroundCertificate,
@@ -45,12 +45,12 @@ export class JsonEntry {
   /** @param maxCharacters of its texts @throws EntryIsLong in `text` */
   constructor(private readonly maxCharacters: number) {}
 
-  /** Of memory. */
+  /** Bytes of memory. */
   get bytes(): number {
     return this.leaf.kept + this.extraData.kept;
   }
 
-  /** A text of this name begins. @returns false: nobody needs it */
+  /** A string with this name begins. @returns false: it is not used */
   begin(name: string): boolean {
     if (name !== 'leaf_input' && name !== 'extra_data') return false;
     if (this.seen.has(name)) throw new LogUnavailable(`The log answered an entry with ${name} twice.`);
@@ -84,8 +84,8 @@ export class JsonEntry {
   }
 
   /**
-   * A leaf whose certificate will be too long for the index is not kept until it is; one that goes on far behind its end, or is of a type
-   * that RFC 6962 does not have and longer than is indexed, is not read on.
+   * A leaf whose certificate is too long for the index is not buffered. Reading stops when a leaf continues far beyond its end, or is
+   * of a type that RFC 6962 does not define and longer than the index allows.
    */
   private lookAhead(): void {
     const { leaf } = this;

@@ -1,8 +1,8 @@
 import type { TreeHead, TreeState } from '@certwright/ct';
 
-/** The log gave no answer that can be used: something to try again later. */
+/** The log returned no usable response; to be retried later. */
 export class LogUnavailable extends Error {
-  /** @param retryAfterMs as the log itself says; null: it does not */
+  /** @param retryAfterMs from Retry-After; null: there was none */
   constructor(
     message: string,
     readonly retryAfterMs: number | null = null,
@@ -12,35 +12,35 @@ export class LogUnavailable extends Error {
   }
 }
 
-/** The answer is longer than was asked for, as sent or as it unpacks. */
+/** The response is longer than allowed, as sent or unpacked. */
 export class AnswerTooLong extends LogUnavailable {}
 
-/** The log says that it has no such answer (404, 410, other 4xx): the same request gets the same answer. */
+/** The log does not have the requested item (404, 410, other 4xx): a retry gets the same response. */
 export class LogRefuses extends LogUnavailable {}
 
-/** A head that the log has signed, as fetched. */
+/** A head that the log signed, as fetched. */
 export interface SignedTreeHead extends TreeHead {
   readonly signed: Buffer;
 }
 
-/** What shows a fault to others: signed heads, and what they were compared with. */
+/** Evidence of a violation: signed heads, and what they were compared with. */
 export interface Evidence {
   readonly head: SignedTreeHead;
-  /** The head that was kept; null: none was. */
+  /** The kept head; null: there was none. */
   readonly kept: SignedTreeHead | null;
-  /** Of the entries that the log served; null: heads alone contradict each other. */
+  /** Root of the entries that the log returned; null: the heads alone contradict each other. */
   readonly computed: TreeState | null;
-  /** A consistency proof as the log answered it; null: there was none. */
+  /** A consistency proof as the log returned it; null: there was none. */
   readonly proof: readonly Buffer[] | null;
 }
 
 /**
- * What the log's own signatures show, so that no retry helps: `rollback` a newer head with fewer entries than one before, `fork` two
- * heads of which neither continues the other, `root` entries that do not hash to the root of a head.
+ * Violations that the log's own signatures prove, so that no retry helps: `rollback` a newer head with fewer entries than an earlier
+ * one, `fork` two inconsistent heads, `root` entries that do not hash to the root of a head.
  */
 export type Misbehaviour = 'rollback' | 'fork' | 'root';
 
-/** The log must not be trusted until an operator has looked. */
+/** The log must not be trusted until an operator has checked it. */
 export class LogMisbehaves extends Error {
   constructor(
     readonly kind: Misbehaviour,
@@ -52,7 +52,7 @@ export class LogMisbehaves extends Error {
   }
 }
 
-/** The log answered with a proof that shows nothing. Proofs are not signed: it is requested again before the log is stopped. */
+/** The log returned an invalid proof. Proofs are not signed: it is requested again before the log is stopped. */
 export class LogUnproven extends LogUnavailable {
   constructor(
     readonly kind: Misbehaviour,

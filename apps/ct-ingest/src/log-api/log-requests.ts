@@ -9,7 +9,7 @@ import { Unpacking } from './unpacking';
 
 const inflate = promisify(gunzip);
 
-/** A streamed answer may be megabytes: it takes up to so many request timeouts, as long as it comes at the minimum rate. */
+/** A streamed response may have megabytes: it may take this many request timeouts while it keeps the minimum rate. */
 const maxTimeouts = 10;
 
 export interface Asking {
@@ -23,24 +23,24 @@ export interface RequestsOptions {
   readonly pace: Pace;
   readonly userAgent: string;
   readonly timeoutMs: number;
-  /** Bytes per second; a streamed answer that comes slower is cut off. */
+  /** Bytes per second; a slower streamed response is aborted. */
   readonly minAnswerRate: number;
   readonly now: () => number;
 }
 
 type Answer = Awaited<ReturnType<typeof guardedRequest>>;
 
-/** The same request gets the same answer: Bad Request, Forbidden, Method Not Allowed, Unprocessable Content, Not Implemented. */
+/** A retry gets the same response: Bad Request, Forbidden, Method Not Allowed, Unprocessable Content, Not Implemented. */
 const refusals: ReadonlySet<number> = new Set([400, 403, 405, 422, 501]);
 
-/** Politely asks one log. */
+/** Sends rate-limited requests to one log. */
 export class LogRequests {
   constructor(private readonly options: RequestsOptions) {}
 
   /**
-   * The body of a 200, unpacked, held as a whole; null: there is none at that place (404, 410).
+   * The body of a 200, unpacked and buffered as a whole; null: not found (404, 410).
    *
-   * @throws LogUnavailable for every other answer and for none; AnswerTooLong; the reason of the signal
+   * @throws LogUnavailable for every other response and for none; AnswerTooLong; the reason of the signal
    */
   async get({ url, maxBytes }: Asking, signal: AbortSignal): Promise<Buffer | null> {
     const { pace, timeoutMs } = this.options;
@@ -51,7 +51,7 @@ export class LogRequests {
     return encoding === 'gzip' ? await unpack(answer.body, maxBytes, path) : answer.body;
   }
 
-  /** For answers that must exist. @throws LogUnavailable also where there is none */
+  /** For required responses. @throws LogUnavailable also when it is not found */
   async getSome(asking: Asking, signal: AbortSignal): Promise<Buffer> {
     const body = await this.get(asking, signal);
     if (body === null) throw new LogRefuses(`The log has no ${new URL(asking.url).pathname}.`);
@@ -59,11 +59,11 @@ export class LogRequests {
   }
 
   /**
-   * Hands the body of a 200 on as it comes, unpacked; nothing of it is held here.
+   * Passes on the body of a 200 as it arrives, unpacked and unbuffered.
    *
-   * @param take what it throws ends the request, and is thrown
-   * @returns false: there is none at that place (404, 410)
-   * @throws as `get`, and LogUnavailable for one that comes too slowly
+   * @param take an error that it throws ends the request, and is rethrown
+   * @returns false: not found (404, 410)
+   * @throws as `get`, and LogUnavailable for a response that is too slow
    */
   async stream(
     { url, maxBytes }: Asking,
@@ -92,7 +92,7 @@ export class LogRequests {
     }
   }
 
-  /** Null: there is none. @throws LogUnavailable for what is not a whole answer in an encoding that was asked for */
+  /** Null: not found. @throws LogUnavailable for an incomplete response or an encoding that was not requested */
   private accepted({ status, headers, truncated }: Answer, url: string) {
     const { pace } = this.options;
     const path = new URL(url).pathname;

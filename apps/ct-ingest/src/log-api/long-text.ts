@@ -3,26 +3,26 @@ import { Pieces } from '@certwright/outbound';
 import { LogUnavailable } from './log-faults';
 
 const backslash = '\\'.charCodeAt(0);
-/** Characters of a group of base64. */
+/** Characters per base64 group. */
 const group = 4;
 
-/** What is kept of octets that come one after another. */
+/** Receives consecutive bytes. */
 export interface Octets {
   take(octets: Buffer): void;
 }
 
-/** The octets that the base64 in a JSON string says, as the string comes. What is no base64 is taken as it comes, and marked. */
+/** Decodes the base64 of a JSON string as it arrives. Invalid base64 is kept as it is, and marked. */
 export class Base64Text {
   isMalformed = false;
-  /** Characters, fewer than a group. */
+  /** Characters of an incomplete group. */
   private rest = '';
-  /** The beginning of an escape. */
+  /** The beginning of an escape sequence. */
   private escape = '';
   private isPadded = false;
 
   constructor(private readonly octets: Octets) {}
 
-  /** @param characters inside the string @throws LogUnavailable for an escape that JSON does not have */
+  /** @param characters inside the string @throws LogUnavailable for an invalid JSON escape */
   take(characters: Buffer): void {
     let text = characters.toString('latin1');
     if (this.escape !== '' || characters.includes(backslash)) text = this.unescaped(text);
@@ -41,7 +41,7 @@ export class Base64Text {
   private decode(text: string): void {
     const octets = Buffer.from(text, 'base64');
     const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
-    // Buffer skips what is not in the alphabet, takes that for URLs, and bits left over that are not zero (RFC 4648, section 3.5).
+    // Buffer skips invalid characters, and accepts the URL alphabet and non-zero trailing bits (RFC 4648, section 3.5).
     const isWhole = octets.length === (text.length / group) * 3 - padding;
     const isExact =
       padding === 0 || octets.toString('base64', octets.length - (3 - padding)) === text.slice(-group);
@@ -64,15 +64,15 @@ export class Base64Text {
   }
 }
 
-/** Keeps octets up to a bound; of more, none, or their beginning. */
+/** Keeps bytes up to a limit; beyond it, none or the first ones. */
 export class KeptOctets implements Octets {
   length = 0;
   private readonly pieces = new Pieces();
 
   /**
-   * @param maxKept how many are kept as long as there are no more
-   * @param max how many there may be
-   * @param beginning how many are kept of more than `maxKept`
+   * @param maxKept max bytes that are kept in full
+   * @param max max bytes
+   * @param beginning number of first bytes that are kept of more than `maxKept`
    */
   constructor(
     private maxKept: number,
@@ -80,7 +80,7 @@ export class KeptOctets implements Octets {
     private readonly beginning: number,
   ) {}
 
-  /** @throws LogUnavailable for more than there may be */
+  /** @throws LogUnavailable for more than `max` bytes */
   take(octets: Buffer): void {
     this.length += octets.length;
     if (this.length > this.max)
@@ -89,28 +89,28 @@ export class KeptOctets implements Octets {
     if (this.isTooLong) this.cut();
   }
 
-  /** It is known that there cannot be more than these. */
+  /** At most this many bytes follow. */
   limitTo(octets: number): void {
     this.max = Math.min(this.max, octets);
   }
 
-  /** In memory. */
+  /** Bytes of memory. */
   get kept(): number {
     return this.pieces.length;
   }
 
-  /** There are, or will be, more than are kept. */
+  /** More bytes than are kept have arrived, or will. */
   get isTooLong(): boolean {
     return this.length > this.maxKept;
   }
 
-  /** It is known that there will be more than are kept. */
+  /** More bytes than are kept will arrive. */
   willBeTooLong(): void {
     this.maxKept = 0;
     this.cut();
   }
 
-  /** All, or the beginning. */
+  /** All bytes, or the first ones. */
   get octets(): Buffer {
     const octets = this.pieces.take();
     this.pieces.push(octets);
@@ -123,7 +123,7 @@ export class KeptOctets implements Octets {
   }
 }
 
-/** The hash over octets that come one after another, behind others. */
+/** The hash of consecutive bytes after a prefix. */
 export class HashedOctets implements Octets {
   private readonly hash = createHash('sha256');
 

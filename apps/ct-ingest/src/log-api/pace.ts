@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** However often a log says that it is asked too often, it is asked this often, ms. */
+/** Max gap between requests, ms, however often a log responds that requests are too frequent. */
 const longestGapMs = 60_000;
 
-/** How much the gap grows when a log says that it is asked too often, and shrinks with each answer after that. */
+/** Factors by which the gap grows when a log responds that requests are too frequent, and shrinks with each response after that. */
 const [slower, faster] = [2, 0.95];
 
-/** Spaces the requests to one log. A log is in one process's hands, so this is its rate over all of them. */
+/** Spaces the requests to one log. One process at a time holds a log, so this is its rate over all processes. */
 export class Pace {
   private gapMs: number;
   private nextAtMs = 0;
@@ -22,13 +22,13 @@ export class Pace {
     return new Pace(1_000 / requests);
   }
 
-  /** Resolves when the next request may be made. @throws the reason of the signal */
+  /** Resolves when the next request may be sent. @throws the reason of the signal */
   async turn(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const now = this.nowMs();
     const at = Math.max(now, this.nextAtMs);
     this.nextAtMs = at + this.gapMs;
-    // Timers keep milliseconds: a gap below that is kept over several requests.
+    // Timers have a resolution of 1 ms: smaller gaps accumulate over several requests.
     if (at - now >= 1) await delay(at - now, undefined, { signal }).catch(() => signal.throwIfAborted());
   }
 

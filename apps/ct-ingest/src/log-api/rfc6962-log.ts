@@ -17,7 +17,7 @@ import { EnoughEntries, EntryIsLong, type StreamedBounds } from './streamed-entr
 /** Heads and proofs: a proof of 64 hashes takes 3 kB. */
 const smallAnswer = 65_536;
 
-/** A leaf and a precertificate of 2^24 bytes, and a chain of as many, in base64 and JSON: the longest entry there can be. */
+/** A leaf and a precertificate of 2^24 bytes, and a chain of the same size, in base64 and JSON: the max size of an entry. */
 const maxAnswer = 72 * 1_048_576;
 
 export interface Rfc6962Options {
@@ -26,16 +26,16 @@ export interface Rfc6962Options {
   readonly key: LogKey;
   readonly requests: LogRequests;
   readonly memory: LogMemory;
-  /** Of entries of all logs: most chains come from many. */
+  /** Shared by all logs: most chains occur in many. */
   readonly chains: KnownChains;
   readonly pageSize: number;
 }
 
 /** A log with the interface of RFC 6962, section 4. */
 export class Rfc6962Log implements LogApi {
-  /** Entries that the log likes to give at a time. */
+  /** Page size of the log, entries. */
   private likedSize: number;
-  /** Entries that fit a page, as far as is known: fewer after one that was full, more with each that was not. */
+  /** Estimated number of entries that fit a page: decreases after a full page, and increases with each other one. */
   private fittingSize: number;
 
   constructor(private readonly options: Rfc6962Options) {
@@ -59,7 +59,7 @@ export class Rfc6962Log implements LogApi {
     return hashesOf(parseJson(await this.options.requests.getSome(asking, signal)), 'consistency');
   }
 
-  /** By the path of its last entry, whose siblings are all on the left. */
+  /** From the path of the last entry, whose siblings are all on the left. */
   async treeOf(size: number, _head: VerifiedHead, signal: AbortSignal): Promise<CompactTree> {
     const page = await this.fetchLong({ from: size - 1, to: size }, size, signal);
     page.release();
@@ -79,12 +79,12 @@ export class Rfc6962Log implements LogApi {
     return entry?.kind === 'read' ? entry.entry.timestamp : 0;
   }
 
-  /** Chains come with the entries. */
+  /** Chains are part of the entries. */
   issuer(): Promise<null> {
     return Promise.resolve(null);
   }
 
-  /** Logs that align their answers answer in full when they are asked up to a multiple of their page size. */
+  /** Logs that align their responses return a full page when the request ends at a multiple of their page size. */
   rangeEnd(from: number, to: number): number {
     const size = Math.min(this.likedSize, this.fittingSize);
     return Math.min(to, (Math.floor(from / size) + 1) * size);
@@ -110,7 +110,7 @@ export class Rfc6962Log implements LogApi {
     return page;
   }
 
-  /** Null: the first entry is longer than the bounds say. A full page has fewer entries than the log would have answered with. */
+  /** Null: the first entry exceeds the limits. A full page has fewer entries than the log would have returned. */
   private async entries(
     { from, to }: EntryRange,
     bounds: StreamedBounds,

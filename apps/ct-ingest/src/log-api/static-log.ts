@@ -19,21 +19,21 @@ import type { LogRequests } from './log-requests';
 import { EnoughEntries, EntryIsLong, type StreamedBounds } from './streamed-entries';
 import { TileLeaves } from './tile-leaves';
 
-/** Octets: a note may have signatures of many witnesses; a CA certificate has one or two kB. */
+/** Bytes: a note may have signatures of many witnesses; a CA certificate has one or two kB. */
 const longestCheckpoint = 65_536;
 const longestIssuer = 262_144;
 const hashOctets = 32;
 
-/** Bytes of entries that are held of a tile with a long one: those before it are sent again for those behind it. */
+/** Max bytes of entries that are kept of a tile with a long one: those before it are downloaded again for those after it. */
 const maxHeldOfLong = 262_144;
 
-/** Whatever a tile of 256 entries can have. It is read piece by piece. */
+/** Max size of a tile of 256 entries. It is read in chunks. */
 const longestTile = 2 ** 33;
 
 export interface StaticLogOptions {
   /** Ends in a slash. */
   readonly url: string;
-  /** First line of its checkpoints. */
+  /** First line of the log's checkpoints. */
   readonly origin: string;
   readonly key: LogKey;
   readonly requests: LogRequests;
@@ -42,7 +42,7 @@ export interface StaticLogOptions {
 
 /** A log with the monitoring interface of static-ct-api. */
 export class StaticLog implements LogApi {
-  /** Hash tiles that proofs for one head have been made of: most proofs need the same ones. They go with the head. */
+  /** Hash tiles of the proofs for one head: most proofs share them. They are discarded with the head. */
   private readonly tilesOf = new WeakMap<VerifiedHead, Map<string, Buffer>>();
 
   constructor(private readonly options: StaticLogOptions) {}
@@ -53,7 +53,7 @@ export class StaticLog implements LogApi {
     const signed = await requests.getSome(asking, signal);
     const reading = readCheckpoint(signed, origin, key);
     if (reading.ok) return { ...reading.head, signed };
-    // A page of somebody in between, something cut off or garbled, or another log's: nothing that the log has signed.
+    // A page of an intermediary, truncated or garbled data, or another log's: not signed by the log.
     throw new LogUnavailable(`The log answered without a checkpoint that it has signed (${reading.fault}).`);
   }
 
@@ -105,7 +105,7 @@ export class StaticLog implements LogApi {
     return page;
   }
 
-  /** Null: the first entry is longer than the bounds say. */
+  /** Null: the first entry exceeds the limits. */
   private async entries(
     range: EntryRange,
     treeSize: number,
@@ -142,7 +142,7 @@ export class StaticLog implements LogApi {
     }
   }
 
-  /** A log may delete a partial tile once there is the full one (static-ct-api, "Partial Tiles"), which begins with it. */
+  /** A log may delete a partial tile once the full one exists (static-ct-api, "Partial Tiles"), whose prefix it is. */
   private async dataTile(
     { index, width }: TilePlace,
     take: (piece: Buffer) => void,
@@ -199,10 +199,10 @@ export class StaticLog implements LogApi {
   }
 }
 
-/** Tiles of 8 kB that are kept for a head: its right edge has one for each level, and each proof adds one or two. */
+/** Max tiles of 8 kB that are cached for a head: its right edge has one per level, and each proof adds one or two. */
 const maxKeptTiles = 16;
 
-/** The one that was used longest ago gives way. */
+/** Evicts the least recently used tile. */
 function keep(kept: Map<string, Buffer>, name: string, bytes: Buffer): void {
   kept.delete(name);
   kept.set(name, bytes);
@@ -212,7 +212,7 @@ function keep(kept: Map<string, Buffer>, name: string, bytes: Buffer): void {
   }
 }
 
-/** The tile that a range lies in, and how much of it the tree has: no more of it is asked for. */
+/** The tile that contains a range, and its width in the tree: no more of it is requested. */
 function placeOf({ from }: EntryRange, treeSize: number): TilePlace {
   const index = Math.floor(from / tileWidth);
   return { index, width: Math.min(tileWidth, treeSize - index * tileWidth) };

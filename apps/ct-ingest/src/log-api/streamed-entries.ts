@@ -1,28 +1,28 @@
 import type { FetchedEntry } from './log-api';
 
-/** Thrown into the request that brings entries: enough of them are held. */
+/** Thrown into the request for entries: enough entries are collected. */
 export class EnoughEntries extends Error {}
 
-/** Thrown into that request: the next entry is longer than usual and needs more memory than its request has. */
+/** Thrown into that request: the next entry is longer than usual and needs more memory than the request has. */
 export class EntryIsLong extends Error {}
 
 export interface StreamedBounds {
-  /** Bytes of entries after which no more are read. */
+  /** Bytes of entries after which reading stops. */
   readonly maxHeld: number;
-  /** Bytes of an entry as it is sent; Infinity: as long as an entry can be. */
+  /** Max bytes of an entry as sent; Infinity: no limit below the format's. */
   readonly maxEntry: number;
 }
 
-/** Bytes of memory that an entry takes beside its octets. */
+/** Bytes of memory of an entry in addition to its data. */
 const besideOctets = 1_024;
 
-/** Entries that are held, and how many bytes of memory they take, about. */
+/** Collected entries, and their approximate memory in bytes. */
 export class HeldEntries {
   readonly entries: FetchedEntry[] = [];
   bytes = 0;
   private readonly chains = new Set<Buffer>();
 
-  /** @param max how many were asked for @throws EnoughEntries when no more are to come */
+  /** @param max number of requested entries @throws EnoughEntries when no more are to come */
   add(fetched: FetchedEntry, max: number, maxHeld: number): void {
     this.entries.push(fetched);
     this.bytes += this.bytesOf(fetched);
@@ -32,7 +32,7 @@ export class HeldEntries {
   private bytesOf(fetched: FetchedEntry): number {
     if (fetched.kind === 'odd') return fetched.leaf.length + besideOctets;
     const { timestampedEntry, chain, ...entry } = fetched.entry;
-    // Entries share the chains that are known.
+    // Entries share known chains.
     const isShared = this.chains.has(chain.bytes);
     this.chains.add(chain.bytes);
     const precertificate = entry.type === 'precertificate' ? entry.precertificateDer.length : 0;

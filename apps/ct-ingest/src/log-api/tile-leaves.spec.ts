@@ -12,7 +12,7 @@ const tile = readFileSync(
 const whole = readDataTile(tile, { index: 1, width: 256 });
 const hashes = whole.ok ? whole.entries.map((entry) => entryLeafHash(entry).toString('hex')) : [];
 
-/** @returns leaf hashes, as the tile comes in pieces of so many octets */
+/** @returns leaf hashes of the tile in chunks of this many bytes */
 function taken(octets: number, options: Partial<ConstructorParameters<typeof TileLeaves>[0]> = {}): string[] {
   const leaves = new TileLeaves({
     first: 256,
@@ -31,14 +31,14 @@ function taken(octets: number, options: Partial<ConstructorParameters<typeof Til
 }
 
 it.each([1, 7, 1_000, 65_536, 1_000_000])(
-  'a real tile that comes in pieces of %i octets is read as in one',
+  'reads a real tile in chunks of %i bytes like a single one',
   (octets) => {
     expect(hashes).toHaveLength(256);
     expect(taken(octets)).toEqual(hashes);
   },
 );
 
-it('only what is wanted of it is held', () => {
+it('keeps only the requested entries', () => {
   expect(taken(1_000, { from: 300 })).toEqual(hashes.slice(44));
   expect(taken(1_000, { width: 10 })).toEqual(hashes.slice(0, 10));
   const some = taken(1_000, { maxHeld: 40_000 });
@@ -46,7 +46,7 @@ it('only what is wanted of it is held', () => {
   expect(some).toEqual(hashes.slice(0, some.length));
 });
 
-it('what is no tile, or another one, is refused', () => {
+it('rejects invalid data and other tiles', () => {
   expect(() => taken(1_000, { first: 512, from: 512 })).toThrow('not in the form');
   const leaves = new TileLeaves({ first: 0, width: 256, from: 0, maxHeld: 1e9, maxEntry: 1e9 });
   expect(() => leaves.take(Buffer.alloc(100, 0x1f))).toThrow('not known');
@@ -61,7 +61,7 @@ describe.each(['certificate', 'precertificate'] as const)('a huge %s', (kind) =>
     for (let at = 0; at < octets.length; at += size) leaves.take(octets.subarray(at, at + size));
   };
 
-  it.each([11, 1_000, 65_536, 10_000_000])('is hashed as it comes, in pieces of %i bytes', (size) => {
+  it.each([11, 1_000, 65_536, 10_000_000])('is hashed as it arrives, in chunks of %i bytes', (size) => {
     const leaves = new TileLeaves({ ...bounds, maxEntry: Infinity });
     expect(take(leaves, size)).toThrow(EnoughEntries);
     expect(leaves.entries.map((entry) => entry.leafHash)).toEqual(forged.map(({ leaf }) => leafHash(leaf)));
@@ -73,7 +73,7 @@ describe.each(['certificate', 'precertificate'] as const)('a huge %s', (kind) =>
     expect(leaves.bytes).toBeLessThan(100_000);
   });
 
-  it('ends a page whose entries are bounded', () => {
+  it('ends a page when entries are limited', () => {
     const leaves = new TileLeaves({ ...bounds, maxEntry: 200_000 });
     expect(take(leaves, 65_536)).toThrow(EntryIsLong);
     expect(leaves.entries).toHaveLength(1);

@@ -7,23 +7,23 @@ import { HashedOctets, KeptOctets } from './long-text';
 import { EnoughEntries, EntryIsLong, HeldEntries, type StreamedBounds } from './streamed-entries';
 
 export interface TileLeavesOptions extends StreamedBounds {
-  /** Index in the log of the tile's first entry. */
+  /** Log index of the tile's first entry. */
   readonly first: number;
-  /** Entries that the tile has. */
+  /** Number of entries in the tile. */
   readonly width: number;
-  /** The first index that is wanted. */
+  /** The first requested index. */
   readonly from: number;
 }
 
-/** Timestamp and type; the hash of a precertificate's issuer's key; bytes (RFC 6962, section 3.4). */
+/** Timestamp and type; issuer key hash of a precertificate; bytes (RFC 6962, section 3.4). */
 const [headBytes, keyHashBytes] = [10, 32];
 
-/** RFC 6962, section 2.1: before a leaf when it is hashed; and what a leaf has before what a tile has of it. */
+/** RFC 6962, section 2.1: prefix of a leaf in its hash; and the fields of a leaf that precede those in a tile. */
 const beforeLeaf = Buffer.concat([Buffer.from([0]), merkleTreeLeafHead]);
 
 /**
- * The entries of a data tile (static-ct-api, "Log entries") as its bytes come. One entry at a time is in memory, besides those that
- * are held; of one that is not indexed for its length only the hash and the beginning are.
+ * The entries of a data tile (static-ct-api, "Log entries") as its bytes arrive. Besides the collected entries, one entry is in
+ * memory; of an entry that is too long to be indexed, only the hash and the prefix.
  */
 export class TileLeaves {
   private readonly held = new HeldEntries();
@@ -40,12 +40,12 @@ export class TileLeaves {
     return this.held.entries;
   }
 
-  /** Of memory, that the entries take. */
+  /** Bytes of memory of the entries. */
   get bytes(): number {
     return this.held.bytes;
   }
 
-  /** @throws EnoughEntries; EntryIsLong; LogUnavailable for what is no tile */
+  /** @throws EnoughEntries; EntryIsLong; LogUnavailable for an invalid tile */
   take(piece: Buffer): void {
     this.pieces.push(piece);
     if (this.pieces.length < this.wanted && this.huge === null) return;
@@ -68,7 +68,7 @@ export class TileLeaves {
         }
       }
     }
-    // A copy: what was read is not held for what is left over.
+    // A copy, so that the rest does not keep the whole chunk in memory.
     if (at === bytes.length) this.wanted = 1;
     else this.pieces.push(at === 0 ? bytes : Buffer.from(bytes.subarray(at)));
   }
@@ -78,7 +78,7 @@ export class TileLeaves {
     this.add(this.next < this.options.from ? null : tileEntry(leaf, this.next));
   }
 
-  /** @param entry null: it is not wanted */
+  /** @param entry null: it was not requested */
   private add(entry: FetchedEntry | null): void {
     const { first, width, from, maxHeld } = this.options;
     const index = this.next++;
@@ -87,7 +87,7 @@ export class TileLeaves {
     this.held.add(entry, first + width - Math.max(first, from), maxHeld);
   }
 
-  /** How long the TileLeaf is that begins here; as long as it is not whole, how many octets are needed to know more. */
+  /** Length of the TileLeaf at this position; while it is incomplete, the number of bytes needed to determine more. */
   private leafLength(bytes: Buffer, at: number) {
     const has = bytes.length - at;
     const needs = (octets: number, isLong = false) => ({ whole: false, isLong, octets });
@@ -115,7 +115,7 @@ function typeAt(bytes: Buffer, at: number): number {
 }
 
 function tileEntry(leaf: Buffer, index: number): FetchedEntry {
-  // A tile of this one entry: `leaf_index` is checked against the place of the tile and the place in it.
+  // A tile of only this entry: `leaf_index` is checked against the tile's position and the position in it.
   const reading = readDataTile(Buffer.from(leaf), { index: index / tileWidth, width: 1 });
   const entry = reading.ok ? reading.entries[0] : undefined;
   if (entry === undefined)
@@ -123,14 +123,14 @@ function tileEntry(leaf: Buffer, index: number): FetchedEntry {
   return fetchedEntry(entry);
 }
 
-/** A TileLeaf that is not indexed. What it is hashed from comes first: head, certificate and extensions. */
+/** A TileLeaf that is not indexed. The hashed fields come first: head, certificate and extensions. */
 class HugeLeaf {
   private readonly kept = new KeptOctets(0, Infinity, keptOfOdd);
   private readonly hash = new HashedOctets(beforeLeaf, this.kept);
-  /** Octets that are still to come of the vector or head that is being read. */
+  /** Remaining bytes of the current vector or head. */
   private left = 0;
   private length = { value: 0, octets: 0 };
-  /** Octets of the lengths of the vectors that follow; null: the type is not known yet. */
+  /** Bytes of the lengths of the following vectors; null: the type is not known yet. */
   private vectors: number[] | null = null;
   private hashed = 2;
   private isHashed = true;
@@ -144,7 +144,7 @@ class HugeLeaf {
     return hugeEntry(this.hash.digest(), leaf, merkleTreeLeafHead.length + this.kept.length);
   }
 
-  /** @returns behind what is this entry's */
+  /** @returns position after this entry */
   take(bytes: Buffer, start: number): number {
     let at = start;
     while (at < bytes.length && !this.isWhole) {
@@ -159,7 +159,7 @@ class HugeLeaf {
     return at;
   }
 
-  /** It begins in what is there of it, which has at least its head. */
+  /** Starts with the available bytes, which include at least the head. */
   private head(bytes: Buffer, at: number): number {
     const type = typeAt(bytes, at);
     this.vectors = type === 1 ? [3, 2, 3, 2] : [3, 2, 2];

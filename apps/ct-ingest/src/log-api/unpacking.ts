@@ -1,7 +1,7 @@
 import { createGunzip } from 'node:zlib';
 import { AnswerTooLong, LogUnavailable } from './log-faults';
 
-/** Unpacks gzip as it comes: one piece at a time is held. */
+/** Unpacks gzip as it arrives: one chunk at a time is buffered. */
 export class Unpacking {
   private readonly gunzip = createGunzip();
   private readonly failed: Promise<never>;
@@ -14,27 +14,27 @@ export class Unpacking {
   ) {
     const { gunzip } = this;
     this.failed = new Promise((_, reject) => gunzip.once('error', (error) => reject(unpackingFault(error))));
-    // Looked at with each piece.
+    // Handled with each chunk.
     this.failed.catch(() => undefined);
     gunzip.on('data', (piece: Buffer) => this.unpacked(piece));
   }
 
-  /** Resolves when the piece is unpacked. @throws LogUnavailable; what `take` throws */
+  /** Resolves when the chunk is unpacked. @throws LogUnavailable; errors of `take` */
   async write(piece: Buffer): Promise<void> {
     const written = new Promise<void>((resolve) => void this.gunzip.write(piece, () => resolve()));
     await Promise.race([this.failed, written]);
-    // A callback that comes before the error of the same piece.
+    // A callback may precede the error of the same chunk.
     if (this.gunzip.destroyed) await this.failed;
   }
 
-  /** Resolves when all of it was taken. @throws as `write` */
+  /** Resolves when all data was consumed. @throws as `write` */
   async end(): Promise<void> {
     const ended = new Promise<void>((resolve) => void this.gunzip.once('end', resolve));
     this.gunzip.end();
     await Promise.race([this.failed, ended]);
   }
 
-  /** Must be called, or its memory is held for a while. */
+  /** Must be called to free the memory promptly. */
   close(): void {
     this.gunzip.destroy();
   }

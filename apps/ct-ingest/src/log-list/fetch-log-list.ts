@@ -13,7 +13,7 @@ export interface LogListPlace {
   readonly userAgent: string;
 }
 
-/** @throws Error when there is none at its place, or none that names a log */
+/** @throws Error when the list cannot be read, or has no log */
 export async function fetchLogList(from: LogListPlace): Promise<LogList> {
   const text = /^https?:\/\//i.test(from.place) ? await download(from) : await readBounded(from.place);
   const list = readLogList(JSON.parse(text));

@@ -30,7 +30,7 @@ const enabled = (...parameters: Parameters<typeof followed>) =>
     .map(({ description }) => description)
     .sort();
 
-it('logs in one of the states are followed, and those that are named by description or URL', () => {
+it('follows logs in one of the states, and those selected by description or URL', () => {
   const logs = [
     listed('one'),
     listed('two', { state: { readonly: {} } }),
@@ -44,7 +44,7 @@ it('logs in one of the states are followed, and those that are named by descript
   expect(followed(logs)).toHaveLength(4);
 });
 
-it('a shard is followed from the day that the list names it, and not begun once its certificates have expired', () => {
+it('follows a shard once it is listed, and does not start it after its certificates have expired', () => {
   const logs = [
     listed('coming', shard('2027-01-01', '2027-07-01')),
     listed('present', shard('2026-01-01', '2026-07-01')),
@@ -54,7 +54,7 @@ it('a shard is followed from the day that the list names it, and not begun once 
   expect(enabled(logs, ['usable'], ['past-and-begun'])).toEqual(['coming', 'past-and-begun', 'present']);
 });
 
-it('of a static log entries are read at its monitoring URL, and checkpoints are named after its submission URL', () => {
+it('reads a static log at its monitoring URL, and names its checkpoints after its submission URL', () => {
   const tiled = listed('tiled', {
     submission_url: 'https://log.example/2026h2',
     monitoring_url: 'https://mon.example/2026h2/',
@@ -71,13 +71,13 @@ it('of a static log entries are read at its monitoring URL, and checkpoints are 
   ]);
 });
 
-it('a log that is listed twice is one', () => {
+it('merges a log that is listed twice', () => {
   expect(followed([listed('one'), listed('one', { url: 'https://other.example/' })])).toMatchObject([
     { url: 'https://one.example/' },
   ]);
 });
 
-it('a setting may have exceptions for logs, by description or URL', () => {
+it('accepts exceptions for logs in a setting, by description or URL', () => {
   const rate = perLog(['5', 'https://a.example/=20', 'Log B = 1'], (text) =>
     /^\d+$/.test(text) ? Number(text) : null,
   );

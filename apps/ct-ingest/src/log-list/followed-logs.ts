@@ -2,19 +2,19 @@ import { checkpointOrigin, type ListedLog as LogOfList, type LogList, logStates 
 import type { ListedLog } from '../logs/ct-logs';
 import { nameKey } from './per-log';
 
-/** RFC 6962 logs whose list tells no maximum merge delay: all of them have a day. Static logs have a minute. */
+/** For RFC 6962 logs without a maximum merge delay in their list: all use a day. Static logs use a minute. */
 const usualMmdS = { rfc6962: 86_400, static: 60 } as const;
 
-/** What an integer of the database holds. */
+/** Range of a database integer. */
 const longestMmdS = 2 ** 31 - 1;
 
 /** Characters of a description and of an operator's name: the longest known ones have 60. */
 const longestName = 200;
 
-/** A certificate that expires in a shard's last moment may be in a log for a while, ms. */
+/** A certificate that expires at the end of a shard's interval may be logged for a while after, ms. */
 const afterIntervalMs = 86_400_000;
 
-/** States and names: which logs of a list are wanted. */
+/** States and names that select logs of a list. */
 export class WantedLogs {
   private readonly states: ReadonlySet<string>;
   private readonly names: ReadonlySet<string>;
@@ -35,10 +35,10 @@ export class WantedLogs {
 }
 
 /**
- * What a list says, for the database. A shard whose certificates have all expired is not begun any more; one that was begun is read
+ * Converts a list to database rows. A shard whose certificates have all expired is not started; one that was started is read
  * to its end.
  *
- * @param begun ids (hexadecimal) of logs of which something was ingested
+ * @param begun ids (hexadecimal) of logs with ingested entries
  */
 export function followedLogs(
   list: LogList,
@@ -51,10 +51,10 @@ export function followedLogs(
     const id = log.logId.toString('hex');
     const end = log.temporalInterval?.end ?? Infinity;
     const isWorthwhile = end + afterIntervalMs > nowMs || begun.has(id);
-    // The first one counts where a list names a log twice.
+    // If a list contains a log twice, the first one counts.
     if (!logs.has(id)) logs.set(id, listed(log, wanted.has(log) && isWorthwhile));
   }
-  // In one order, so that two processes that keep a list never wait for each other in a circle.
+  // A fixed order prevents deadlocks between two processes that store a list.
   return [...logs].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, log]) => log);
 }
 
@@ -77,12 +77,12 @@ function listed(log: LogOfList, enabled: boolean): ListedLog {
   };
 }
 
-/** One log of which the list says something odd must not keep all the others from being stored. */
+/** An invalid value for one log must not prevent the others from being stored. */
 function isDelay(mmd: number | null): mmd is number {
   return Number.isInteger(mmd) && (mmd ?? 0) <= longestMmdS;
 }
 
-/** Without control characters: it becomes part of log lines, of metrics and of what operators see in a terminal. */
+/** Removes control characters: the text is used in log lines, metrics and terminals. */
 function nameIn(text: string): string {
   return text
     .replace(/\p{Cc}+/gu, ' ')
@@ -91,7 +91,7 @@ function nameIn(text: string): string {
     .toWellFormed();
 }
 
-/** The one where entries are read comes first. */
+/** The URL for reading entries comes first. */
 function urlsOf(log: LogOfList): readonly string[] {
   return log.api === 'static' ? [log.monitoringUrl, log.submissionUrl] : [log.url];
 }

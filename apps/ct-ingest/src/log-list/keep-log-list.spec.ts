@@ -46,7 +46,7 @@ const list = (rfc6962: object[], static_: object[] = []) => {
   if (read === null) throw new Error('no list');
   said = read;
 };
-/** As one process reads lists, one after another. */
+/** Like one process that reads lists one after another. */
 const keeping = () =>
   new KeepLogList(
     logs,
@@ -58,7 +58,7 @@ const keeping = () =>
 const row = async (name: string): Promise<Partial<CtLogEntity> | undefined> =>
   (await logs.all()).find(({ keyDer }) => keyDer.equals(Buffer.from(name)));
 
-describe('a log of which the list says what no database holds', () => {
+describe('a log whose list entry does not fit the database', () => {
   it.each<[string, object, object]>([
     ['half a second of delay', { mmd: 86_400.5 }, { mmdS: 86_400 }],
     ['a delay of ages', { mmd: 1e300 }, { mmdS: 86_400 }],
@@ -90,18 +90,18 @@ describe('a log of which the list says what no database holds', () => {
     expect(await row('odd')).toMatchObject(kept);
   });
 
-  it('such as its operator, is followed', async () => {
+  it('is followed when only its operator is invalid', async () => {
     said = { ...(readLogList({ operators: [{ name: 'Ope\0rator', logs: [listed('one')] }] }) as LogList) };
     await keeping().run();
     expect(await row('one')).toMatchObject({ operator: 'Ope rator' });
   });
 });
 
-describe('when the list says something else', () => {
+describe('when the list changes', () => {
   const followedTo = async (position: number) =>
     await database.query(`UPDATE ct_log SET position = $1, head_size = $1`, [position]);
 
-  it('a log that moved, or has another interface, is read on from where it stood', async () => {
+  it('continues from its position for a log that moved, or has another interface', async () => {
     const keep = keeping();
     list([listed('moves')], [tiled('tiled', 'before')]);
     await keep.run();
@@ -117,7 +117,7 @@ describe('when the list says something else', () => {
     expect(await row('moves')).toMatchObject({ ...moved, position: '5', enabled: true });
   });
 
-  it('a log in each of the states begins and ends to be followed', async () => {
+  it('starts and stops following a log in each of the states', async () => {
     const keep = keeping();
     const states = ['pending', 'qualified', 'usable', 'readonly', 'retired', 'rejected', 'usable'];
     const enabled: (boolean | undefined)[] = [];
@@ -129,7 +129,7 @@ describe('when the list says something else', () => {
     expect(enabled).toEqual([false, false, true, true, false, false, true]);
   });
 
-  it('and what it says cannot be had, nothing changes', async () => {
+  it('changes nothing when the list is unavailable', async () => {
     const keep = keeping();
     list([listed('one')]);
     await keep.run();
@@ -139,7 +139,7 @@ describe('when the list says something else', () => {
     expect(await logs.all()).toEqual(before);
   });
 
-  it('it is told once for each change', async () => {
+  it('reports each change once', async () => {
     const keep = keeping();
     told.length = 0;
     for (const names of [['one'], ['one'], ['one', 'two']]) {

@@ -3,13 +3,13 @@ import type { CtLogs } from '../logs/ct-logs';
 import { followedLogs, type WantedLogs } from './followed-logs';
 
 export interface ListEvents {
-  /** @param followed logs that are followed from now on, of all that are listed */
+  /** @param followed number of listed logs that are followed from now on */
   kept(followed: number, listed: number): void;
-  /** A log that is left out since the list is wrong about it. */
+  /** A log that is skipped because its entry in the list is invalid. */
   faulty(log: string, fault: string): void;
 }
 
-/** What the list says now becomes what is followed. When that fails, what it said before stays. */
+/** Replaces the followed logs with those of the current list. If that fails, the previous ones stay. */
 export class KeepLogList {
   private last = '';
 
@@ -32,7 +32,7 @@ export class KeepLogList {
     this.tell(list, logs.filter(({ enabled }) => enabled).length);
   }
 
-  /** Once for each change. */
+  /** Once per change. */
   private tell({ logs, faults }: LogList, followed: number): void {
     const said = JSON.stringify([logs.length, followed, faults]);
     if (said === this.last) return;

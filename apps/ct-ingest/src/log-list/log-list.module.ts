@@ -9,7 +9,7 @@ import { fetchLogList } from './fetch-log-list';
 import { WantedLogs } from './followed-logs';
 import { KeepLogList } from './keep-log-list';
 
-/** Until the list has been read, and when it cannot be, what it said before is followed. */
+/** Until the list has been read, and when it is unavailable, the previous list is used. */
 @Injectable()
 class LogListRound implements OnModuleInit {
   private isListKnown = false;
@@ -37,7 +37,7 @@ class LogListRound implements OnModuleInit {
   }
 }
 
-/** Which logs are followed. */
+/** Keeps the list of followed logs up to date. */
 @Module({
   imports: [LogsModule],
   providers: [

@@ -4,8 +4,8 @@ export interface PerLog<T> {
 }
 
 /**
- * @param texts one without `=`, which counts for all logs, and exceptions as `log=value`
- * @returns null when one cannot be read, or none counts for all
+ * @param texts one without `=`, the default for all logs, and exceptions as `log=value`
+ * @returns null when a text is invalid, or the default is missing
  */
 export function perLog<T>(texts: readonly string[], read: (text: string) => T | null): PerLog<T> | null {
   const exceptions = new Map<string, T>();
@@ -25,7 +25,7 @@ export function perLog<T>(texts: readonly string[], read: (text: string) => T | 
   };
 }
 
-/** Descriptions and URLs are written by hand: case and a slash at the end do not matter. */
+/** Descriptions and URLs are written by hand: case and a trailing slash are ignored. */
 export function nameKey(name: string): string {
   return name.trim().toLowerCase().replace(/\/$/, '');
 }

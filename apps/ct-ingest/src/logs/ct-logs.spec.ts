@@ -49,7 +49,7 @@ const batch = (from: number, to: number, change: Partial<IngestedBatch> = {}): I
 });
 const all = async () => (await pageOfAll(ct.database.manager, { after: '0', limit: 1_000 })).issuances;
 
-it('a log is in one pair of hands, and in the next ones when a lease has run out', async () => {
+it('a log has one leaseholder at a time, and the next one when the lease has expired', async () => {
   await logs.keep([listed('one')]);
   const first = await logs.lease(60_000);
   expect(first?.log).toMatchObject({ description: 'one', position: '0' });
@@ -65,7 +65,7 @@ it('a log is in one pair of hands, and in the next ones when a lease has run out
   expect((await logs.lease(1_000))?.log.position).toBe('3');
 });
 
-it('the position moves together with the rows: a batch that is repeated is refused', async () => {
+it('the position is updated together with the rows: a repeated batch is rejected', async () => {
   await logs.keep([listed('one')]);
   const leased = await logs.lease(60_000);
   if (leased === null) throw new Error('not leased');
@@ -109,7 +109,7 @@ it.each([1, 20, 45_000 / 3_600, 39, 8_760, 1e6])(
   },
 );
 
-it('what fails in the middle leaves nothing behind', async () => {
+it('a failure inside a transaction leaves no rows', async () => {
   await logs.keep([listed('one')]);
   const leased = await logs.lease(60_000);
   if (leased === null) throw new Error('not leased');
@@ -120,7 +120,7 @@ it('what fails in the middle leaves nothing behind', async () => {
   expect(await all()).toHaveLength(5);
 });
 
-it('the same issuance in two logs is one, at the position of the first', async () => {
+it('an issuance in two logs is stored once, at the position of the first', async () => {
   await logs.keep([listed('one'), listed('other')]);
   const leases = [await logs.lease(60_000), await logs.lease(60_000)];
   const issuances = [anIssuance('example.com')];
@@ -137,7 +137,7 @@ it('the same issuance in two logs is one, at the position of the first', async (
   expect(found).toHaveLength(1);
 });
 
-it('a log that no list names any more is not followed; its position stays for the day when one does', async () => {
+it('a log that is no longer listed is not followed; its position is kept in case it is listed again', async () => {
   await logs.keep([listed('one')]);
   const leased = await logs.lease(1);
   if (leased === null) throw new Error('not leased');
@@ -148,7 +148,7 @@ it('a log that no list names any more is not followed; its position stays for th
   ]);
 });
 
-it('a log that is stopped is left alone', async () => {
+it('a stopped log is not leased', async () => {
   await logs.keep([listed('one')]);
   const leased = await logs.lease(60_000);
   if (leased === null) throw new Error('not leased');

@@ -10,7 +10,7 @@ import { dropEvidence, insertEvidence, type LogEvidence, unprovenHead, withoutTa
 import { leftOver } from '@certwright/ct-schema';
 import { UnverifiedMarks } from './unverified';
 
-/** A log as a list names it. */
+/** A log as in a log list. */
 export interface ListedLog {
   /** SHA-256 over `keyDer`. */
   readonly logId: Buffer;
@@ -28,7 +28,7 @@ export interface ListedLog {
   readonly enabled: boolean;
 }
 
-/** The right to write what was read of a log, for a while. */
+/** The temporary right to write what was read of a log. */
 export interface LogLease {
   readonly log: number;
   readonly token: string;
@@ -43,24 +43,24 @@ export interface LeasedLog {
 export interface OddEntry {
   readonly index: bigint;
   readonly fault: string;
-  /** The leaf, or its beginning. */
+  /** The leaf, or its prefix. */
   readonly leaf: Uint8Array;
-  /** Octets of the whole leaf; absent: all of them are in `leaf`. */
+  /** Length of the whole leaf in bytes; absent: `leaf` is complete. */
   readonly leafBytes?: number;
 }
 
-/** Entries [from, to) of a log, read. */
+/** Entries [from, to) of a log, parsed. */
 export interface IngestedBatch {
   readonly from: bigint;
   readonly to: bigint;
-  /** Each `tbsSha256` once. */
+  /** Each `tbsSha256` at most once. */
   readonly issuances: readonly NewIssuance[];
   readonly odd: readonly OddEntry[];
   /** Compact range over [0, to). */
   readonly treeState: Uint8Array;
   /** Timestamp of the last entry; absent: it could not be read. */
   readonly entryAt?: Date | null;
-  /** The tree at `to` hashes to a signed root. */
+  /** Whether the tree at `to` hashes to a signed root. */
   readonly verified: boolean;
 }
 
@@ -72,22 +72,22 @@ export interface SignedHead {
   readonly signed: Uint8Array;
 }
 
-/** Why a log is stopped: `ct_log.stopped_reason` begins with it. */
+/** Why a log is stopped: prefix of `ct_log.stopped_reason`. */
 export type StopKind = 'rollback' | 'fork' | 'root';
 
 type Queries = Pick<EntityManager, 'query'>;
 
-/** Of an odd entry so much is kept, octets. */
+/** Max bytes that are stored of an odd entry. */
 const keptOfOddEntry = 65_536;
 
-/** Entries per second: each second counts e^(1/60) times as much as the one before it. */
+/** Entries per second: each second has e^(1/60) times the weight of the previous one. */
 const decayedRate = `CASE WHEN ingested_at IS NULL THEN 0 ELSE (
   SELECT entries_per_second * left_over + ($4::bigint - $3::bigint) / s * (1 - left_over)
   FROM greatest(0.001, extract(epoch FROM clock_timestamp() - ingested_at)::double precision) AS s, ${leftOver('s')} AS left_over) END`;
 
 const held = `id = $1 AND ${leases.isHeld('$2')}`;
 
-/** Which logs are followed, by whom, and how far. */
+/** Followed logs, their leases and their positions. */
 @Injectable()
 export class CtLogs {
   private readonly issuerIds = new IssuerIds();
@@ -100,7 +100,7 @@ export class CtLogs {
     return await this.database.getRepository(CtLogEntity).find({ order: { id: 'ASC' } });
   }
 
-  /** What a list says now; how far a log was followed stays. One that no list names any more is not followed. */
+  /** Applies a log list; positions stay. A log that is no longer listed is not followed. */
   async keep(logs: readonly ListedLog[]): Promise<void> {
     await this.database.transaction(async (tx) => {
       for (const log of logs) {
@@ -133,7 +133,7 @@ export class CtLogs {
     });
   }
 
-  /** The log that is due longest and in nobody's hands; null: none is. */
+  /** The unleased log that has been due longest; null: none is due. */
   async lease(leaseMs: number): Promise<LeasedLog | null> {
     const [rows] = await this.database.query<[{ id: number; lease_token: string }[], number]>(
       `UPDATE ct_log SET ${leases.take('$1')}
@@ -157,10 +157,10 @@ export class CtLogs {
   }
 
   /**
-   * One transaction: the position of the log moves together with the rows, so each entry is ingested exactly once whatever
-   * is repeated.
+   * One transaction: the position of the log is updated together with the rows, so each entry is ingested exactly once even if
+   * a batch is repeated.
    *
-   * @throws LeaseLost also when the log stands elsewhere than at `from`
+   * @throws LeaseLost also when the log's position is not `from`
    */
   async ingest(lease: LogLease, batch: IngestedBatch): Promise<Stored> {
     await this.issuerIds.ensure(
@@ -195,7 +195,7 @@ export class CtLogs {
     });
   }
 
-  /** A head that was verified, and proved to continue the one before. @throws LeaseLost */
+  /** A verified head that was proved consistent with the previous one. @throws LeaseLost */
   async saveHead(lease: LogLease, { size, root, at, signed }: SignedHead): Promise<void> {
     await this.write(lease, `head_size = $3, head_root = $4, head_at = $5, head_signed = $6`, [
       size,
@@ -206,7 +206,7 @@ export class CtLogs {
   }
 
   /**
-   * Where a log begins that is not followed from its first entry: what lies before is part of a tree that was signed.
+   * Sets the start of a log that is not followed from its first entry: earlier entries are part of a signed tree.
    *
    * @param treeState compact range over [0, index)
    * @throws LeaseLost
@@ -218,7 +218,7 @@ export class CtLogs {
     ]);
   }
 
-  /** Gives the log back. @param error what went wrong, if anything did @throws LeaseLost */
+  /** Releases the log. @param error what failed, if anything did @throws LeaseLost */
   async release(lease: LogLease, restMs: number, error: string | null = null): Promise<void> {
     await this.write(
       lease,
@@ -228,7 +228,7 @@ export class CtLogs {
     );
   }
 
-  /** Nobody follows the log until an operator resumes it. The evidence is stored with that. @throws LeaseLost */
+  /** Stops the log until an operator resumes it, and stores the evidence. @throws LeaseLost */
   async stop(lease: LogLease, kind: StopKind, problem: string, evidence: LogEvidence): Promise<void> {
     const stop = async (database: Queries) =>
       await this.write(
@@ -245,13 +245,13 @@ export class CtLogs {
     if (!(await withoutTable(stopWithEvidence, false))) await stop(this.database);
   }
 
-  /** Stores a head that the log has not proved to be consistent with the others. @returns false: it is known already */
+  /** Stores a head that the log has not proved consistent with the others. @returns false: it is already stored */
   async keepUnproven({ log, token }: LogLease, problem: string, evidence: LogEvidence): Promise<boolean> {
     const insert = insertEvidence(this.database.manager, { log, token }, 'unproven', problem, evidence);
     return await withoutTable(insert, false);
   }
 
-  /** One that is to be proved now; no other process tries it within a minute. */
+  /** An unproven head to be proved now; other processes skip it for a minute. */
   async unproven({ log }: LogLease, maxSize: bigint): Promise<CtLogEvidenceEntity | null> {
     return await unprovenHead(this.database, log, maxSize);
   }

@@ -3,24 +3,24 @@ import { isUndefinedTable } from '@certwright/ct-schema';
 import { CtLogEvidenceEntity, type EvidenceKind } from '@certwright/ct-schema';
 import type { LogLease, SignedHead } from './ct-logs';
 
-/** What a log has signed, and what it contradicts. */
+/** A signed head of a log, and what it contradicts. */
 export interface LogEvidence {
   readonly head: SignedHead;
-  /** The head that was kept then, as fetched; null: none was. */
+  /** The head that was kept then, as fetched; null: there was none. */
   readonly keptSigned: Uint8Array | null;
-  /** Of the entries that the log served; null: heads alone contradict each other. */
+  /** Root of the entries that the log returned; null: the heads alone contradict each other. */
   readonly computed: { readonly size: bigint; readonly root: Uint8Array } | null;
-  /** As the log answered it; null: there was none. */
+  /** As the log returned it; null: there was none. */
   readonly proof: readonly Uint8Array[] | null;
 }
 
-/** Rows of one log: a log must not fill the database with heads that it never proves. */
+/** Max rows of one log: a log must not fill the database with heads that it never proves. */
 const maxPerLog = 100;
 
-/** Before the log is asked again to prove a head. */
+/** Interval between requests to prove a head. */
 const triedAgainAfterS = 60;
 
-/** Each head once for each kind. */
+/** Each head at most once per kind. */
 export async function insertEvidence(
   database: Pick<EntityManager, 'query'>,
   { log }: LogLease,
@@ -56,7 +56,7 @@ export async function insertEvidence(
   return rows.length > 0;
 }
 
-/** All of one log, or of every log, oldest first. */
+/** All evidence of one log, or of every log, oldest first. */
 export async function evidenceOf(
   database: DataSource,
   log?: number,
@@ -66,7 +66,7 @@ export async function evidenceOf(
   return await withoutTable(rows, []);
 }
 
-/** The unproven head of a log, up to this size, that was tried longest ago; null: none, or all were tried a moment ago. */
+/** The unproven head of a log, up to this size, whose last attempt was longest ago; null: none, or all were tried recently. */
 export async function unprovenHead(
   database: DataSource,
   log: number,
@@ -86,12 +86,12 @@ export async function unprovenHead(
     : await database.getRepository(CtLogEvidenceEntity).findOneBy({ id: row.id });
 }
 
-/** The head was proved after all. */
+/** The head was proved later. */
 export async function dropEvidence(database: DataSource, id: string): Promise<void> {
   await database.query(`DELETE FROM ct_log_evidence WHERE id = $1 AND kind = 'unproven'`, [id]);
 }
 
-/** While the newest migration is not there, there is no evidence. */
+/** Until the newest migration has run, there is no evidence. */
 export async function withoutTable<T>(work: Promise<T>, none: T): Promise<T> {
   try {
     return await work;

@@ -3,10 +3,10 @@ import { Module } from '@nestjs/common';
 import { Config } from '../config';
 import { CtLogs } from './ct-logs';
 
-/** What a log is told of who asks. */
+/** The User-Agent of requests to logs. */
 export const UserAgent = Symbol('UserAgent');
 
-/** The logs that are known, and how servers of the outside are requested. */
+/** The known logs, and the HTTP client for external servers. */
 @Module({
   providers: [
     CtLogs,

@@ -17,12 +17,12 @@ afterAll(async () => await ct.close());
 const copy = 'COPY ct_run FROM STDIN (FORMAT binary)';
 const longAnswer = `SELECT repeat('x', 2000) FROM generate_series(1, 20000)`;
 
-/** What of a connection of `pg` its type does not tell. */
+/** Members of a `pg` connection that its type lacks. */
 interface Wire {
   readonly connection: { query(text: string): void; readonly stream: { pause(): void; resume(): void } };
 }
 
-/** A process that holds the sequencer and does nothing any more in the midst of a statement. */
+/** A process that holds the sequencer and freezes during a statement. */
 async function frozen(statement: string, applicationName: string) {
   const client = new Client({ connectionString: ct.url, application_name: applicationName });
   const ended = new Promise<void>((resolve) => client.on('error', () => undefined).on('end', resolve));
@@ -48,7 +48,7 @@ async function frozen(statement: string, applicationName: string) {
 }
 
 it.each([copy, longAnswer])(
-  'a process that was frozen is ended, and holds up nobody: %s',
+  'a frozen process is disconnected, and blocks no others: %s',
   async (statement) => {
     const { ended, wakesUp } = await frozen(statement, 'spec');
     const stored = ct.database.transaction(
@@ -62,7 +62,7 @@ it.each([copy, longAnswer])(
   },
 );
 
-it('one of another name is left alone, and one that works', async () => {
+it('sessions with another name, and active ones, are not ended', async () => {
   const { end } = await frozen(longAnswer, 'pg_dump');
   const working = ct.database.query('SELECT pg_sleep(0.2)');
   expect(await endSilentClients(ct.database, 0)).toBe(0);

@@ -1,12 +1,12 @@
 import type { EntityManager } from 'typeorm';
 
 /**
- * Ends sessions of processes called as the caller's that have waited for their client within one statement: for the rows of a COPY
- * that do not come, or with an answer that nobody reads. No timeout of the server's counts there, and a process that was
- * frozen would hold the sequencer, or a lane of mergers, for as long as it is.
+ * Ends sessions with the caller's application name that have waited for their client within one statement: for the rows of a COPY
+ * that do not arrive, or with a result that is not read. No timeout of PostgreSQL covers that, and a frozen process
+ * would hold the sequencer, or a lane of mergers, indefinitely.
  *
  * @param silentMs longer than any statement may take
- * @returns how many
+ * @returns number of ended sessions
  */
 export async function endSilentClients(
   database: Pick<EntityManager, 'query'>,

@@ -22,7 +22,7 @@ afterAll(async () => await ct.close());
 const head = { size: 9n, root: Buffer.alloc(32, 9), at: new Date(), signed: Buffer.from('signed') };
 const odd = (index: bigint) => ({ index, fault: 'leaf', leaf: Buffer.alloc(1) });
 
-/** A log whose entries [2, 5) were ingested with a proof and [5, 7) without one, with an odd one in each. */
+/** A log whose entries [2, 5) were ingested with a proof and [5, 7) without one, with one odd entry in each range. */
 beforeEach(async () => {
   await ct.database.query('DELETE FROM ct_odd_entry');
   await ct.database.query('DELETE FROM ct_log');
@@ -63,7 +63,7 @@ const oddIndices = async () =>
     ({ entry_index }) => entry_index,
   );
 
-it('a stopped log goes on where it stands, with all that was kept of it', async () => {
+it('a stopped log is resumed from its position, with its stored state', async () => {
   await logs.stop(leased.lease, 'fork', 'two roots', evidence);
   const before = await row();
   await resumeLog(ct.database, leased.log.id);
@@ -78,14 +78,14 @@ it('a stopped log goes on where it stands, with all that was kept of it', async 
   await expect(logs.lengthen(leased.lease, 1_000)).rejects.toThrow(LeaseLost);
 });
 
-it('a log that is not stopped is not resumed, and one that is followed not begun anew', async () => {
+it('a log that is not stopped is not resumed, and one that is being followed is not restarted', async () => {
   await expect(resumeLog(ct.database, leased.log.id)).rejects.toThrow(new LogLeftAlone('not_stopped'));
   await expect(restart(0n)).rejects.toThrow(new LogLeftAlone('followed'));
   expect(await row()).toMatchObject({ position: '7', leaseToken: leased.lease.token });
   await logs.lengthen(leased.lease, 60_000);
 });
 
-it('a log whose lease has run out can be begun anew, and whoever held it writes nothing more', async () => {
+it('a log with an expired lease can be restarted, and the previous leaseholder writes nothing more', async () => {
   await ct.database.query(`UPDATE ct_log SET leased_until = now() - interval '1 second'`);
   await restart(1n);
   const again = await lease();
@@ -93,7 +93,7 @@ it('a log whose lease has run out can be begun anew, and whoever held it writes 
   await expect(logs.beginAt(leased.lease, 5n, Buffer.alloc(8))).rejects.toThrow(LeaseLost);
 });
 
-it('a log that begins anew forgets its tree and its head, and the odd entries that are read again', async () => {
+it('a restarted log loses its tree, its head, and the odd entries that are read again', async () => {
   await logs.stop(leased.lease, 'fork', 'two roots', evidence);
   const forgotten = { startIndex: '2', position: '7', headSize: '9', headRoot: head.root };
   expect(await restart(4n)).toEqual(forgotten);
@@ -104,7 +104,7 @@ it('a log that begins anew forgets its tree and its head, and the odd entries th
   expect(await oddIndices()).toEqual(['3']);
 });
 
-it('one that begins anew at 0 has begun there: no setting says where', async () => {
+it('a log that is restarted at 0 has started there, whatever START says', async () => {
   await logs.stop(leased.lease, 'fork', 'two roots', evidence);
   await restart(0n);
   expect(await row()).toMatchObject({ startIndex: '0', position: '0', treeState: Buffer.alloc(8) });

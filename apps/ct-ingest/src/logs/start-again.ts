@@ -2,10 +2,10 @@ import { leases } from '@certwright/postgres';
 import type { DataSource } from 'typeorm';
 import { removeUnverified } from './unverified';
 
-/** Why a log is left as it is: it is not stopped; it is stopped; no list names it; a process follows it at the moment. */
+/** Why a log is not changed: it is not stopped; it is stopped; it is not listed; a process is following it. */
 export type LeftAlone = 'not_stopped' | 'stopped' | 'disabled' | 'followed';
 
-/** What an operator may not do to a log; nothing was changed. */
+/** Rejects an operator's action on a log; nothing was changed. */
 export class LogLeftAlone extends Error {
   constructor(readonly why: LeftAlone) {
     super(`the log was left as it is: ${why}`);
@@ -14,12 +14,12 @@ export class LogLeftAlone extends Error {
 
 const isFree = leases.isFree();
 
-/** Nothing of the stop is left, and the log is due; nobody holds it who held it before. */
+/** Clears the stop and makes the log due; the previous lease becomes invalid. */
 const started = `stopped_at = NULL, stopped_reason = NULL, failures = 0, last_error = NULL, due_at = clock_timestamp(),
   ${leases.release}`;
 
 /**
- * Tries a stopped log again from where it stands: what was kept of it must still hold.
+ * Resumes a stopped log from its position: its stored state must still be valid.
  *
  * @throws LogLeftAlone
  */
@@ -32,9 +32,9 @@ export async function resumeLog(database: DataSource, log: number): Promise<void
 }
 
 /**
- * Makes a log due that rests, for whatever reason: after failures, or for as long as it asked for by Retry-After.
+ * Makes a resting log due, whether it rests after failures or because of Retry-After.
  *
- * @returns how long it would have rested, ms; 0: it was due already
+ * @returns remaining rest, ms; 0: it was already due
  * @throws LogLeftAlone
  */
 export async function wakeLog(database: DataSource, log: number): Promise<number> {
@@ -58,7 +58,7 @@ export async function wakeLog(database: DataSource, log: number): Promise<number
   });
 }
 
-/** How far a log was followed before it began anew. */
+/** Position of a log before it was restarted. */
 export interface Forgotten {
   readonly startIndex: string;
   readonly position: string;
@@ -67,11 +67,11 @@ export interface Forgotten {
 }
 
 /**
- * Begins a log anew: its tree and its newest head are forgotten, as nothing ties them to what it says from now on. Verified issuances stay,
- * and are recognised when they are read again; odd entries that are read again are forgotten.
+ * Restarts a log: its tree and its newest head are deleted, as they have no relation to its later responses. Verified issuances stay,
+ * and are recognised when they are read again; odd entries that are read again are deleted.
  *
- * @param from the first entry that is read; one beyond the log's end is its end
- * @throws LogLeftAlone while a process follows it
+ * @param from the first entry to read, at most the log's end
+ * @throws LogLeftAlone while a process is following it
  */
 export async function restartLog(database: DataSource, log: number, from: bigint): Promise<Forgotten> {
   const [before] = await database.query<{ position: string }[]>(`SELECT position FROM ct_log WHERE id = $1`, [
@@ -97,8 +97,8 @@ export async function restartLog(database: DataSource, log: number, from: bigint
   });
 }
 
-/** The size of the compact range, uint64, and no hashes: with this the log has begun, whatever START says. */
+/** A compact range's size, uint64, without hashes: marks the log as started, so that START does not apply. */
 const treeOfNothing = Buffer.alloc(8);
 
-/** It begins at its position once the tree before that is known. */
+/** The log starts at its position once the tree before it is known. */
 const notBegun = Buffer.alloc(0);

@@ -4,23 +4,23 @@ import type { StoredPlaces } from '@certwright/ct-index';
 
 type Queries = Pick<EntityManager, 'query'>;
 
-/** Where a log stands. */
+/** Position of a log. */
 export interface LogPlace {
   readonly log: number;
-  /** Next entry that is ingested. */
+  /** Next entry to ingest. */
   readonly position: bigint;
   /** Compact range over [0, position). */
   readonly treeState: Uint8Array;
 }
 
 /**
- * Marks of what was ingested of logs that refuse proofs, until it is verified: one row a batch, with where the log stood before, so that
- * it can go back. What another log has, too, is vouched for, and stays.
+ * Marks the entries ingested from logs that refuse proofs, until they are verified: one row per batch, with the log's previous state, so
+ * that it can be rolled back. Entries that another log has, too, are vouched for, and stay.
  */
 export class UnverifiedMarks {
   private isThere = false;
 
-  /** Where the log stands, for `mark`; null: the newest migration is not there. */
+  /** The log's state, for `mark`; null: the newest migration has not run. */
   async placeOf(tx: Queries, log: number): Promise<LogPlace | null> {
     if (!(await this.areThere(tx))) return null;
     const [row] = await tx.query<{ position: string; tree: Buffer }[]>(
@@ -30,7 +30,7 @@ export class UnverifiedMarks {
     return row === undefined ? null : { log, position: BigInt(row.position), treeState: row.tree };
   }
 
-  /** In the transaction that ingests a batch without a proof. @param before where the log stood */
+  /** In the transaction that ingests a batch without a proof. @param before the log's previous state */
   async mark(
     tx: Queries,
     { log, position, treeState }: LogPlace,
@@ -43,7 +43,7 @@ export class UnverifiedMarks {
     await vouch(tx, log, known);
   }
 
-  /** In the transaction that ingests a batch with a proof, which proves all before it, too. */
+  /** In the transaction that ingests a batch with a proof, which also proves all earlier batches. */
   async settle(tx: Queries, log: number, { known }: StoredPlaces): Promise<void> {
     if (!(await this.areThere(tx))) return;
     await tx.query(
@@ -76,12 +76,12 @@ async function vouch(tx: Queries, log: number, known: readonly number[]): Promis
 }
 
 /**
- * Removes what only stopped logs have, and have not proved, and puts each of them back to where it was verified. Batch by batch from the
- * newest, each in one transaction: it may end anywhere. Positions are never used again, so every cursor stays right; postings of what is
- * gone lead to nothing, and go with their partition.
+ * Removes unproved issuances that only stopped logs have, and rolls each log back to its last verified position. Each batch, newest
+ * first, has its own transaction: the removal can be interrupted. Positions are never reused, so every cursor stays valid; postings of
+ * removed issuances have no target, and are deleted with their partition.
  *
- * @param log this one, stopped or not; absent: all that are stopped
- * @returns issuances removed
+ * @param log this one, stopped or not; absent: all stopped logs
+ * @returns number of removed issuances
  */
 export async function removeUnverified(database: DataSource, log?: number): Promise<number> {
   const [{ there }] = await database.query<[{ there: boolean }]>(
@@ -98,7 +98,7 @@ export async function removeUnverified(database: DataSource, log?: number): Prom
 
 /** @returns null: there is nothing to remove */
 async function removeNewest(tx: EntityManager, log: number | null): Promise<number | null> {
-  // The log before the sequencer, as whoever ingests locks them.
+  // Locks the log before the sequencer, in the same order as ingestion.
   const [batch] = await tx.query<{ log: number; entry: string; tree: Buffer; from: string; to: string }[]>(
     `SELECT log, from_entry AS entry, batch.tree_state AS tree, from_position AS from, to_position AS to
      FROM ct_unverified AS batch JOIN ct_log ON ct_log.id = log

@@ -2,7 +2,7 @@ import { Flushes } from './flushes';
 
 const never = new AbortController().signal;
 
-it('lets three batches in at a time, the others in their order, and forgets one that is not wanted any more', async () => {
+it('admits three batches at a time, the others in order, and removes a cancelled one', async () => {
   const flushes = new Flushes();
   const begun: number[] = [];
   const leaving = new AbortController();

@@ -1,15 +1,15 @@
-/** Batches that are packed and committed side by side: the sequencer of the database lets one of them in at a time. */
+/** Max batches that are packed and committed in parallel: the sequencer of the database admits one at a time. */
 const maxFlushes = 3;
 
 /**
- * Lets a few batches at a time be packed and committed, in the order in which they come. Each takes several times its own memory
- * meanwhile, and the database bounds how long.
+ * Limits the number of batches that are packed and committed at a time, first come, first served. Each takes several times its own
+ * memory meanwhile; the timeouts of the database limit how long.
  */
 export class Flushes {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 
-  /** Resolves when the batch may be flushed; `ended` must follow. @throws the reason of the signal */
+  /** Resolves when the batch may be flushed; `ended` must be called after. @throws the reason of the signal */
   async begin(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.running < maxFlushes) return void (this.running += 1);

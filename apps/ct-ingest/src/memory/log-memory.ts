@@ -1,10 +1,10 @@
 import { MemoryBudget } from './memory-budget';
 import type { MemoryShares } from './memory-shares';
 
-/** The share of one log. */
+/** The memory share of one log. */
 export interface LogMemory {
   readonly shares: MemoryShares;
-  /** What its answers hold; no other log holds any of it. */
+  /** For its responses; not shared with other logs. */
   readonly budget: MemoryBudget;
 }
 

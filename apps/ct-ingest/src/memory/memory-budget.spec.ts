@@ -2,7 +2,7 @@ import { MemoryBudget, type Reservation } from './memory-budget';
 
 const never = new AbortController().signal;
 
-it('grants what is free at once, and the rest in the order of asking', async () => {
+it('grants free memory immediately, and the rest in the order of the requests', async () => {
   const budget = new MemoryBudget(100);
   const first = await budget.reserve(60, never);
   const granted: string[] = [];
@@ -12,7 +12,7 @@ it('grants what is free at once, and the rest in the order of asking', async () 
     return reservation;
   };
   const large = reserve('large', 80);
-  // It would fit, but the large one came first, which otherwise might wait for ever.
+  // It would fit, but the large one came first, and might otherwise wait forever.
   const small = reserve('small', 30);
   await Promise.resolve();
   expect(granted).toEqual([]);
@@ -23,7 +23,7 @@ it('grants what is free at once, and the rest in the order of asking', async () 
   expect(granted).toEqual(['large', 'small']);
 });
 
-it('gives back nothing twice', async () => {
+it('releases each reservation once', async () => {
   const budget = new MemoryBudget(100);
   const first = await budget.reserve(100, never);
   first.release();
@@ -37,7 +37,7 @@ it('gives back nothing twice', async () => {
   await expect(waiting).rejects.toThrow('late');
 });
 
-it('who gives up waiting holds up nobody', async () => {
+it('removes a cancelled request, so that it blocks no others', async () => {
   const budget = new MemoryBudget(100);
   await budget.reserve(50, never);
   const impatient = new AbortController();
@@ -48,6 +48,6 @@ it('who gives up waiting holds up nobody', async () => {
   expect((await small).octets).toBe(50);
 });
 
-it('more than there is at all is all there is', async () => {
+it('limits a request to the whole budget', async () => {
   expect((await new MemoryBudget(100).reserve(1_000, never)).octets).toBe(100);
 });

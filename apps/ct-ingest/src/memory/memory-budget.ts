@@ -1,9 +1,9 @@
-/** Octets that one piece of work may take, for as long as it takes them. */
+/** A reservation of bytes for one piece of work. */
 export interface Reservation {
   readonly octets: number;
-  /** Gives back what turned out not to be needed. */
+  /** Returns the part that is not needed. */
   shrinkTo(octets: number): void;
-  /** Any number of times. */
+  /** Idempotent. */
   release(): void;
 }
 
@@ -13,8 +13,8 @@ interface Waiting {
 }
 
 /**
- * What all followers of a process together may hold of answers. First come, first served: whoever waits holds nothing that
- * somebody before it waits for, as each log asks in the order in which it gives back.
+ * Memory for the responses of all followers of a process. First come, first served: a waiting follower holds nothing that an earlier
+ * one waits for, as each log reserves in the order in which it releases.
  */
 export class MemoryBudget {
   private free: number;
@@ -24,7 +24,7 @@ export class MemoryBudget {
     this.free = octets;
   }
 
-  /** More than there is at all is as much as there is. @throws the reason of the signal */
+  /** A larger size than the whole budget reserves the whole budget. @throws the reason of the signal */
   async reserve(octets: number, signal: AbortSignal): Promise<Reservation> {
     signal.throwIfAborted();
     const wanted = Math.min(octets, this.octets);

@@ -11,14 +11,14 @@ it.each([
 ])('shares %i MiB out so that %i logs never need more than there is', (limit, wanted) => {
   const { logs, answers, batch, whileEntryIsRead, whilePageIsRead, maxPage } = memoryShares(limit, wanted);
   expect(logs).toBeLessThanOrEqual(wanted);
-  // Beside 200 MiB for the process itself.
+  // In addition to 200 MiB for the process itself.
   expect(logs * (answers + batch)).toBeLessThanOrEqual((limit - 200) * mebibyte);
-  // Each log can read the longest entry that is indexed without waiting for another log, and several ordinary answers side by side.
+  // Each log can read the longest indexed entry without waiting for another log, and several ordinary responses in parallel.
   expect(whileEntryIsRead).toBeLessThanOrEqual(answers);
   expect(whilePageIsRead * 3).toBeLessThanOrEqual(answers);
   expect(maxPage).toBeGreaterThan(mebibyte);
 });
 
-it('has room for the usual number of logs, and those set aside, in the smallest limit', () => {
+it('has room for the default number of logs, and the additional ones, at the min limit', () => {
   expect(memoryShares(384, 16).logs).toBe(16);
 });

@@ -1,49 +1,49 @@
 const mebibyte = 1_048_576;
 
 /**
- * For the process itself, its caches (recent issuances, issuers, chains), the threads that pack, batches that are being committed, and
- * garbage that is not collected yet; bytes. Measured: tools/bench/ct/faulty-logs.mjs.
+ * For the process itself, its caches (recent issuances, issuers, chains), the packing threads, batches that are being committed, and
+ * uncollected garbage; bytes. Measured: tools/bench/ct/faulty-logs.mjs.
  */
 const setAside = 240 * mebibyte;
 
-/** A log whose share would be smaller is not followed beside the others: it waits for its turn. Bytes. */
+/** Min share of a log, bytes. If shares would be smaller, fewer logs are followed in parallel and the others wait for their turn. */
 const minShare = { answers: 5 * mebibyte, batch: 2 * mebibyte };
 
-/** More brings nothing: 2,048 entries are a batch. Bytes. */
+/** Max share, bytes: a larger one has no benefit, as a batch has 2,048 entries. */
 const maxShare = { answers: 24 * mebibyte, batch: 9 * mebibyte };
 
-/** Of a share, for answers; the rest is for the batch. */
+/** Part of a share for responses; the rest is for the batch. */
 const forAnswers = 0.7;
 
-/** Answers that are fetched ahead side by side, while each takes as much as it may. */
+/** Max responses that are prefetched in parallel when each takes its max memory. */
 const pagesAtATime = 3;
 
-/** Bytes of memory beside the entries that are held, while an answer is read: pieces of it, and the entry that is being read. */
+/** Bytes of memory for reading a response, in addition to the collected entries: chunks, and the current entry. */
 const besidePage = mebibyte / 2;
 
-/** Bytes of an entry as it is sent. A longer one is fetched by itself, with all of its log's share. */
+/** Max bytes of an entry as sent. A longer one is fetched alone, with its log's whole share. */
 const maxPageEntry = 262_144;
 
 /**
- * How the memory that the process may take is shared out. Each log that is followed has a share of its own from the beginning of its
- * turn to the end: it never waits for memory that another log holds. Bytes.
+ * Division of the process's memory. Each followed log has its own share during its turn: it never waits for memory that
+ * another log holds. Bytes.
  */
 export interface MemoryShares {
-  /** Logs that have a share at the same time. */
+  /** Number of logs that have a share at the same time. */
   readonly logs: number;
-  /** Of one log, for answers under way or not yet read. */
+  /** Of one log, for pending or unread responses. */
   readonly answers: number;
-  /** Of entries that are held of an answer. */
+  /** For collected entries of a response. */
   readonly maxPage: number;
   readonly maxPageEntry: number;
   readonly whilePageIsRead: number;
-  /** While the longest entry that is indexed is read by itself. */
+  /** While the longest indexed entry is read alone. */
   readonly whileEntryIsRead: number;
-  /** Of one log, for issuances that are not committed yet, as `Batch` weighs them. */
+  /** Of one log, for uncommitted issuances, by the weights of `Batch`. */
   readonly batch: number;
 }
 
-/** @param logs that are to be followed at the same time, at most */
+/** @param logs max number of logs to follow at the same time */
 export function memoryShares(limitMib: number, logs: number): MemoryShares {
   const shared = limitMib * mebibyte - setAside;
   const fitting = Math.max(1, Math.min(logs, Math.floor(shared / (minShare.answers + minShare.batch))));

@@ -2,35 +2,35 @@ import { Worker } from 'node:worker_threads';
 import { bodyDeflation } from '@certwright/ct-index';
 import { packingText, type Pieces } from './thread-text';
 
-/** One that is worked on, and one that waits, so that the thread does not wait for this process, which may be busy reading. */
+/** Jobs per thread: one in progress and one queued, so that the thread never waits for this process, which may be busy reading. */
 const mostJobs = 2;
 
-/** Many times what a thread needs, MiB. */
+/** Many times the memory that a thread needs, MiB. */
 const memory = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 8 };
 
-/** Certificates, and who waits for their bodies: empty for one that packing does not make shorter. */
+/** Certificates, and the callback for their bodies: empty for one that packing does not shorten. */
 export interface Job {
   readonly ders: readonly Buffer[];
   readonly done: (bodies: readonly Buffer[]) => void;
 }
 
 export interface ThreadEvents {
-  /** It has room for a job. */
+  /** Called when there is room for a job. */
   ready(): void;
-  /** It works no more, and has not done these. @param error null: it was told to end */
+  /** Called with the unfinished jobs when the thread has ended. @param error null: it was closed */
   ended(error: unknown, unfinished: readonly Job[]): void;
 }
 
-/** A thread of this process that packs certificates. */
+/** A thread that packs certificates. */
 export class PackingThread {
   private readonly jobs: Job[] = [];
   private readonly worker: Worker;
 
-  /** @throws Error when the system has no thread left */
+  /** @throws Error when the system cannot start a thread */
   constructor(events: ThreadEvents) {
     this.worker = new Worker(packingText, {
       ...{ eval: true, workerData: bodyDeflation, resourceLimits: memory },
-      // Nothing of the process's is its concern.
+      // The thread needs nothing of the process's environment.
       ...{ env: {}, execArgv: [], argv: [] },
     });
     let fault: unknown = null;

@@ -5,7 +5,7 @@ import { PackingThreads } from './packing-threads';
 
 const opened: PackingThreads[] = [];
 const faults: unknown[] = [];
-/** What threads are sent, and which ones. */
+/** Messages to threads, by thread. */
 const sent = jest.spyOn(Worker.prototype, 'postMessage');
 const threads = () => [...new Set(sent.mock.contexts as Worker[])];
 afterEach(async () => {
@@ -20,7 +20,7 @@ function packing(count: number): PackingThreads {
   return packer;
 }
 
-/** Of this much only a body is looked at. */
+/** Only the body is used. */
 const withBody = (der: Buffer) => ({ body: packBody(der, 'none') }) as NewIssuance;
 const bodies = (issuances: readonly NewIssuance[]) => issuances.map(({ body }) => body);
 
@@ -29,7 +29,7 @@ const some = (count: number, padding = 0): Buffer[] =>
 const short = Buffer.from('f3a9c1d2e5b7', 'hex');
 const ders = [...some(200), short, issuerDer, Buffer.alloc(0), ...some(3, 100_000)];
 
-it.each([0, 1, 2])('packs with %i threads as without, in the order in which they came', async (count) => {
+it.each([0, 1, 2])('packs with %i threads as without, in order', async (count) => {
   const packer = packing(count);
   const [first, second] = await Promise.all([
     packer.pack(ders.map(withBody)),
@@ -42,14 +42,14 @@ it.each([0, 1, 2])('packs with %i threads as without, in the order in which they
   expect(await packer.pack([])).toEqual([]);
 });
 
-it('leaves everything else of an issuance as it is', async () => {
+it('changes only the body of an issuance', async () => {
   const issuance = { ...withBody(issuerDer), dnsNames: ['example.com'] };
   const [packed] = await packing(1).pack([issuance]);
   expect(packed).toEqual({ dnsNames: ['example.com'], body: packBody(issuerDer, 'deflate') });
   expect(unpackBody(issuance.body)).toEqual(issuerDer);
 });
 
-it('when threads end in the middle of it, the others pack what is left, and in the end the process itself', async () => {
+it('packs the rest in other threads, and finally in the process itself, when threads end unexpectedly', async () => {
   const packer = packing(2);
   for (const nth of [0, 1]) {
     const packed = packer.pack(ders.map(withBody));
@@ -63,7 +63,7 @@ it('when threads end in the middle of it, the others pack what is left, and in t
   expect(threads()).toEqual([]);
 });
 
-it('when it is closed, what was begun is packed, and no thread is left', async () => {
+it('finishes running jobs when it is closed, and leaves no thread', async () => {
   const packer = packing(2);
   const packed = packer.pack(ders.map(withBody));
   await packer.close();

@@ -3,19 +3,19 @@ import { type NewIssuance, packBody } from '@certwright/ct-index';
 import type { BodyPacker } from './body-packer';
 import { type Job, PackingThread } from './packing-thread';
 
-/** Octets that are packed in one go: some milliseconds, beside which the way to a thread and back is nothing. */
+/** Bytes that are packed in one job: takes some milliseconds, compared with which the transfer to a thread and back is negligible. */
 const octetsOfJob = 65_536;
 
 /**
- * Packs in threads, since that takes several times as long as all the rest of an entry. What waits is held by its batch alone: it is
- * copied when a thread takes it. Where threads end that should not, this process packs by itself, as it does when it has none.
+ * Packs in threads, since packing takes several times as long as all other work on an entry. Queued data is held by its batch only, and
+ * copied when a thread takes it. If threads end unexpectedly, this process packs by itself, as it does without threads.
  */
 export class PackingThreads implements BodyPacker {
   private readonly waiting: Job[] = [];
   private readonly threads = new Set<PackingThread>();
   private packsHere = false;
 
-  /** @param onFault a thread could not be started, or ended */
+  /** @param onFault called when a thread could not be started, or ended */
   constructor(
     count: number,
     private readonly onFault: (error: unknown) => void,
@@ -52,7 +52,7 @@ export class PackingThreads implements BodyPacker {
     const thread: PackingThread = new PackingThread({
       ready: () => this.serve(),
       ended: (error, unfinished) => {
-        // Otherwise it was told to.
+        // Otherwise it was closed.
         if (this.threads.delete(thread)) this.onFault(error);
         this.waiting.unshift(...unfinished);
         this.serve();
@@ -75,7 +75,7 @@ export class PackingThreads implements BodyPacker {
   }
 }
 
-/** Certificates that are packed in one go, by the octets that they have. */
+/** Groups certificates into jobs by their size in bytes. */
 function jobsOf(issuances: readonly NewIssuance[]): Buffer[][] {
   const jobs: Buffer[][] = [];
   let room = 0;

@@ -1,25 +1,25 @@
 import type { bodyDeflation } from '@certwright/ct-index';
 
-/** Pieces one after another. Both buffers change hands with the message. */
+/** Concatenated pieces. Both buffers are transferred with the message. */
 export interface Pieces {
   readonly octets: Uint8Array<ArrayBuffer>;
-  /** Where each piece ends. */
+  /** End offset of each piece. */
   readonly ends: Uint32Array<ArrayBuffer>;
 }
 
 /**
- * The program of a thread that is sent certificates and answers with their packed bodies; with no octets for one that does not get
- * shorter. As a text: a thread begins with a file or a text of its own, and this is all that would be in the file.
+ * The program of a thread that receives certificates and returns their packed bodies, or no bytes for one that does not get
+ * shorter. As a string: a thread starts from a file or a string, and this is all that the file would contain.
  */
 export const packingText = `(${packAll.toString()})(require);`;
 
-/** It sees nothing from around it: what it uses comes by `load`, or with the data that the thread is started with. */
+/** It has no access to the enclosing scope: its dependencies come from `load`, or from the thread's workerData. */
 function packAll(load: NodeJS.Require): void {
   const { parentPort, workerData } = load('node:worker_threads') as typeof import('node:worker_threads');
   const { deflateRawSync } = load('node:zlib') as typeof import('node:zlib');
   const { firstByte, options } = workerData as typeof bodyDeflation;
   parentPort?.on('message', ({ octets: ders, ends }: Pieces) => {
-    // What got shorter, and its first octet, fits where it was.
+    // A shortened body and its first byte fit in place of the original.
     const octets = new Uint8Array(ders.length);
     const packedEnds = new Uint32Array(ends.length);
     let [start, at] = [0, 0];

@@ -8,7 +8,7 @@ let folder: string;
 beforeEach(() => void (folder = mkdtempSync(path.join(tmpdir(), 'domains-'))));
 afterEach(() => rmSync(folder, { recursive: true }));
 
-it('covers names at and below the domains of the file, which is read again', async () => {
+it('covers names at and below the domains of the file, which can be reloaded', async () => {
   const file = path.join(folder, 'domains');
   writeFileSync(file, '# ours\nExample.com\r\n*.example.net. # with a wildcard\n\nbücher.example\n');
   const domains = new MonitoredDomains(file);
@@ -38,7 +38,7 @@ it('covers names at and below the domains of the file, which is read again', asy
   expect(covered('example.org')).toBe(true);
 });
 
-it('what is recent is known, a certificate more than its precertificate, and the oldest are forgotten', () => {
+it('knows recent issuances, distinguishes certificates from precertificates, and drops the oldest', () => {
   const recent = new RecentIssuances(4);
   recent.committed('a', true);
   expect([recent.has('a', true), recent.has('a', false), recent.has('b', true)]).toEqual([

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-/** Which issuances are stored, by their names. */
+/** Selects the issuances to store, by their names. */
 export interface IndexedScope {
   covers(dnsNames: readonly string[]): boolean;
 }
@@ -10,7 +10,7 @@ export const everything: IndexedScope = { covers: () => true };
 /** Issuances with a name at or below one of some domains. */
 export class MonitoredDomains implements IndexedScope {
   private domains: ReadonlySet<string> = new Set();
-  /** Of the domain with the most: longer ends of a name are not looked up. */
+  /** Max number of labels of the domains: longer suffixes of a name are not looked up. */
   private maxLabels = 0;
 
   constructor(private readonly path: string) {}
@@ -19,7 +19,7 @@ export class MonitoredDomains implements IndexedScope {
     return this.domains.size;
   }
 
-  /** @throws when the file cannot be read: what it said before stays */
+  /** @throws when the file cannot be read: the previous domains stay */
   async reload(): Promise<void> {
     const lines = (await readFile(this.path, 'utf8')).split('\n');
     const domains = lines.map((line) =>

@@ -14,7 +14,7 @@ function anEntry(): { entry: LogEntry; issued: Issued } {
 
 const named = (name: string): Issued => ({ ...anEntry().issued, issuerDer: Buffer.from(name) });
 
-it('one key under several names is several issuers, each known at once when it is seen again', async () => {
+it('treats one key under several names as several issuers, each known immediately when it is seen again', async () => {
   const issuers = new Issuers();
   const { entry, issued } = anEntry();
   const [first, other] = [
@@ -27,7 +27,7 @@ it('one key under several names is several issuers, each known at once when it i
   expect(issuers.of(entry, named('other'), none)).toBe(other);
 });
 
-it('of a key with names without end, the newest ones are kept', async () => {
+it('keeps the newest names of a key with an unlimited number of names', async () => {
   const issuers = new Issuers();
   const { entry } = anEntry();
   for (let nth = 0; nth < 40; nth += 1) await issuers.of(entry, named(`name ${nth}`), none);
@@ -35,7 +35,7 @@ it('of a key with names without end, the newest ones are kept', async () => {
   expect(issuers.of(entry, named('name 0'), none)).toBeInstanceOf(Promise);
 });
 
-it('of issuers that take megabytes each, so many are kept as fit', async () => {
+it('keeps as many issuers of several megabytes as fit', async () => {
   const issuers = new Issuers();
   const entries = Array.from({ length: 40 }, (_, nth) => {
     const { leaf, extraData } = belowLongIssuer(forgePair(nth).certificate, 1_000_000, nth);

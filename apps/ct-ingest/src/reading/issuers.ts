@@ -2,19 +2,19 @@ import { hash } from 'node:crypto';
 import { chainCertificates, chainFingerprints, type Issued, type LogEntry, readIssued } from '@certwright/ct';
 import type { NewIssuer } from '@certwright/ct-index';
 
-/** Certificates of a chain that only their digests name; null: nobody has it. */
+/** Looks up certificates of a chain by digest; null: unavailable. */
 export type FetchIssuer = (fingerprint: Buffer) => Promise<Buffer | null>;
 
-/** Issuers and certificates of issuers that are kept, each; all public CAs together have some thousand. */
+/** Max cached issuers, and certificates of issuers: all public CAs together have some thousand. */
 const mostKept = 5_000;
 
-/** Octets of them, each: certificates of CAs have one or two kB, but a log may hold any. */
+/** Max bytes of each cache: CA certificates have one or two kB, but a log may contain any size. */
 const mostOctetsKept = 16 * 1_048_576;
 
-/** Names of one key. */
+/** Max names per key. */
 const mostNames = 16;
 
-/** Who signed a self-issued root, or a certificate whose chain the log does not tell, cannot be told by a key. */
+/** The issuer of a self-issued root, or of a certificate without a chain in the log, cannot be identified by a key. */
 const unknownKey = Buffer.alloc(32);
 const emptyName = Buffer.from('3000', 'hex');
 
@@ -24,9 +24,9 @@ interface CaCertificate {
   readonly spkiSha256: Buffer;
 }
 
-/** The issuers of a process's logs: few, and the same ones again and again. */
+/** The issuers in a process's logs: few, and often the same ones. */
 export class Issuers {
-  /** By their keys, or certificates. */
+  /** By key, or certificate. */
   private readonly issuers = new Kept<readonly NewIssuer[]>((issuers) =>
     issuers.reduce((sum, issuer) => sum + octetsOf(issuer), 0),
   );
@@ -34,7 +34,7 @@ export class Issuers {
     certificate === null ? 0 : certificate.der.length + certificate.spkiDer.length,
   );
 
-  /** Who signed what an entry is about; mostly known at once. */
+  /** The issuer of an entry's certificate; usually known synchronously. */
   of(entry: LogEntry, issued: Issued, fetch: FetchIssuer): NewIssuer | Promise<NewIssuer> {
     const name = issued.issuerDer ?? emptyName;
     const key = issuerKey(entry, issued);
@@ -51,7 +51,7 @@ export class Issuers {
   ): Promise<NewIssuer> {
     const keyHash = entry.type === 'precertificate' ? entry.issuerKeyHash : null;
     const found = (await this.inChain(entry, keyHash, fetch)) ?? ownIssuer(entry, issued);
-    // Copies: entries are views of whole answers.
+    // Copies: entries are views of whole responses.
     const issuer: NewIssuer = {
       spkiSha256: Buffer.from(keyHash ?? found?.spkiSha256 ?? unknownKey),
       nameDer: Buffer.from(name),
@@ -62,7 +62,7 @@ export class Issuers {
     return issuer;
   }
 
-  /** The first of a chain; for a precertificate the one with the key, as a signing certificate may stand before it. */
+  /** The first of a chain; for a precertificate the one with the key, as a precertificate signing certificate may precede it. */
   private async inChain(
     entry: LogEntry,
     keyHash: Buffer | null,
@@ -95,7 +95,7 @@ export class Issuers {
   }
 }
 
-/** What it takes in memory, or nearly so. */
+/** Approximate memory use. */
 export function octetsOf({ nameDer, certificateDer, spkiDer }: NewIssuer): number {
   return nameDer.length + (certificateDer?.length ?? 0) + (spkiDer?.length ?? 0);
 }
@@ -109,7 +109,7 @@ function issuerKey(entry: LogEntry, issued: Issued): string {
   return hash('sha256', first, 'base64');
 }
 
-/** A root that stands in a log by itself is its own issuer. */
+/** A root that is itself a log entry is its own issuer. */
 function ownIssuer(entry: LogEntry, issued: Issued): CaCertificate | null {
   return entry.type === 'certificate' && entry.chain.bytes.length === 0 && isSelfIssued(issued)
     ? caCertificate(entry.certificateDer)
@@ -130,7 +130,7 @@ function sha256(bytes: Uint8Array): Buffer {
   return hash('sha256', bytes, 'buffer');
 }
 
-/** The oldest go when there are too many, or when they are too long. */
+/** Evicts the oldest when the count or the size exceeds its limit. */
 class Kept<T> {
   private readonly values = new Map<string, { readonly value: T; readonly octets: number }>();
   private octets = 0;

@@ -5,15 +5,15 @@ import { type NewIssuance, type NewIssuer, noEnd, packBody } from '@certwright/c
 
 const nothing = Buffer.alloc(0);
 
-/** PostgreSQL knows no year 0. */
+/** PostgreSQL has no year 0. */
 const firstMs = Date.parse('0001-01-01T00:00:00Z');
 
-/** Names whose keys are made at once: some milliseconds. Public CAs put at most 2,000 into a certificate, nearly all at most 100. */
+/** Names whose keys are computed at once: some milliseconds. Public CAs issue for at most 2,000 names, nearly always at most 100. */
 const maxNamesAtOnce = 256;
 
 /**
- * What the index keeps of an entry, its body not packed yet. Nothing in it is a view of the answer that it came with. For a
- * certificate with very many names a promise, as other work gets its turns meanwhile.
+ * Converts an entry to its index row, with the body not yet packed. The row has no view of the response. Returns a promise
+ * for a certificate with very many names, to yield to other work.
  */
 export function newIssuance(
   entry: LogEntry,
@@ -60,7 +60,7 @@ function issuanceOf(
   };
 }
 
-/** Magnitude without leading zeros; a negative one has a zero octet before it, as no positive one of two octets or more has. */
+/** Magnitude without leading zeros; a negative number has a leading zero byte, unlike any positive one of two bytes or more. */
 function serialOctets(serial: string | null): Buffer {
   if (serial === null) return nothing;
   return Buffer.from(serial.startsWith('-') ? `00${serial.slice(1)}` : serial, 'hex');

@@ -1,18 +1,18 @@
-/** Whether what is known of an issuance is its certificate, or only its precertificate. */
+/** Whether the certificate of an issuance is known, or only its precertificate. */
 type Known = 'certificate' | 'precertificate';
 
 /**
- * Issuances that this process has seen committed, the recent ones: most entries of most logs are known from another log, and need no
- * look at the database. Two generations, of which the older one goes as a whole: that costs nothing per entry.
+ * Recent issuances that this process has committed: most entries of most logs are known from another log, and need no database
+ * lookup. There are two generations; the older one is dropped as a whole, which costs nothing per entry.
  */
 export class RecentIssuances {
   private young = new Map<string, Known>();
   private old = new Map<string, Known>();
 
-  /** @param capacity issuances at most */
+  /** @param capacity max number of issuances */
   constructor(private readonly capacity: number) {}
 
-  /** Whether an entry of it would change nothing. */
+  /** Whether storing this entry would change nothing. */
   has(tbsSha256: string, isPrecertificate: boolean): boolean {
     const known = this.young.get(tbsSha256) ?? this.old.get(tbsSha256);
     return known === 'certificate' || (known !== undefined && isPrecertificate);
@@ -26,7 +26,7 @@ export class RecentIssuances {
     this.young = new Map();
   }
 
-  /** A database that failed may come back without its newest commits. */
+  /** After a failure, a database may have lost its newest commits. */
   forget(): void {
     this.young.clear();
     this.old.clear();

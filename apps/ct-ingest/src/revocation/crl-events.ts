@@ -1,20 +1,20 @@
 import type { Applied } from './store/apply-crl';
 import type { CrlCounts, DueCrl, StaleCrl } from './store/ct-crls';
 
-/** What is to be told of revocation lists. */
+/** Events of fetching revocation lists. */
 export interface CrlEvents {
   applied(crl: DueCrl, applied: Applied, tookMs: number): void;
   unchanged(crl: DueCrl): void;
-  /** A list came that cannot be accepted. */
+  /** A received list was rejected. */
   refused(crl: DueCrl, problem: string, restMs: number): void;
   unavailable(crl: DueCrl, problem: string, restMs: number): void;
-  /** Nobody foresaw that. */
+  /** An unexpected error. */
   stumbled(crl: DueCrl, error: unknown): void;
 }
 
 export interface CrlWatchEvents {
   counted(counts: CrlCounts): void;
-  /** Certificates that name it have no known status any more. */
+  /** Certificates that name the list no longer have a known status. */
   wentStale(crl: StaleCrl): void;
   freshAgain(crl: StaleCrl): void;
 }

@@ -27,14 +27,14 @@ describe.each([0, 0.3, 0.999_999])('with the random number %d, a revocation list
     expect(restOf(ms, random)).toBe(15 * minute);
   });
 
-  it('that failed is fetched again within the maximum interval, unless the server names a later time', () => {
+  it('that failed is fetched again within the maximum interval, unless Retry-After is later', () => {
     expect(restAfterFailure(1, hour, null, () => random)).toBeLessThanOrEqual(minute);
     expect(restAfterFailure(50, hour, null, () => random)).toBeLessThanOrEqual(hour);
     expect(restAfterFailure(1, hour, 2 * hour, () => random)).toBe(2 * hour);
   });
 });
 
-it('failures rest longer and longer, and as long as the server says', () => {
+it('rests longer after each failure, and as long as Retry-After says', () => {
   const rests = [1, 2, 5, 12, 1_000].map((failures) => restAfterFailure(failures, 86_400_000, null, () => 0));
   expect(rests).toEqual([60_000, 120_000, 960_000, 86_400_000, 86_400_000]);
   expect(restAfterFailure(1, 86_400_000, 7_200_000, () => 0)).toBe(7_200_000);

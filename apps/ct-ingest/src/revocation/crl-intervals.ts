@@ -1,19 +1,19 @@
-/** The first rest after a failure, and the longest of a list that never came, ms. */
+/** First rest after a failure, and max rest of a list that was never accepted, ms. */
 const firstRestMs = 60_000;
 export const longestRestMs = 86_400_000;
 
-/** The longest of a host, ms: it is asked once then, and what it had may run out soon. */
+/** Max rest of a host, ms: one request is sent then; its lists may soon be out of date. */
 export const longestHostRestMs = 3_600_000;
 
-/** However long a server asks us to stay away, we look again after this time, ms. */
+/** Max rest, whatever Retry-After the server sends, ms. */
 const longestRetryAfterMs = 86_400_000;
 
-/** How much earlier than computed, as a share, so that lists drift apart. Never later: the maximum interval is a bound. */
+/** Max share by which the interval is shortened at random, so that lists do not synchronize. Never lengthened: the max is a bound. */
 const jitter = 0.2;
 
 /**
- * How long after a next update the list is requested, at most: CAs publish some seconds late, and lists with the same next update must
- * not be requested at once. ms, and share of the maximum interval
+ * Max delay of the request after a next update: CAs publish some seconds late, and lists with the same next update must
+ * not be requested at once. ms, and share of the max interval
  */
 const afterNextUpdate = { ms: 60_000, share: 0.1 };
 
@@ -27,8 +27,8 @@ export interface CrlIntervals {
 }
 
 /**
- * CAs publish lists before the next update that the last one names, so a list is requested every `maxMs`; and shortly after its next
- * update if that comes first. Never sooner than `minMs`.
+ * CAs publish lists before the next update of the previous one, so a list is requested every `maxMs`, or shortly after its next
+ * update if that is earlier. Never earlier than `minMs`.
  */
 export function restOfCurrent(
   nextUpdateMs: number | null,
@@ -42,7 +42,7 @@ export function restOfCurrent(
   return Math.max(minMs, Math.round(wantedMs));
 }
 
-/** @param failures in a row, this one included */
+/** @param failures consecutive, including this one */
 export function restAfterFailure(
   failures: number,
   longestMs: number,

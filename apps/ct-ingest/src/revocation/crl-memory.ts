@@ -1,24 +1,24 @@
 const mebibyte = 1_048_576;
 
-/** What following logs needs: `memoryShares` says for what. MiB */
+/** Memory needed to follow logs (see `memoryShares`), MiB. */
 const followingMib = 384;
 
-/** Where nothing is left beside that: so much of what is set aside there, MiB. */
+/** If nothing is left: the part of the memory set aside there that is used for lists, MiB. */
 const leastMib = 24;
 
-/** Octets in memory per octet of a list while it is read. */
+/** Bytes of memory per byte of a list while it is read. */
 const perOctet = 2;
 
 export interface CrlMemory {
-  /** Of MEMORY_LIMIT, for following logs. MiB */
+  /** Part of MEMORY_LIMIT for following logs, MiB. */
   readonly followingMib: number;
-  /** For lists, all together, octets. */
+  /** For all lists together, bytes. */
   readonly lists: number;
-  /** Of the longest list, octets. */
+  /** Max size of a list, bytes. */
   readonly longestList: number;
 }
 
-/** Shares MEMORY_LIMIT between logs and lists: the longest list fits in, as far as following goes on beside it. */
+/** Divides MEMORY_LIMIT between logs and lists: the longest list must fit, as far as logs can still be followed. */
 export function crlMemory(limitMib: number, longestListMib: number): CrlMemory {
   const wanted = longestListMib * perOctet;
   const listsMib = Math.min(wanted, Math.max(leastMib, limitMib - followingMib));

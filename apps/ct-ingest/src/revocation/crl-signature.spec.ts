@@ -13,7 +13,7 @@ const folder = mkdtempSync(path.join(tmpdir(), 'crl-signature-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'pipe', cwd: folder });
 
-/** A CA of openssl, and its list. */
+/** An openssl CA, and its list. */
 function listOf(
   key: readonly string[],
   sign: readonly string[],
@@ -53,7 +53,7 @@ it.each([
   expect(await crlSignature(crl, spkiDer.subarray(0, 20))).toBe('key');
 });
 
-it('SHA-1, and another kind of key, are not accepted', async () => {
+it('rejects SHA-1 and keys of another type', async () => {
   const { crl, spkiDer } = listOf(rsa, ['-md', 'sha1']);
   expect(await crlSignature(crl, spkiDer)).toBe('algorithm');
   const ec = listOf(['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256'], []);

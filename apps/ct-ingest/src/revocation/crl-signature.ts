@@ -1,7 +1,7 @@
 import { constants, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { type Crl, type CrlSignatureAlgorithm, readSignatureAlgorithm } from '@certwright/ct';
 
-/** Types of keys, as `node:crypto` calls them, that sign by an algorithm. */
+/** Key types, as named by `node:crypto`, that can sign with an algorithm. */
 const keyTypes: Readonly<Record<CrlSignatureAlgorithm['kind'], readonly string[]>> = {
   rsa: ['rsa'],
   'rsa-pss': ['rsa', 'rsa-pss'],
@@ -9,10 +9,10 @@ const keyTypes: Readonly<Record<CrlSignatureAlgorithm['kind'], readonly string[]
   ed: ['ed25519', 'ed448'],
 };
 
-/** `algorithm`: none that is accepted. `key`: none that can be used with it. `forged`: the signature is not of this key. */
+/** `algorithm`: not accepted. `key`: unusable with the algorithm. `forged`: the signature was not made with this key. */
 export type SignatureVerdict = 'valid' | 'algorithm' | 'key' | 'forged';
 
-/** In a thread of its own: lists have many megabytes. @param spkiDer of the issuer */
+/** In a separate thread: lists have many megabytes. @param spkiDer of the issuer */
 export async function crlSignature(crl: Crl, spkiDer: Buffer): Promise<SignatureVerdict> {
   const algorithm = readSignatureAlgorithm(crl.algorithmDer);
   if (algorithm === null) return 'algorithm';
@@ -28,7 +28,7 @@ export async function crlSignature(crl: Crl, spkiDer: Buffer): Promise<Signature
     try {
       verify(algorithm.hash, crl.tbsDer, options, crl.signature, done);
     } catch {
-      // A key that OpenSSL reads and cannot use.
+      // A key that OpenSSL parses but cannot use.
       resolve('key');
     }
   });

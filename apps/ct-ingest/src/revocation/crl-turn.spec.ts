@@ -90,7 +90,7 @@ function turnWith(change: Partial<CrlTurnOptions> = {}): CrlTurn {
   });
 }
 
-/** Everything that there is, now. @returns what was told */
+/** Fetches all due lists. @returns the reported events */
 async function round(change: Partial<CrlTurnOptions> = {}): Promise<readonly string[]> {
   await ingest.database.query(`UPDATE ct_crl SET due_at = now() - interval '1 second'`);
   await ingest.database.query(`UPDATE ct_crl_host SET rests_until = now() - interval '1 second'`);
@@ -126,7 +126,7 @@ async function dueIn(): Promise<number> {
 }
 
 describe('a list', () => {
-  it('is fetched, verified and applied, and then asked for when it is another one', async () => {
+  it('is fetched, verified and applied, and then requested conditionally', async () => {
     const crl = await named('/1.crl');
     const list = maker.make({ revoked: { '0102': 1 }, number: 5 });
     answer = ({ headers }, response) => {
@@ -151,7 +151,7 @@ describe('a list', () => {
     expect(await round()).toEqual(['same']);
   });
 
-  it('that is followed by a newer one gives way to it', async () => {
+  it('is replaced by a newer one', async () => {
     const crl = await named('/1.crl');
     send(maker.make({ revoked: { '01': 6, '02': 1 }, number: 5 }));
     await round();
@@ -160,7 +160,7 @@ describe('a list', () => {
     expect(await statuses(crl, '01', '02', '03')).toEqual(['good', 'revoked', 'revoked']);
   });
 
-  it('is refused when it is forged, of another issuer, older, out of date, of the future, a delta or for another place', async () => {
+  it('is rejected when it is forged, of another issuer, older, out of date, of the future, a delta or for another URL', async () => {
     const crl = await named('/1.crl');
     send(maker.make({ revoked: { '01': 1 }, number: 5 }));
     await round();
@@ -194,7 +194,7 @@ describe('a list', () => {
     expect(await dueIn()).toBeGreaterThan(3_500);
   });
 
-  it('of one shard is not taken for another one', async () => {
+  it('of one shard is not accepted for another one', async () => {
     const [one, two] = [await named('/1.crl'), await named('/2.crl')];
     const shards: Readonly<Record<string, Buffer>> = {
       '/1.crl': maker.make({ revoked: { '01': 1 }, places: [`${origin}/1.crl`], userCertificatesOnly: true }),
@@ -211,14 +211,14 @@ describe('a list', () => {
     expect(await statuses(two, '02')).toEqual(['revoked']);
   });
 
-  it('for CA certificates alone makes no certificate of a subscriber good', async () => {
+  it('for CA certificates only makes no subscriber certificate good', async () => {
     const crl = await named('/1.crl');
     send(maker.make({ revoked: { '01': 1 }, authoritiesOnly: true }));
     expect(await round()).toEqual(['applied']);
     expect(await statuses(crl, '01', '02')).toEqual(['revoked', 'unknown']);
   });
 
-  it('that is packed is unpacked, but not beyond its bound', async () => {
+  it('that is packed is unpacked, up to its max size', async () => {
     await named('/1.crl');
     send(gzipSync(maker.make()), { 'content-encoding': 'gzip' });
     expect(await round()).toEqual(['applied']);
@@ -230,7 +230,7 @@ describe('a list', () => {
     expect(await round()).toEqual(['unavailable: The list is encoded in a way that was not asked for.']);
   });
 
-  it('that is longer than most is fetched with more room, and one without end is not', async () => {
+  it('that is longer than most is fetched with more memory, and an endless one is not', async () => {
     const crl = await named('/1.crl');
     const revoked = Object.fromEntries(
       Array.from({ length: 40_000 }, (_, nth) => [(0x100000 + nth).toString(16), 1]),
@@ -239,7 +239,7 @@ describe('a list', () => {
     expect(await round()).toEqual(['applied']);
     expect(asked).toHaveLength(2);
     expect(await statuses(crl, '100000', '109c3f', '109c40')).toEqual(['revoked', 'revoked', 'good']);
-    // Now its length is about known.
+    // Now its approximate length is known.
     expect(await round()).toEqual(['same']);
     expect(asked).toHaveLength(3);
     answer = (_, response) => {
@@ -251,7 +251,7 @@ describe('a list', () => {
 });
 
 describe('a server', () => {
-  it('that redirects is followed, but not to an address that is not allowed, nor for ever', async () => {
+  it('that redirects is followed, but not to a forbidden address, nor without limit', async () => {
     const crl = await named('/1.crl');
     const list = maker.make({ revoked: { '01': 1 } });
     answer = ({ url }, response) =>
@@ -271,13 +271,13 @@ describe('a server', () => {
     expect(await round()).toEqual(['unavailable: The server redirects more than 3 times.']);
   });
 
-  it('at an address that is not allowed is not asked', async () => {
+  it('at a forbidden address receives no request', async () => {
     await named('http://10.1.2.3/1.crl');
     expect(await round()).toEqual([expect.stringMatching(/^unavailable: .*10\.0\.0\.0\/8/) as string]);
     expect(asked).toEqual([]);
   });
 
-  it('that takes too long is let go, with the rest of its lists', async () => {
+  it('that takes too long is skipped, with the rest of its lists', async () => {
     await named('/1.crl');
     await named('/2.crl');
     answer = (_, response) => void response.write('a');
@@ -291,7 +291,7 @@ describe('a server', () => {
     expect(host).toEqual({ failures: 1, rests: true });
   });
 
-  it('that says how long to stay away is left alone as long', async () => {
+  it('that sends Retry-After receives no request until then', async () => {
     await named('/1.crl');
     await named('/2.crl');
     answer = (_, response) => response.writeHead(503, { 'retry-after': '7200' }).end();
@@ -307,7 +307,7 @@ describe('a server', () => {
     ]);
   });
 
-  it('is asked for one list at a time, by however many processes', async () => {
+  it('receives one request at a time, from any number of processes', async () => {
     for (let nth = 0; nth < 6; nth += 1) await named(`/${nth}.crl`);
     let atATime = 0;
     const seen: number[] = [];
@@ -329,7 +329,7 @@ describe('a server', () => {
     expect(told).toHaveLength(6);
   });
 
-  it('that is lost to another process, or to the end of this one, is given up at once', async () => {
+  it('whose lease is lost, or whose process stops, is abandoned at once', async () => {
     await named('/1.crl');
     answer = () => undefined;
     await hosts.discover();
@@ -343,7 +343,7 @@ describe('a server', () => {
     expect(await hosts.lease(1)).not.toBeNull();
   });
 
-  it('that had something before it failed has failed once, not once more', async () => {
+  it('that returned a list before it failed has failed once, not once more', async () => {
     await named('/1.crl');
     const list = maker.make();
     answer = ({ url }, response) => (url === '/1.crl' ? response.end(list) : response.writeHead(503).end());
@@ -354,7 +354,7 @@ describe('a server', () => {
     expect(await ingest.database.query(`SELECT failures FROM ct_crl_host`)).toEqual([{ failures: 1 }]);
   });
 
-  it('that another process was given meanwhile is left to that one', async () => {
+  it('that was leased to another process meanwhile is left to it', async () => {
     await named('/1.crl');
     const list = maker.make();
     answer = (_, response) =>
@@ -367,7 +367,7 @@ describe('a server', () => {
     ]);
   });
 
-  it('that sends a list of a name without end is refused, before anything is made of that', async () => {
+  it('that sends a list with an endless name is rejected before the name is processed', async () => {
     const giant = new CrlMaker('x'.repeat(3_000_000));
     await named('/1.crl');
     send(giant.make());
@@ -375,7 +375,7 @@ describe('a server', () => {
   });
 });
 
-it('a list that nothing needs any more is forgotten, with what stands on it', async () => {
+it('deletes a list that is no longer needed, with its revocations', async () => {
   const crl = await named('/1.crl');
   await ingest.database.query(
     `INSERT INTO ct_revocation (issuer, serial, crl, revoked_at, reason) VALUES ($1, '\\x01', $2, now(), 0)`,

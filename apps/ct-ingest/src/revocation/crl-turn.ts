@@ -18,11 +18,11 @@ import type { CrlHosts } from './store/crl-hosts';
 import type { CtCrls, DueCrl } from './store/ct-crls';
 import type { HostLease } from './store/host-lease';
 
-/** A lease that is lengthened while its host is asked. */
+/** A lease that is renewed while requests are sent to its host. */
 interface HeldHost {
-  /** Aborts when the lease is over, or may be, or the outer signal does. */
+  /** Aborts when the lease has expired, or may have, or when the outer signal aborts. */
   readonly signal: AbortSignal;
-  /** Lengthens it no more. */
+  /** Stops renewing the lease. */
   end(): void;
 }
 
@@ -54,29 +54,29 @@ export interface CrlTurnOptions {
   readonly hosts: Pick<CrlHosts, 'lengthen' | 'release'>;
   readonly fetching: CrlFetching;
   readonly events: CrlEvents;
-  /** Octets that lists may take, all together. */
+  /** Max bytes of all lists together. */
   readonly memory: MemoryBudget;
-  /** Of one list, octets. */
+  /** Max bytes of one list. */
   readonly mostOctets: number;
   readonly intervals: CrlIntervals;
-  /** How long a list counts after its next update, ms. */
+  /** How long a list is accepted after its next update, ms. */
   readonly graceMs: number;
   readonly leaseMs: number;
-  /** How long a host with many lists is asked before another one has its turn. */
+  /** Max turn of a host with many lists before the next host. */
   readonly turnMs: number;
-  /** Between the end of one request to a host and the next one. */
+  /** Between the end of a request to a host and the next one. */
   readonly gapMs: number;
   readonly now: () => number;
   readonly random: () => number;
 }
 
-/** Most lists are shorter, octets: more room is asked for only when it is needed. */
+/** Most lists are shorter, bytes: more memory is reserved only when needed. */
 const usualOctets = 1_048_576;
 
-/** Octets of an entry, about: with an entry extension and a long serial number. */
+/** Approximate bytes of an entry with an entry extension and a long serial number. */
 const entryOctets = 64;
 
-/** Octets in memory per octet of a list: its pieces, and the whole. */
+/** Bytes of memory per byte of a list: its chunks, and the whole. */
 const perOctet = 2;
 
 const signatureProblems: Readonly<Record<Exclude<SignatureVerdict, 'valid'>, string>> = {
@@ -85,19 +85,19 @@ const signatureProblems: Readonly<Record<Exclude<SignatureVerdict, 'valid'>, str
   forged: 'The signature of the list is not that of its issuer.',
 };
 
-/** Octets that are hashed at a time: some milliseconds. */
+/** Bytes that are hashed at a time: some milliseconds. */
 const hashedOctets = 2 * 1_048_576;
 
-/** A list came, and is none that is accepted. */
+/** A list was received and rejected. */
 class CrlRefused extends Error {}
 
-/** How it ended with a host for now: why nothing more can be had from it, if so, and whether something could. */
+/** Result of a host's turn: why no further list can be fetched, if so, and whether any list was fetched. */
 interface HostEnd {
   readonly unavailable: CrlUnavailable | null;
   readonly hadSome: boolean;
 }
 
-/** Asks one host for all of its lists that are due, one after another. */
+/** Requests all due lists of one host, one after another. */
 export class CrlTurn {
   constructor(private readonly options: CrlTurnOptions) {}
 
@@ -139,7 +139,7 @@ export class CrlTurn {
     return { unavailable: null, hadSome };
   }
 
-  /** @returns why there is none, where that is so @throws the reason of the signal */
+  /** @returns why the list is unavailable, if it is @throws the reason of the signal */
   private async renew(crl: DueCrl, signal: AbortSignal): Promise<CrlUnavailable | null> {
     const { crls, events, intervals, random } = this.options;
     try {
@@ -149,7 +149,7 @@ export class CrlTurn {
       if (signal.aborted) throw signal.reason;
       if (error instanceof LeaseLost) throw error;
       const unavailable = error instanceof CrlUnavailable ? error : null;
-      // One that is wanted anew so often anyway does not rest longer than that.
+      // The rest does not exceed the list's own interval.
       const longestMs = crl.checkedAt === null ? longestRestMs : intervals.maxMs;
       const retryAfterMs = unavailable?.retryAfterMs ?? null;
       const restMs = restAfterFailure(crl.failures + 1, longestMs, retryAfterMs, random);
@@ -180,7 +180,7 @@ export class CrlTurn {
     const { memory, fetching, crls, events, intervals, now, random } = this.options;
     const reserved = await memory.reserve(mostOctets * perOctet, signal);
     try {
-      // A list of which nothing was accepted, or that is about to run out, is asked for whatever the server called it.
+      // A list that was never accepted, or is about to run out, is requested unconditionally (no ETag).
       const isKnown = crl.checkedAt !== null && crl.freshUntil !== null && crl.freshUntil.getTime() > now();
       const { etag, lastModified } = isKnown ? crl : { etag: null, lastModified: null };
       const answer = await fetchCrl(fetching, { url: crl.url, etag, lastModified, mostOctets, signal });
@@ -232,7 +232,7 @@ export class CrlTurn {
   }
 }
 
-/** Many megabytes, without keeping everybody else waiting. */
+/** Many megabytes: yields to other work. */
 async function sha256(octets: Buffer): Promise<Buffer> {
   const hash = createHash('sha256');
   for (let at = 0; at < octets.length; at += hashedOctets) {

@@ -4,14 +4,14 @@ import { type AddressGuard, type GuardedAnswer, guardedRequest, OutboundFault } 
 
 const inflate = promisify(gunzip);
 
-/** Lists move to a content network with one redirect, or from http to https with another. */
+/** Lists move to a CDN with one redirect, or from http to https with another. */
 const mostRedirects = 3;
 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** No list that can be used was to be had. */
+/** No usable list could be fetched. */
 export class CrlUnavailable extends Error {
-  /** @param wholeHost nothing else can be had from the host either, for now */
+  /** @param wholeHost other lists of the host are unavailable, too, for now */
   constructor(
     message: string,
     readonly wholeHost = false,
@@ -21,15 +21,15 @@ export class CrlUnavailable extends Error {
   }
 }
 
-/** It is longer than was asked for. */
+/** The list exceeds the max size of the request. */
 export class CrlTooLong extends CrlUnavailable {}
 
 export interface CrlAsking {
   readonly url: string;
-  /** What the server called the list that is known; null: none is, or it called it nothing. */
+  /** Validators of the known list; null: there is no known list, or it has none. */
   readonly etag: string | null;
   readonly lastModified: string | null;
-  /** Octets, unpacked. Twice as many are in memory. */
+  /** Max bytes, unpacked. Reading takes twice as much memory. */
   readonly mostOctets: number;
   readonly signal: AbortSignal;
 }
@@ -46,13 +46,13 @@ export type CrlAnswer =
 export interface CrlFetching {
   readonly guard: AddressGuard;
   readonly userAgent: string;
-  /** With all redirects. */
+  /** Including all redirects. */
   readonly timeoutMs: number;
   readonly now: () => number;
 }
 
 /**
- * Asks for a list, if it is another one than the one that is known. Each redirect goes through the guard like the first address.
+ * Requests a list with a condition that it differs from the known one. Each redirect passes the guard like the first address.
  *
  * @throws CrlUnavailable; the reason of the signal
  */
@@ -89,7 +89,7 @@ async function request(
       timeoutMs: Math.max(1, untilMs - now()),
       maxResponseBytes: mostOctets,
       signal,
-      // The list is signed, and its server's certificate may be the one that is looked for on it.
+      // The list is signed, and it may be the one with the status of its server's certificate.
       tls: { verify: false },
     });
   } catch (error) {
@@ -119,13 +119,13 @@ async function read(answer: GuardedAnswer, asking: CrlAsking, now: () => number)
   };
 }
 
-/** It was not asked for, but some keep their files packed and send them so. */
+/** It was not requested, but some servers store packed files and send them packed. */
 async function unpacked(body: Buffer, encoding: string | undefined, mostOctets: number): Promise<Buffer> {
   if (encoding === undefined || encoding === 'identity') return body;
   if (encoding !== 'gzip' && encoding !== 'x-gzip')
     throw new CrlUnavailable('The list is encoded in a way that was not asked for.');
   try {
-    // So that all of it together takes no more than a list that is not packed.
+    // So that all chunks together take no more than an unpacked list.
     return await inflate(body, { maxOutputLength: Math.max(1, Math.floor(mostOctets - body.length / 2)) });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
@@ -134,7 +134,7 @@ async function unpacked(body: Buffer, encoding: string | undefined, mostOctets: 
   }
 }
 
-/** What is sent back as it came. */
+/** Sent back unchanged. */
 function shortHeader(value: string | undefined): string | null {
   return value !== undefined && /^[\x20-\x7e]{1,200}$/.test(value) ? value : null;
 }

@@ -4,11 +4,11 @@ import type { Config } from '../config';
 import type { CrlTurn } from './crl-turn';
 import type { CrlHosts } from './store/crl-hosts';
 
-/** When no host is due, we look again after this time, ms. */
+/** Poll interval while no host is due, ms. */
 const idleMs = 2_000;
 const afterErrorMs = 5_000;
 
-/** Fetches the lists of whichever host is due longest, from when the process has started until it stops. */
+/** Fetches the lists of the host that is due longest, from the start of the process until it stops. */
 export class FetchCrls implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
   private places: readonly Repeating[] = [];

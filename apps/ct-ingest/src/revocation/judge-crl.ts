@@ -1,29 +1,29 @@
 import { type Crl, sameName } from '@certwright/ct';
 
-/** Baseline Requirements, section 4.9.7: the next one comes within ten days, whether the list says so or not. ms */
+/** Baseline Requirements, section 4.9.7: the next list is due within ten days, whether the list says so or not. ms */
 const usualValidityMs = 10 * 86_400_000;
 
-/** PostgreSQL takes later ones, and RFC 3339 does not. ms */
+/** PostgreSQL accepts later times, and RFC 3339 does not. ms */
 const latestMs = Date.UTC(9999, 11, 31);
 
-/** How far the clock of a CA may be ahead of ours, ms. */
+/** Max difference by which the clock of a CA may be ahead, ms. */
 const clockSkewMs = 3_600_000;
 
 export interface JudgedCrl {
   readonly ok: true;
   readonly freshUntilMs: number;
-  /** Whether a certificate in its scope that is not on it is good. */
+  /** Whether a certificate in the list's scope that is not on the list is good. */
   readonly covers: boolean;
 }
 
 export type CrlJudgement = JudgedCrl | { readonly ok: false; readonly problem: string };
 
 /**
- * Whether a list is one that was asked for. Signatures are looked at elsewhere.
+ * Checks that a list is the requested one. Signatures are verified elsewhere.
  *
- * @param url where it was asked for, whatever redirects followed
+ * @param url of the request, before redirects
  * @param nameDer of the issuer
- * @param graceMs how long a list counts after its next update
+ * @param graceMs how long a list is accepted after its next update
  */
 export function judgeCrl(
   crl: Crl,
@@ -37,7 +37,7 @@ export function judgeCrl(
   if (thisUpdate > nowMs + clockSkewMs) return problem('The list is of the future.');
   const freshUntilMs = Math.min(latestMs, (nextUpdate ?? thisUpdate + usualValidityMs) + graceMs);
   if (freshUntilMs <= nowMs) return problem('The list is past its next update.');
-  // Who can put another one of an issuer's lists here would make its certificates good.
+  // An attacker who could substitute another of the issuer's lists would make its certificates good.
   if (places !== null && !places.some((place) => samePlace(place, url)))
     return problem('The list is for another place.');
   const { hasUserCertificates, hasAllReasons, hasUnknownCritical } = crl;

@@ -44,7 +44,7 @@ export function observeCrls({ log: lines, metrics: { registry } }: RunningProces
 
 const states = ['wanted', 'fresh', 'stale', 'failing', 'overdue'] as const satisfies (keyof CrlCounts)[];
 
-/** What the database says: every copy shows the same. A line with `alarm` is for a person. */
+/** State in the database: every copy reports the same. A line with `alarm` requires an operator. */
 export function watchedCrls({ log: lines, metrics: { registry } }: RunningProcess): CrlWatchEvents {
   const lists = new Gauge({
     name: 'certwright_ct_crls',

@@ -12,11 +12,11 @@ import { CrlHosts } from './store/crl-hosts';
 import { CtCrls } from './store/ct-crls';
 import { WatchCrls } from './watch-crls';
 
-/** How often new lists and hosts are looked for, and those that nobody needs any more, ms. */
+/** Interval of adding new lists and hosts and removing unused ones, ms. */
 const planRestMs = 30_000;
 const forgetRestMs = 3_600_000;
 
-/** Decides which revocation lists are needed. */
+/** Determines the required revocation lists. */
 class RevocationRounds {
   constructor(
     private readonly crls: CtCrls,
@@ -41,7 +41,7 @@ class RevocationRounds {
 
 const isOff = ({ REVOCATION }: Config): boolean => REVOCATION === 'off';
 
-/** Keeps the revocation lists of all issuers up to date. With REVOCATION=off, what works at it is null. */
+/** Keeps the revocation lists of all issuers up to date. With REVOCATION=off, its workers are null. */
 @Module({
   imports: [LogsModule],
   providers: [

@@ -3,7 +3,7 @@ import { WatchCrls } from './watch-crls';
 
 const crl = (id: number): StaleCrl => ({ id, url: `http://a/${id}.crl`, nextUpdate: null, lastError: null });
 
-it('a list that runs out is told once, and once when it is fresh again', async () => {
+it('reports once that a list is out of date, and once that it is fresh again', async () => {
   let stale: readonly StaleCrl[] = [];
   const told: string[] = [];
   const counts: CrlCounts = { wanted: 3, fresh: 1, stale: 2, failing: 0, overdue: 0, entries: 7 };

@@ -4,7 +4,7 @@ import type { CrlWatchEvents } from './crl-events';
 
 const restMs = 60_000;
 
-/** Looks at all lists, whoever fetches them, and tells when one runs out or is fresh again. */
+/** Monitors all lists, whichever process fetches them, and reports when one runs out or is fresh again. */
 export class WatchCrls {
   private stale = new Map<number, StaleCrl>();
 

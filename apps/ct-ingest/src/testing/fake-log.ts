@@ -15,7 +15,7 @@ import { ForgedTree, type ServedEntry, served } from './forged-tree';
 
 export type FakeLogKind = 'rfc6962' | 'static';
 
-/** Answers in the log's stead; false: the log answers. */
+/** Responds instead of the log; false: the log responds. */
 export type Interception = (
   path: string,
   response: ServerResponse,
@@ -30,12 +30,12 @@ export interface SignedHead {
 
 const pair = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
-/** A log on loopback with a real tree and real signatures, that does what it is told. */
+/** A log on loopback with a real tree and real signatures, and configurable behaviour. */
 export class FakeLog {
-  /** Requests by path, in their order. */
+  /** Requests by path, in order. */
   readonly asked: string[] = [];
   intercept: Interception = () => false;
-  /** Entries in one answer to get-entries. */
+  /** Max entries of a get-entries response. */
   page = 100;
   /** Whether data tiles are compressed. */
   gzip = true;
@@ -81,7 +81,7 @@ export class FakeLog {
     await closed;
   }
 
-  /** Takes submissions in and signs a head with them. */
+  /** Adds submissions and signs a head with them. */
   add(submissions: readonly Submission[]): void {
     const first = this.entries.length;
     this.replace([
@@ -90,14 +90,14 @@ export class FakeLog {
     ]);
   }
 
-  /** Another history. */
+  /** Replaces the history. */
   replace(entries: readonly ServedEntry[], leaves = entries.map(({ leaf }) => leafHash(leaf))): void {
     this.entries = [...entries];
     this.tree = new ForgedTree(leaves);
     this.head = this.headAt(entries.length);
   }
 
-  /** A head that can be signed, of so many of its entries. */
+  /** An unsigned head of this many entries. */
   headAt(treeSize: number, timestamp = Date.now()): SignedHead {
     return { treeSize, timestamp, rootHash: this.tree.root(treeSize) };
   }
@@ -106,7 +106,7 @@ export class FakeLog {
     return this.tree.root(size);
   }
 
-  /** Signs with a key that is not the log's. */
+  /** Signs with a key of another log. */
   forgetKey(): void {
     this.signingKey = pair().privateKey;
   }
@@ -226,7 +226,7 @@ export class FakeLog {
 const comma = Buffer.from(',');
 const written = new WeakMap<ServedEntry, Buffer>();
 
-/** Of get-entries. One of 16 MB takes long to write, and is asked for many times. */
+/** Responses to get-entries. One of 16 MB takes long to build, and is requested often. */
 function entryJson(entry: ServedEntry): Buffer {
   const before = written.get(entry);
   if (before !== undefined) return before;
@@ -237,7 +237,7 @@ function entryJson(entry: ServedEntry): Buffer {
   return json;
 }
 
-/** Octets of the leaves in one answer: a log has a bound, too. */
+/** Max bytes of the leaves in one response: real logs have a limit, too. */
 const longestAnswer = 20_000_000;
 
 function upTo(octets: number, entries: readonly ServedEntry[]): readonly ServedEntry[] {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** DER, as far as specs need it. */
+/** Minimal DER encoder for specs. */
 function tlv(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(parts);
   if (body.length < 0x80) return Buffer.concat([Buffer.from([tag, body.length]), body]);
@@ -27,27 +27,27 @@ const poison = seq(
 );
 const sctList = seq(oid('2b06010401d679020402'), tlv(0x04, tlv(0x04, Buffer.alloc(100, 7))));
 
-/** With a signature that nobody made: nothing verifies one. */
+/** With an invalid signature: it is never verified. */
 const signed = (tbs: Uint8Array) => seq(tbs, algorithm, tlv(0x03, Buffer.from([0]), Buffer.alloc(70, 0x77)));
 
 export const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
 
 const day = 86_400_000;
 
-/** The same for a precertificate and its certificate, whenever each is made. */
+/** The same for a precertificate and its certificate, in either order. */
 const usualEnd = new Date(Date.now() + 60 * day);
 
 export interface Forging {
   readonly names?: readonly string[];
   readonly notAfter?: Date;
-  /** Octets of an extension that nobody knows. */
+  /** Bytes of an unknown extension. */
   readonly padding?: number;
 }
 
 const issuerName = name('Spec Issuer');
 const issuerSpki = spki('issuer');
 
-/** The CA certificate that every forged certificate is below. */
+/** The CA certificate that issued every forged certificate. */
 export const issuerDer = signed(
   seq(
     tlv(0xa0, tlv(0x02, Buffer.from([2]))),
@@ -61,7 +61,7 @@ export const issuerDer = signed(
 );
 export const issuerSpkiSha256 = sha256(issuerSpki);
 
-/** What a log holds of one submission. */
+/** The log's data of one submission. */
 export interface Submission {
   /** DER of the certificate, or of the TBSCertificate of a precertificate. */
   readonly leafDer: Buffer;
@@ -74,7 +74,7 @@ interface Pair {
   readonly certificate: Submission;
 }
 
-/** A precertificate and its certificate: the same issuance. */
+/** A precertificate and its certificate of the same issuance. */
 export function forgePair(nth: number, forging?: Forging): Pair {
   if (forging !== undefined) return forge(nth, forging);
   const pair = usual.get(nth) ?? forge(nth, {});
@@ -82,7 +82,7 @@ export function forgePair(nth: number, forging?: Forging): Pair {
   return pair;
 }
 
-/** Specs ask for the same ones again and again. */
+/** Specs often use the same ones. */
 const usual = new Map<number, Pair>();
 
 function forge(
@@ -111,7 +111,7 @@ function forge(
   };
 }
 
-/** Precertificates and certificates in turn: half as many issuances as submissions. */
+/** Precertificates and certificates alternate: half as many issuances as submissions. */
 export function forgeMany(count: number, first = 0, forging?: Forging): Submission[] {
   return Array.from({ length: count }, (_, at) => {
     const pair = forgePair(first + Math.floor(at / 2), forging);

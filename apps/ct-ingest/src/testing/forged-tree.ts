@@ -8,7 +8,7 @@ const uint = (value: number, octets: number): Buffer => {
 };
 const vector = (octets: number, bytes: Uint8Array) => Buffer.concat([uint(bytes.length, octets), bytes]);
 
-/** An entry as a log serves it. */
+/** An entry in a log's response. */
 export interface ServedEntry {
   readonly leaf: Buffer;
   readonly extraData: Buffer;
@@ -16,7 +16,7 @@ export interface ServedEntry {
   readonly tileLeaf: Buffer;
 }
 
-/** @param isStatic whether the leaf has its index in it */
+/** @param isStatic whether the leaf contains its index */
 export function served(submission: Submission, index: number, isStatic: boolean): ServedEntry {
   if (isStatic) return entryOf(submission, index);
   const entry = anywhere.get(submission) ?? entryOf(submission, null);
@@ -24,7 +24,7 @@ export function served(submission: Submission, index: number, isStatic: boolean)
   return entry;
 }
 
-/** Entries that are the same whatever their index. */
+/** Entries that do not depend on their index. */
 const anywhere = new WeakMap<Submission, ServedEntry>();
 
 function entryOf({ leafDer, precertificateDer, timestamp }: Submission, index: number | null): ServedEntry {
@@ -50,13 +50,13 @@ function entryOf({ leafDer, precertificateDer, timestamp }: Submission, index: n
   };
 }
 
-/** A certificate in a log of RFC 6962 whose issuer's certificate has so many octets too many, others for each `nth`. */
+/** A certificate in an RFC 6962 log whose issuer's certificate is longer by this many bytes, different for each `nth`. */
 export function belowLongIssuer(submission: Submission, octets: number, nth: number): ServedEntry {
   const issuer = Buffer.concat([issuerDer, Buffer.alloc(octets, nth)]);
   return { ...served(submission, 0, false), extraData: vector(3, vector(3, issuer)) };
 }
 
-/** All hashes of a Merkle tree, computed by its definition (RFC 6962, section 2.1). */
+/** All hashes of a Merkle tree, by definition (RFC 6962, section 2.1). */
 export class ForgedTree {
   private readonly full = new Map<string, Buffer>();
 

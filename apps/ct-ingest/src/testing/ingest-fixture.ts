@@ -38,7 +38,7 @@ export interface Wishes {
   readonly now?: () => number;
 }
 
-/** A database of its own, and as many followers as a spec wants, each as in a process of its own. */
+/** A separate database, and any number of followers, each like a separate process. */
 export class IngestFixture {
   readonly stopped: LogMisbehaves[] = [];
   readonly unproven: LogUnproven[] = [];
@@ -48,9 +48,9 @@ export class IngestFixture {
   leasesLost = 0;
 
   private constructor(
-    /** Of the spec, which may do everything. */
+    /** Connection of the spec, with all privileges. */
     readonly database: DataSource,
-    /** Of the process, with the grants of its role. */
+    /** Connection of the process, with the grants of its role. */
     readonly asIngest: DataSource,
     readonly roleUrl: string,
     readonly logs: CtLogs,
@@ -76,7 +76,7 @@ export class IngestFixture {
     return new IngestFixture(database, asIngest, roleUrl, new CtLogs(asIngest), folder, close);
   }
 
-  /** Neither logs nor issuances. Row by row: there are few rows, and dozens of partitions that would be made anew. */
+  /** Deletes logs and issuances. Row by row: there are few rows, and TRUNCATE would rewrite dozens of partitions. */
   async empty(): Promise<void> {
     for (const table of [
       'ct_log_evidence',
@@ -94,7 +94,7 @@ export class IngestFixture {
     for (const outcome of Object.keys(this.outcomes)) delete this.outcomes[outcome as EntryOutcome];
   }
 
-  /** What LOG_LIST would say. */
+  /** The content of LOG_LIST. */
   list(...logs: readonly FakeLog[]): object {
     const of = (kind: FakeLog['kind']) => logs.filter((log) => log.kind === kind).map((log) => log.listed());
     return { operators: [{ name: 'Spec', logs: of('rfc6962'), tiled_logs: of('static') }] };
@@ -159,7 +159,7 @@ export class IngestFixture {
     return new FollowLog(options);
   }
 
-  /** One turn of the log that is due first, now. */
+  /** Runs one turn of the log that is due first. */
   async turn(follower: FollowLog, stopping = new AbortController().signal): Promise<CtLogEntity> {
     await this.database.query(`UPDATE ct_log SET due_at = due_at - interval '1 day'`);
     const leased = await this.logs.lease(60_000);

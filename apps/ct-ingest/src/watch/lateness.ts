@@ -1,6 +1,6 @@
 import type { CtLogEntity } from '@certwright/ct-schema';
 
-/** Looks at a log's head that are remembered: one each 15 s, for longer than it takes until there is an alarm. */
+/** Number of observations of a log's head that are kept: one per 15 s, for longer than the time until an alarm. */
 const maxHeads = 100;
 
 export type WatchedLog = Pick<
@@ -14,11 +14,11 @@ interface SeenHead {
 }
 
 /**
- * How late we are with one log, whatever its maximum merge delay: how long entries have been signed that are not ingested, or how long
- * its head could not be fetched. By what was seen of its row since this process watches it.
+ * Delay of ingesting one log, whatever its maximum merge delay: how long entries have been signed that are not ingested, or how long
+ * its head could not be fetched. Based on the row's values since this process monitors it.
  */
 export class Lateness {
-  /** Heads that are not reached, oldest first. */
+  /** Heads whose entries are not yet all ingested, oldest first. */
   private heads: SeenHead[] = [];
   private answeredAtMs: number;
   private last: WatchedLog | null = null;
@@ -39,7 +39,7 @@ export class Lateness {
   }
 }
 
-/** The log has answered since the last look, or rests as it should after an answer. */
+/** The log has responded since the last check, or is in its normal rest after a response. */
 function hasAnswered(before: WatchedLog | null, log: WatchedLog, nowMs: number): boolean {
   if (before !== null && (before.position !== log.position || before.headSize !== log.headSize)) return true;
   if (before !== null && before.headAt?.getTime() !== log.headAt?.getTime()) return true;

@@ -4,7 +4,7 @@ import { WatchLogs } from './watch-logs';
 const startMs = Date.parse('2026-06-01T00:00:00Z');
 const minute = 60_000;
 
-/** A log with a merge delay of a day that is followed to its end, and nothing is wrong with it. */
+/** A log with a merge delay of a day that is followed to its end without errors. */
 function healthy(change: Partial<CtLogEntity> = {}): CtLogEntity {
   return Object.assign(new CtLogEntity(), {
     ...{ id: 1, description: 'Log', enabled: true, stoppedAt: null, listState: 'usable', mmdS: 86_400 },
@@ -14,7 +14,7 @@ function healthy(change: Partial<CtLogEntity> = {}): CtLogEntity {
   });
 }
 
-/** @param rowAt the log's row, by the minutes since the beginning @returns minutes at which there was an alarm, or its end */
+/** @param rowAt the log's row at each minute @returns minutes at which an alarm started or ended */
 async function watched(rowAt: (minutes: number, nowMs: number) => CtLogEntity, minutes = 60) {
   let nowMs = startMs;
   const alarms: string[] = [];
@@ -35,18 +35,18 @@ async function watched(rowAt: (minutes: number, nowMs: number) => CtLogEntity, m
   return { alarms, lateMinutes: Math.round(late / minute) };
 }
 
-it('a log that is asked and answers has no alarm, though it has no new entries', async () => {
+it('has no alarm for a log that responds, even without new entries', async () => {
   const { alarms, lateMinutes } = await watched((_, nowMs) => healthy({ dueAt: new Date(nowMs + 5_000) }));
   expect(alarms).toEqual([]);
   expect(lateMinutes).toBe(0);
 });
 
-it('a log that rests for hours as it should has no alarm', async () => {
+it('has no alarm for a log in a normal rest of hours', async () => {
   const dueAt = new Date(startMs + 6 * 60 * minute);
   expect((await watched(() => healthy({ listState: 'readonly', dueAt }), 300)).alarms).toEqual([]);
 });
 
-it('a log whose entries are not ingested has an alarm within 15 minutes, until they are', async () => {
+it('raises an alarm within 15 minutes while entries of a log are not ingested', async () => {
   const rowAt = (minutes: number) =>
     healthy({ headSize: minutes >= 5 ? '200' : '100', position: minutes >= 30 ? '200' : '100' });
   const { alarms, lateMinutes } = await watched((minutes, nowMs) =>
@@ -56,7 +56,7 @@ it('a log whose entries are not ingested has an alarm within 15 minutes, until t
   expect(lateMinutes).toBe(25);
 });
 
-it('a log that is ingested now and then, later and later behind its head, has an alarm', async () => {
+it('raises an alarm for a log that is ingested occasionally, and lags increasingly', async () => {
   const rowAt = (minutes: number) =>
     healthy({
       headSize: String(100 + Math.floor(minutes) * 10),
@@ -76,7 +76,7 @@ it.each([
   expect(alarms).toEqual(['lags at 10']);
 });
 
-it('a log that was stopped, or is not followed any more, has no alarm of this kind', async () => {
+it('has no alarm of this kind for a log that is stopped, or no longer followed', async () => {
   for (const change of [{ enabled: false }, { stoppedAt: new Date(startMs) }])
     expect((await watched(() => healthy({ headSize: '200', ...change }))).alarms).toEqual([]);
 });
@@ -127,7 +127,7 @@ describe('an alarm of a log that fails', () => {
     expect(await seen({})).toEqual([]);
   });
 
-  it('reports neither of a log that is stopped: that has an alarm of its own', async () => {
+  it('does not report a stopped log, which has a separate alarm', async () => {
     expect(await seen({ failures: 20, headAt: new Date(0) })).toEqual(['lags', 'fails']);
     expect(await seen({ stoppedAt: new Date(nowMs) })).toEqual(['caughtUp', 'recovered']);
   });

@@ -6,7 +6,7 @@ import { Lateness } from './lateness';
 
 const restMs = 15_000;
 
-/** With the rest between two looks, and a turn that other logs have before: an alarm comes within 15 minutes. */
+/** Including the interval between checks, and turns of other logs: an alarm is raised within 15 minutes. */
 const maxLateMs = 10 * 60_000;
 
 export interface WatchEvents {
@@ -18,15 +18,15 @@ export interface WatchEvents {
   seen(logs: readonly CtLogEntity[], lateMs: ReadonlyMap<number, number>): void;
   lags(log: CtLogEntity, lateMs: number): void;
   caughtUp(log: CtLogEntity): void;
-  /** It has given nothing that can be used for minutes: no answer, garbage, heads that it did not sign. */
+  /** The log has returned nothing usable for minutes: no response, garbage, or heads that it did not sign. */
   fails(log: CtLogEntity): void;
   recovered(log: CtLogEntity): void;
 }
 
-/** Failures in a row until an operator is told: two minutes of back-off at least. */
+/** Consecutive failures before an alarm: at least two minutes of back-off. */
 const minFailures = 8;
 
-/** Looks at all logs, whoever follows them, and reports when one begins or ceases to lag, or to fail. */
+/** Monitors all logs, whichever process follows them, and reports when one starts or stops lagging or failing. */
 export class WatchLogs {
   private readonly lagging = new Set<number>();
   private readonly lateness = new Map<number, Lateness>();
@@ -69,12 +69,12 @@ export class WatchLogs {
   }
 }
 
-/** One that was stopped has an alarm of its own. */
+/** A stopped log has a separate alarm. */
 function isFollowed({ enabled, stoppedAt }: CtLogEntity): boolean {
   return enabled && stoppedAt === null;
 }
 
-/** Whether something is the case of a log that was not, or the other way round. */
+/** Whether a condition of a log began or ended. */
 function changes(ids: Set<number>, id: number, is: boolean): boolean {
   if (is === ids.has(id)) return false;
   if (is) ids.add(id);

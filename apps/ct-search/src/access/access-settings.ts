@@ -1,7 +1,7 @@
 import { durationMs, integer, limitSettings, type Rate, type SettingValues, url } from '@certwright/service';
 import type { AnonymousRates } from './anonymous-limits';
 
-/** Who may search, as settings; spread into the application's own table. What a plan allows stands in the core database. */
+/** Settings of search access; spread into the application's own table. The limits of a plan are in the core database. */
 export const accessSettings = {
   DATABASE_URL: url<string>({
     meaning:
@@ -65,7 +65,7 @@ export const accessSettings = {
 
 export type AccessConfig = SettingValues<typeof accessSettings>;
 
-/** So many within so long, and as many at once after a pause. */
+/** Max requests per period, which is also the burst after a pause. */
 const within = (seconds: number, count: number): Rate => ({ ratePerS: count / seconds, burst: count });
 
 export function anonymousRates(config: AccessConfig): AnonymousRates {

@@ -81,7 +81,7 @@ async function codeOf(admission: Promise<unknown>): Promise<string> {
   }
 }
 
-it('works while Redis is away', async () => {
+it('works while Redis is unavailable', async () => {
   const { access } = open({ REDIS_URL: `redis://127.0.0.1:${await freePort()}`, ANONYMOUS_PER_MIN: '2' });
   expect(await codeOf(admit(access, (await tenant()).key))).toBe('admitted');
   const anonymous = async () => await codeOf(access.admit({ addressKey: '192.0.2.1' }));
@@ -92,7 +92,7 @@ it('works while Redis is away', async () => {
   ]);
 });
 
-it('refuses an API key as soon as it is disabled in the core database, and no other', async () => {
+it('rejects only the API key that was disabled in the core database, as soon as it is', async () => {
   const { access } = open();
   const [lost, kept] = [await tenant('standard'), await tenant('standard')];
   expect(await codeOf(admit(access, lost.key))).toBe('admitted');
@@ -101,7 +101,7 @@ it('refuses an API key as soon as it is disabled in the core database, and no ot
   closes.push(() => publisher.disconnect());
   const data = { secretSha256: apiKeySha256(lost.key).toString('hex') };
   const news = JSON.stringify({ pattern: disabledKeysChannel, data });
-  // Sooner than what is remembered of the key ends by itself, 10 s after it was first let in.
+  // Earlier than the cached key expires, 10 s after it was first admitted.
   await eventually(
     async () => {
       await publisher.publish(disabledKeysChannel, news);
@@ -112,7 +112,7 @@ it('refuses an API key as soon as it is disabled in the core database, and no ot
   expect(await codeOf(admit(access, kept.key))).toBe('admitted');
 });
 
-it('lets every account search under the default plan, and the subscribed ones under theirs', async () => {
+it('applies the default plan to every account, and the subscribed plan to subscribers', async () => {
   const { access } = open();
   expect(await admit(access, (await tenant()).key)).toMatchObject({ timeLimitMs: 5_000, firehose: false });
   const streaming = await tenant('firehose');
@@ -127,7 +127,7 @@ it('shares the limits of an address between processes', async () => {
   const few = { ANONYMOUS_SUBDOMAINS_PER_HOUR: '1' };
   const [one, other] = [open(few).access, open(few).access];
   const anonymous = { kind: 'anonymous', timeLimitMs: 1 } as const;
-  // Until its connection stands, a process counts for itself.
+  // Until its connection is open, a process counts locally.
   await eventually(async () => {
     await redis.flush();
     await one.countAnonymous(anonymous, '192.0.2.9', 'subdomains');
@@ -135,7 +135,7 @@ it('shares the limits of an address between processes', async () => {
   });
 });
 
-it('answers service_outage while the core database is away, and anonymous requests all the same', async () => {
+it('returns service_outage while the core database is unavailable, but admits anonymous requests', async () => {
   const away = new URL(database.url);
   away.port = String(await freePort());
   const { access, readiness } = open({ DATABASE_URL: away.href });

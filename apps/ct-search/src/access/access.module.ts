@@ -16,12 +16,12 @@ import { CoreAccounts, SearchKeys } from './core-accounts';
 import { SearchAccess } from './search-access';
 
 /**
- * How long what is known of a key is used again: after a change of its plan, its subscription or its account, and when the
- * news that it was disabled gets lost. The same as of the other APIs.
+ * How long data about a key is cached: applies after a change of its plan, subscription or account, and when the
+ * notification that it was disabled is lost. The same as in the other APIs.
  */
 const keptMs = 10_000;
 
-/** Opens what decides who may search. Core database and Redis may be away, at the start too. */
+/** Provides access control. The core database and Redis may be unavailable, also at the start. */
 export function openAccess(config: AccessConfig, running: RunningProcess): SearchAccess {
   const { log, readiness } = running;
   const accounts = new CoreAccounts({
@@ -31,7 +31,7 @@ export function openAccess(config: AccessConfig, running: RunningProcess): Searc
     statementTimeoutMs: config.KEY_TIMEOUT,
   });
   running.opened('core database', () => accounts.close());
-  // Queries without a key need nothing of it; those with one are answered 503 meanwhile.
+  // Queries without a key do not need the database; those with one get 503 meanwhile.
   readiness.add('core database', () => accounts.check(), { isRequired: false });
   const redis = connectRedis(config.REDIS_URL, { name: 'ct-search-limits', log });
   running.opened('redis', () => redis.close());

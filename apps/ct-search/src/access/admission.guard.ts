@@ -3,10 +3,10 @@ import { type CanActivate, createParamDecorator, type ExecutionContext, Injectab
 import type { FastifyRequest } from 'fastify';
 import { type Access, SearchAccess } from './search-access';
 
-/** A request that was let in. */
+/** An admitted request. */
 export interface Admitted {
   readonly access: Access;
-  /** The client's address as it is counted. */
+  /** The client's address for rate limits. */
   readonly addressKey: string;
 }
 
@@ -24,7 +24,7 @@ function admittedOf({ admitted }: FastifyRequest): Admitted {
   return admitted;
 }
 
-/** Lets in every request about issuances, with an API key or without one, before its query is read. */
+/** Admits requests for issuances, with an API key or anonymous, before the query is parsed. */
 @Injectable()
 export class AdmissionGuard implements CanActivate {
   constructor(private readonly access: SearchAccess) {}

@@ -1,31 +1,31 @@
 import { Problem } from '@certwright/errors';
 import type { Rate, TokenBuckets } from '@certwright/service';
 
-/** What an anonymous query is counted as, by the hour: one with subdomains reads far more. */
+/** Cost of an anonymous query in the hourly limit: one with subdomains reads far more. */
 export type AnonymousQuery = 'single' | 'subdomains';
 
-/** Per address of the client (IPv6: per /64), each with its own bucket. */
+/** Per client address (IPv6: per /64), each with its own bucket. */
 export interface AnonymousRates {
   readonly second: Rate;
   readonly minute: Rate;
   readonly hour: Readonly<Record<AnonymousQuery, Rate>>;
 }
 
-/** How often those may ask who show no API key. */
+/** Rate limits of requests without an API key. */
 export class AnonymousLimits {
   constructor(
     private readonly buckets: TokenBuckets,
     private readonly rates: AnonymousRates,
   ) {}
 
-  /** Counts a request, whatever it asks for. @throws Problem `rate_limited` */
+  /** Counts any request. @throws Problem `rate_limited` */
   async countRequest(addressKey: string): Promise<void> {
-    // The short one first: whoever it stops pays nothing of the long one.
+    // The short limit first: a request that it rejects does not count for the long one.
     await this.#take('second', addressKey, this.rates.second);
     await this.#take('minute', addressKey, this.rates.minute);
   }
 
-  /** Counts a query that will be carried out. @throws Problem `rate_limited` */
+  /** Counts a query that is about to run. @throws Problem `rate_limited` */
   async countQuery(addressKey: string, query: AnonymousQuery): Promise<void> {
     await this.#take(query, addressKey, this.rates.hour[query]);
   }

@@ -20,7 +20,7 @@ function accounts(url = database.url, statementTimeoutMs = 10_000): CoreAccounts
   return made;
 }
 
-/** The same database by way of another port. */
+/** The same database through another port. */
 function through(port: number): string {
   const url = new URL(database.url);
   url.hostname = '127.0.0.1';
@@ -54,7 +54,7 @@ describe('a key', () => {
     });
   });
 
-  it('has the plan that its account has subscribed to, until it is suspended', async () => {
+  it('has the plan of its account until the subscription is suspended', async () => {
     const { accountId, secretSha256 } = await tenant();
     const subject = accounts();
     await database.query(`INSERT INTO search_subscription (account_id, plan) VALUES ($1, 'firehose')`, [
@@ -86,8 +86,8 @@ describe('a key', () => {
   });
 });
 
-describe('a database that cannot be asked', () => {
-  it('rejects, and answers again when it is back', async () => {
+describe('an unavailable database', () => {
+  it('rejects, and recovers when it is back', async () => {
     const { hostname, port } = new URL(database.url);
     const link = await severableLink({ host: hostname, port: Number(port) });
     opened.push(link);
@@ -101,7 +101,7 @@ describe('a database that cannot be asked', () => {
     expect(await subject.findSearchKey(secretSha256)).toMatchObject({ disabled: false });
   });
 
-  it('may end connections that rest, as a restart does', async () => {
+  it('may close idle connections, as a restart does', async () => {
     const { secretSha256 } = await tenant();
     const subject = accounts();
     await subject.check();
@@ -111,7 +111,7 @@ describe('a database that cannot be asked', () => {
     await eventually(async () => expect(await subject.findSearchKey(secretSha256)).not.toBeNull());
   });
 
-  it('rejects where a statement has waited too long, and the connection can be used again', async () => {
+  it('rejects after a statement timeout, and the connection remains usable', async () => {
     const { secretSha256 } = await tenant();
     const subject = accounts(database.url, 500);
     await database.transaction(async (tx) => {
@@ -123,7 +123,7 @@ describe('a database that cannot be asked', () => {
     );
   });
 
-  it('rejects where a server has fallen silent, and asks over another connection', async () => {
+  it('rejects when the server hangs, and queries over another connection', async () => {
     const link = await silencedLink(Number(new URL(database.url).port));
     opened.push(link);
     const { secretSha256 } = await tenant();
@@ -136,7 +136,7 @@ describe('a database that cannot be asked', () => {
     );
   });
 
-  it('rejects as soon where a server takes connections and says nothing', async () => {
+  it('rejects as soon when a server accepts connections and sends nothing', async () => {
     const server = createServer((socket) => void socket.on('error', () => undefined).resume());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     opened.push({ close: async () => await new Promise<void>((resolve) => server.close(() => resolve())) });
@@ -145,7 +145,7 @@ describe('a database that cannot be asked', () => {
     await expect(subject.check()).rejects.toThrow(CoreAway);
   });
 
-  it('is not what a statement is taken for that cannot be carried out', async () => {
+  it('is not reported for an invalid statement', async () => {
     const subject = accounts();
     await database.query(`ALTER TABLE search_plan RENAME TO elsewhere`);
     await expect(subject.findSearchKey(randomBytes(32))).rejects.not.toThrow(CoreAway);
@@ -153,7 +153,7 @@ describe('a database that cannot be asked', () => {
   });
 });
 
-/** Connections made before `silence` stay open and carry nothing any more. */
+/** Connections made before `silence` stay open and transfer nothing more. */
 async function silencedLink(target: number) {
   const sockets: Socket[] = [];
   const server = createServer((client) => {

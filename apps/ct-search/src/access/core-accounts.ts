@@ -8,13 +8,13 @@ export interface CoreAccountsOptions {
   readonly url: string;
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
-  /** Connections that are kept at most; they are made when they are needed. */
+  /** Max connections; they are opened on demand. */
   readonly poolSize: number;
-  /** A look-up takes no longer, ms: neither where the server is slow nor where no connection is to be had. */
+  /** Time limit of a look-up, ms, including the wait for a connection. */
   readonly statementTimeoutMs: number;
 }
 
-/** The core database cannot be asked just now: nothing is known of the key, neither good nor bad. Ask again later. */
+/** The core database is unavailable: the status of the key is unknown. Try again later. */
 export class CoreAway extends Error {
   constructor(cause: unknown) {
     super('the core database does not answer', { cause });
@@ -23,8 +23,8 @@ export class CoreAway extends Error {
 }
 
 /**
- * The API keys and search plans of the `core` database, to be read by processes that know nothing else of it. It need not
- * be there when the process starts, and may go and come back.
+ * The API keys and search plans of the `core` database, for processes that need nothing else of it. The database may be
+ * unavailable at the start and at any time.
  */
 export class CoreAccounts {
   readonly #pool: DatabasePool;
@@ -38,7 +38,7 @@ export class CoreAccounts {
       max: poolSize,
       connectionTimeoutMillis: statementTimeoutMs,
       statement_timeout: statementTimeoutMs,
-      // A server that froze, or a fail-over that nobody told us of: nothing comes back, not even the timeout.
+      // After a server freeze or an unnoticed fail-over nothing comes back, not even the timeout.
       query_timeout: 1.5 * statementTimeoutMs,
       keepAlive: true,
     });
@@ -59,7 +59,7 @@ export class CoreAccounts {
     await this.#ask({ text: 'SELECT FROM search_plan WHERE is_default' });
   }
 
-  /** What is under way is finished. */
+  /** Waits for pending queries. */
   async close(): Promise<void> {
     await this.#pool.end();
   }
@@ -77,7 +77,7 @@ export class CoreAccounts {
   }
 }
 
-/** Connecting and asking each have that long; together they have no longer. */
+/** Limit of connecting and of querying, and of both together. */
 async function within<T>(ms: number, pending: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_resolve, reject) => {
@@ -96,7 +96,7 @@ interface SearchKeyRow {
   readonly permissions: string[];
   readonly disabled: boolean;
   readonly suspended: boolean;
-  /** Null only where there is neither a subscription nor a default plan. */
+  /** Null only without both a subscription and a default plan. */
   readonly plan: string | null;
   readonly queries_per_second: number;
   readonly burst: number;
@@ -104,7 +104,7 @@ interface SearchKeyRow {
   readonly firehose: boolean;
 }
 
-/** Named: a connection has the server parse and plan it once. */
+/** Named: a connection parses and plans it once. */
 const searchKeyStatement = {
   name: 'search-key',
   text: `SELECT api_key.id AS key_id, api_key.account_id, api_key.permissions,
@@ -139,19 +139,19 @@ function searchKeyOf(row: SearchKeyRow): SearchKey {
   };
 }
 
-/** The server says what is wrong with a statement in one of these classes of SQLSTATE, and only there we are at fault. */
+/** SQLSTATE classes of errors in a statement, which are bugs here. */
 const isOurFault = /^(0A|22|23|42)/;
 
-/** Everything that is no answer about the statement: refused, reset, timed out, shutting down, in recovery, too many connections. */
+/** All other errors: refused, reset, timed out, shutting down, in recovery, too many connections. */
 function isOutage(error: unknown): boolean {
   const { code } = (error ?? {}) as { readonly code?: unknown };
   return !(typeof code === 'string' && isOurFault.test(code));
 }
 
-/** Seconds after which a caller may try again. */
+/** Value of Retry-After, seconds. */
 const outageRetryAfterS = 5;
 
-/** The keys of the core database, for requests. */
+/** Looks up keys in the core database for requests. */
 export class SearchKeys implements ApiKeys<SearchKey> {
   constructor(private readonly accounts: Pick<CoreAccounts, 'findSearchKey'>) {}
 

@@ -35,7 +35,7 @@ const byDefault = Object.fromEntries(
   ]),
 ) as Parameters<typeof anonymousRates>[0];
 
-/** @param known further keys, by what is sent; a plain one is always there */
+/** @param known additional keys, by header; a plain one always exists */
 function opened(known: Readonly<Record<string, SearchKey>> = {}) {
   const clock = { ms: 0 };
   const nowMs = () => clock.ms;
@@ -53,7 +53,7 @@ function opened(known: Readonly<Record<string, SearchKey>> = {}) {
   );
   const admit = async (authorization?: string, addressKey: string = here) =>
     await access.admit({ authorization, addressKey });
-  /** Anonymous, admitted long enough after the one before that only the hour counts. */
+  /** Anonymous, late enough after the previous one that only the hourly limit counts. */
   const query = async (kind: 'single' | 'subdomains', addressKey: string = here) =>
     await access.countAnonymous({ kind: 'anonymous', timeLimitMs: 1 }, addressKey, kind);
   return { access, admit, query, clock };
@@ -62,7 +62,7 @@ const digest = (sent: string): string => apiKeySha256(sent).toString('hex');
 const bearer = (key: string = secret): string => `Bearer ${key}`;
 const basic = (pair: string): string => `Basic ${Buffer.from(pair).toString('base64')}`;
 
-/** The code of the Problem, or `admitted`; with the seconds to wait where there are some. */
+/** The code of the Problem, or `admitted`; with Retry-After in seconds if present. */
 async function outcome(admission: Promise<unknown>): Promise<string> {
   try {
     await admission;
@@ -121,7 +121,7 @@ describe('a request with an API key', () => {
     expect(await outcomes(3, () => admit(bearer()))).toEqual({ admitted: 2, 'rate_limited 1': 1 });
   });
 
-  it('is not counted as an anonymous one', async () => {
+  it('does not count as an anonymous one', async () => {
     const { access, admit, query } = opened();
     const key = await admit(bearer());
     for (let i = 0; i < 20; i += 1) await access.countAnonymous(key, here, 'subdomains');
@@ -129,7 +129,7 @@ describe('a request with an API key', () => {
   });
 });
 
-describe('what is no API key', () => {
+describe('an invalid API key', () => {
   it.each([
     ['a key that does not exist', bearer(mintApiKey('42', randomBytes))],
     ['a part of one', bearer(secret.slice(0, -1))],
@@ -149,7 +149,7 @@ describe('what is no API key', () => {
     expect(await outcome(opened().admit(authorization))).toBe('bad_credentials');
   });
 
-  it('is answered 429 over the limit of its address, where a key that exists and none at all still work', async () => {
+  it('returns 429 over the limit of its address, while a valid key and anonymous requests still work', async () => {
     const { admit } = opened();
     const wrong = () => admit(bearer(mintApiKey('42', randomBytes)));
     expect(await outcomes(12, wrong)).toEqual({ bad_credentials: 10, 'rate_limited 6': 2 });
@@ -160,11 +160,11 @@ describe('what is no API key', () => {
 });
 
 describe('a request without a key', () => {
-  it('is let in as anonymous, for 5 s', async () => {
+  it('is admitted as anonymous, for 5 s', async () => {
     expect(await opened().admit()).toEqual({ kind: 'anonymous', timeLimitMs: 5_000 });
   });
 
-  it('is counted by the second and by the minute, for each address apart', async () => {
+  it('is counted per second and per minute, separately for each address', async () => {
     const { admit, clock } = opened();
     expect(await outcomes(6, () => admit())).toEqual({ admitted: 5, 'rate_limited 1': 1 });
     expect(await outcomes(5, () => admit(undefined, elsewhere))).toEqual({ admitted: 5 });
@@ -186,7 +186,7 @@ describe('a request without a key', () => {
       admitted: most,
       [`rate_limited ${waitS}`]: 1,
     });
-    // What it was told is true: not two seconds earlier, and then once.
+    // Retry-After is correct: not two seconds earlier, and then once.
     clock.ms += (waitS - 2) * 1_000;
     expect(await outcome(query(kind))).toMatch(/^rate_limited [23]$/);
     clock.ms += 2_000;

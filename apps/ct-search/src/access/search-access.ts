@@ -2,23 +2,23 @@ import { Problem } from '@certwright/errors';
 import { isAllowed, type KeyAuthentication, type TokenBuckets } from '@certwright/service';
 import type { AnonymousLimits, AnonymousQuery } from './anonymous-limits';
 
-/** What a subscription to the search allows. */
+/** The limits of a search subscription. */
 export interface SearchPlan {
   readonly name: string;
   readonly queriesPerS: number;
-  /** Queries at once, after a pause. */
+  /** Burst of queries after a pause. */
   readonly burst: number;
-  /** How long one query may run. */
+  /** Time limit of one query. */
   readonly timeLimitMs: number;
   /** Whether the stream of all issuances may be read. */
   readonly firehose: boolean;
 }
 
-/** An API key, and what its account has subscribed to. */
+/** An API key, and the subscription of its account. */
 export interface SearchKey {
   readonly keyId: string;
   readonly accountId: string;
-  /** As stored; names outside the closed list grant nothing. */
+  /** As stored; unknown names grant nothing. */
   readonly permissions: readonly string[];
   /** The key itself, or its account. */
   readonly disabled: boolean;
@@ -33,18 +33,18 @@ interface KeyAccess
   readonly kind: 'key';
 }
 
-/** Who sent a request, and how long its query may run. */
+/** The sender of a request, and the time limit of its query. */
 export type Access = KeyAccess | { readonly kind: 'anonymous'; readonly timeLimitMs: number };
 
 export interface AccessRequest {
   /** The header as sent; absent: anonymous. */
   readonly authorization?: string | undefined;
-  /** The client's address as it is counted; see `addressKey`. */
+  /** The client's address for rate limits; see `addressKey`. */
   readonly addressKey: string;
 }
 
 /**
- * Who may search, how often and for how long. A key is asked about before the query is read; its rate is that of the
+ * Decides access, rate and time limits of searches. A key is looked up before the query is parsed; its rate is that of the
  * subscription, which all keys of an account share.
  */
 export class SearchAccess {
@@ -52,14 +52,14 @@ export class SearchAccess {
     private readonly keys: KeyAuthentication<SearchKey>,
     private readonly buckets: TokenBuckets,
     private readonly anonymous: AnonymousLimits,
-    /** How long a query without a key may run. */
+    /** Time limit of a query without a key. */
     private readonly anonymousTimeLimitMs: number,
   ) {}
 
   /**
-   * Lets a request in and counts it.
+   * Admits a request and counts it.
    *
-   * @throws Problem `bad_credentials` for whatever stands in `Authorization` and is no API key, `disabled_credentials`,
+   * @throws Problem `bad_credentials` when `Authorization` contains no API key, `disabled_credentials`,
    *   `payment_required`, `unauthorized`, `rate_limited`, or `service_outage` while keys cannot be looked up
    */
   async admit({ authorization, addressKey }: AccessRequest): Promise<Access> {
@@ -75,7 +75,7 @@ export class SearchAccess {
   }
 
   /**
-   * Counts a query by the hour, once it was found valid: a mistake costs nothing of it. Does nothing for a key, whose
+   * Counts a valid query in the hourly limit: invalid ones are free. Does nothing for a key, whose
    * rate is counted by `admit`.
    *
    * @throws Problem `rate_limited`
@@ -104,7 +104,7 @@ export class SearchAccess {
   }
 }
 
-/** @throws Problem which says why this key may not search now */
+/** @throws Problem with the reason why this key may not search now */
 function refuseUnable({ disabled, suspended, permissions }: SearchKey): void {
   if (disabled) throw new Problem('disabled_credentials', 'This API key is disabled.');
   if (suspended)

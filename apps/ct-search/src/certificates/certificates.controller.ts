@@ -14,7 +14,7 @@ const mediaTypes = { der: 'application/pkix-cert', pem: 'application/pem-certifi
 
 type Form = keyof typeof mediaTypes;
 
-/** A certificate stays what it is; a precertificate is replaced by its certificate, mostly within hours. */
+/** A certificate never changes; a precertificate is replaced by its certificate, usually within hours. */
 const maxAgeS = { certificate: 86_400, precertificate: 300 } as const;
 
 const DescribesCertificate = (form: Form, summary: string, schema: object) =>
@@ -31,7 +31,7 @@ const DescribesCertificate = (form: Form, summary: string, schema: object) =>
     ApiHeader({ name: 'If-None-Match', description: 'Answered 304 while the certificate has this ETag.' }),
   );
 
-/** The certificates themselves. */
+/** Downloads of certificates. */
 @Controller('v1/issuances')
 @Public()
 @UseGuards(AdmissionGuard)

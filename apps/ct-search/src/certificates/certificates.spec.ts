@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await search.stop());
 
-it('GET /issuances/{id}.der is the certificate', async () => {
+it('GET /issuances/{id}.der returns the certificate', async () => {
   const answer = await search.get(`/v1/issuances/${ids[0]}.der`);
   expect(answer.bytes).toEqual(certificate.der);
   expect(answer.headers).toMatchObject({
@@ -27,20 +27,20 @@ it('GET /issuances/{id}.der is the certificate', async () => {
   });
 });
 
-it('GET /issuances/{id}.pem is the same in PEM', async () => {
+it('GET /issuances/{id}.pem returns the same in PEM', async () => {
   const answer = await search.get(`/v1/issuances/${ids[0]}.pem`);
   expect(answer.headers['content-type']).toBe('application/pem-certificate-chain');
   expect(answer.text).toBe(new X509Certificate(certificate.der).toString());
 });
 
-it('a precertificate is kept for minutes only: its certificate may come', async () => {
+it('a precertificate is cached for minutes only, as its certificate may follow', async () => {
   const answer = await search.get(`/v1/issuances/${ids[1]}.der`);
   expect(answer.bytes).toEqual(precertificate.der);
   expect(answer.headers['cache-control']).toBe('public, max-age=300');
 });
 
 describe('If-None-Match', () => {
-  it.each(['der', 'pem'])('spares whoever has the %s', async (form) => {
+  it.each(['der', 'pem'])('returns 304 for the cached %s', async (form) => {
     const at = `/v1/issuances/${ids[0]}.${form}`;
     const etag = String((await search.get(at)).headers['etag']);
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
@@ -50,7 +50,7 @@ describe('If-None-Match', () => {
     expect((await search.get(at, { 'if-none-match': '"other"' })).status).toBe(200);
   });
 
-  it('names the form and the certificate', async () => {
+  it('identifies the format and the certificate', async () => {
     const paths = [`${ids[0]}.der`, `${ids[0]}.pem`, `${ids[1]}.der`];
     const tags = await Promise.all(
       paths.map(async (path) => (await search.get(`/v1/issuances/${path}`)).headers['etag']),
@@ -59,7 +59,7 @@ describe('If-None-Match', () => {
   });
 });
 
-it('HEAD tells the same headers', async () => {
+it('HEAD returns the same headers', async () => {
   const [head, get] = await Promise.all(
     ['HEAD', 'GET'].map(async (method) => await search.call(method, `/v1/issuances/${ids[0]}.der`)),
   );

@@ -1,9 +1,9 @@
 import { databaseErrorCode, databaseOutage, Problem } from '@certwright/errors';
 
-/** The server's word for a statement whose time is up (query_canceled). */
+/** SQLSTATE of a statement timeout (query_canceled). */
 const canceled = '57014';
 
-/** What an error of the database means for the caller; undefined: it is a fault of ours. */
+/** Maps a database error to a response; undefined: it is an internal error. */
 export function databaseProblem(error: unknown): Problem | undefined {
   return databaseErrorCode(error) === canceled ? timeUp() : databaseOutage(error);
 }

@@ -23,7 +23,7 @@ afterEach(async () => {
 
 const within = (timeLimitMs: number) => readers.within({ kind: 'spec', timeLimitMs });
 
-it('ends a statement at the time limit of the plan, each plan with its own', async () => {
+it('ends a statement at the time limit of its plan', async () => {
   for (const seconds of [20, 30])
     expect(await within(seconds * 1_000).query('SHOW statement_timeout')).toEqual([
       { statement_timeout: `${seconds}s` },
@@ -33,7 +33,7 @@ it('ends a statement at the time limit of the plan, each plan with its own', asy
   await expect(within(20_000).query('SELECT pg_sleep(60)')).rejects.toMatchObject({ code: 'timeout' });
 });
 
-it('lets all statements of a request together take no longer, the wait for a connection included', async () => {
+it('limits the total time of a request, including all statements and the wait for a connection', async () => {
   let nowMs = 0;
   const timeouts: number[] = [];
   const query = async (_text: string, _values: unknown[], timeoutMs: () => number) => {
@@ -50,15 +50,15 @@ it('lets all statements of a request together take no longer, the wait for a con
   await expect(reader.query('three')).rejects.toMatchObject({ code: 'timeout' });
 });
 
-it('ends a later statement when the time of the request is up, though the server would go on', async () => {
+it('ends a later statement when the time of the request expires, even if PostgreSQL would continue', async () => {
   await eventually(async () => await within(500).query('SET statement_timeout = 0'));
   const reader = within(500);
-  // On a slow machine this one may come too late already.
+  // On a slow machine this one may already be too late.
   await Promise.allSettled([reader.query('SELECT 1')]);
   await expect(reader.query('SELECT pg_sleep(600)')).rejects.toMatchObject({ code: 'timeout' });
 });
 
-it('keeps connections apart for whom they are', async () => {
+it('uses separate connections for each kind of request', async () => {
   let waiting: Promise<unknown> = Promise.resolve();
   await database.transaction(async (tx) => {
     await tx.query('SELECT pg_advisory_xact_lock(1)');
@@ -84,7 +84,7 @@ it('prepares each statement once per connection, and writes nothing', async () =
   expect(await reader.query('SELECT FROM pg_class WHERE relname = $1', ['x'])).toEqual([]);
 });
 
-it('gives up on a server that does not answer any more, and goes on with another connection', async () => {
+it('gives up on a hanging server, and continues with another connection', async () => {
   const [{ pid }] = await eventually(
     async () => await within(400).query<[{ pid: number }]>('SELECT pg_backend_pid() AS pid'),
   );
@@ -98,7 +98,7 @@ it('gives up on a server that does not answer any more, and goes on with another
   }
 });
 
-it('survives the loss of the connection under a statement, and goes on with another one', async () => {
+it('survives the loss of a connection during a statement, and continues with another one', async () => {
   const url = new URL(database.url);
   const link = await severableLink({ host: url.hostname, port: Number(url.port) });
   url.host = `127.0.0.1:${link.port}`;

@@ -9,31 +9,31 @@ import { type Ask, type BatchLimits, LookupBatches } from './lookup-batches';
 export interface IndexDatabase {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string;
-  /** Connections at most, for each time limit. */
+  /** Max connections for each time limit. */
   readonly poolSize: number;
-  /** Its tables are spread over several servers. */
+  /** Whether the tables are distributed over several servers. */
   readonly isSharded: boolean;
   readonly log: Logger;
 }
 
-/** How long a request waits for a connection, ms: as long as its time limit, within these bounds. */
+/** How long a request waits for a connection, ms: its time limit, within these bounds. */
 const connectTimeoutMs = { least: 1_000, most: 5_000 } as const;
 
-/** Of the connections, those that questions of one kind use at most. */
+/** Max share of the connections for lookups of one kind. */
 const shareOfBatches = 0.5;
 
-/** How long a connection that nobody uses is kept, ms. */
+/** Idle timeout of a connection, ms. */
 const idleTimeoutMs = 30_000;
 
-/** For whom something is read. */
+/** The client for whom data is read. */
 export interface Asker {
-  /** Different ones do not wait for each other's connections. */
+  /** Requests of different kinds do not wait for each other's connections. */
   readonly kind: string;
-  /** How long all statements of a request may take. */
+  /** Time limit of all statements of a request. */
   readonly timeLimitMs: number;
 }
 
-/** Connections with one statement timeout, and those who wait for them. */
+/** Connections with one statement timeout, and the queue for them. */
 class IndexPool {
   private readonly batches = new Map<unknown, unknown>();
 
@@ -71,7 +71,7 @@ class IndexPool {
     await this.pool.end();
   }
 
-  /** Of each lookup there is one object. */
+  /** There is one object per lookup. */
   private batchesOf<Question, Answer>(lookup: Lookup<Question, Answer>): LookupBatches<Question, Answer> {
     let batches = this.batches.get(lookup) as LookupBatches<Question, Answer> | undefined;
     if (batches === undefined) {
@@ -82,10 +82,10 @@ class IndexPool {
   }
 }
 
-/** Statements of one request: together, and with the wait for connections, they take no longer than its time limit. */
+/** Statements of one request: in total, including the wait for connections, they are bound by its time limit. */
 export class IndexReader implements PageReader {
   private readonly endsAtMs: number;
-  /** The server itself ends a first statement in time; what takes half as long again comes from a server that is gone. */
+  /** PostgreSQL itself ends a first statement in time; one that takes 50 % longer indicates that the server is unreachable. */
   private graceMs: number;
 
   constructor(
@@ -107,7 +107,7 @@ export class IndexReader implements PageReader {
     return (await this.inTime(async (timeoutMs) => await this.pool.ask(text, values, timeoutMs))) as T;
   }
 
-  /** Throws what `query` does. */
+  /** Throws the same errors as `query`. */
   async look<Question, Answer>(
     lookup: Lookup<Question, Answer>,
     questions: readonly Question[],
@@ -130,9 +130,9 @@ export class IndexReader implements PageReader {
 }
 
 /**
- * Connections to the ct database. The time limit of a plan is the statement timeout of a connection, so each limit has a pool
- * of its own, apart from those without a key: there are as many as plans differ in it, and one that nobody uses any more holds no
- * connection.
+ * Connections to the ct database. The time limit of a plan is the statement timeout of a connection, so each limit has a
+ * separate pool, also separate from requests without a key. There are as many pools as distinct limits, and an unused one
+ * holds no connection.
  */
 export class IndexReaders {
   private readonly pools = new Map<string, IndexPool>();
@@ -175,7 +175,7 @@ export class IndexReaders {
 
 const names = new Map<string, string>();
 
-/** A statement's name is a digest of its text; the texts are constants of the code, three of them for each partition. */
+/** A statement's name is a digest of its text; the texts are constants of the code, three per partition. */
 function nameOf(text: string): string {
   const known = names.get(text);
   if (known !== undefined) return known;

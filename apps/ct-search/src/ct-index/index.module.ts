@@ -5,7 +5,7 @@ import { Module } from '@nestjs/common';
 import { SearchConfig } from '../config';
 import { IndexReaders } from './index-readers';
 
-/** The ct database may be unavailable, at the start too. */
+/** The ct database may be unavailable, also at the start. */
 function openIndex(config: SearchConfig, { log, readiness, opened }: RunningProcess): IndexReaders {
   const readers = new IndexReaders({
     url: config.CT_DATABASE_URL,

@@ -1,7 +1,7 @@
 import type { Lookup } from '@certwright/ct-index';
 import { LookupBatches } from './lookup-batches';
 
-/** Each row of the answer is what the statement was given. */
+/** Each row of the result is the statement's parameter. */
 const echo: Lookup<unknown, unknown> = {
   of: async (reader, questions) => await reader.query<unknown[]>('echo', [...questions]),
 };
@@ -27,10 +27,10 @@ const opened = (mostUnderWay = 1, patienceMs = 0) =>
       await new Promise((answer, fail) => asked.push({ questions, timeoutMs: timeoutMs(), answer, fail })),
     { mostUnderWay, patienceMs },
   );
-/** Until everything that could go on has. */
+/** Waits until no task can continue. */
 const settle = async () => await new Promise((resolve) => setImmediate(resolve));
 
-it('asks at once while few ask, and together what waits meanwhile, each with its own answer', async () => {
+it('runs lookups immediately under low load, and batches waiting ones, each with its own result', async () => {
   const batches = opened();
   const answers = [1, 2, 3].map(async (question) => await batches.look([question], soon));
   expect(asked.map(({ questions }) => questions)).toEqual([[1]]);
@@ -41,7 +41,7 @@ it('asks at once while few ask, and together what waits meanwhile, each with its
   expect(await Promise.all(answers)).toEqual([['first'], ['second'], ['third']]);
 });
 
-it('keeps questions of one request together, in their order', async () => {
+it('keeps lookups of one request together, in order', async () => {
   const batches = opened();
   const answers = [[0], [1, 2, 3], [], [4]].map(async (questions) => await batches.look(questions, soon));
   asked[0]?.answer([0]);
@@ -51,7 +51,7 @@ it('keeps questions of one request together, in their order', async () => {
   expect(await Promise.all(answers)).toEqual([[0], ['a', 'b', 'c'], [], ['d']]);
 });
 
-it('sends no more at once than it may, and no longer ones', async () => {
+it('limits the number and size of concurrent statements', async () => {
   const batches = opened(2);
   const answers = Array.from({ length: 30 }, async (_, nth) => await batches.look([nth], soon));
   expect(asked).toHaveLength(2);
@@ -64,7 +64,7 @@ it('sends no more at once than it may, and no longer ones', async () => {
   expect(asked.map(({ questions }) => questions.length)).toEqual([1, 1, 16, 12]);
 });
 
-it('uses another connection once a statement takes long', async () => {
+it('uses another connection when a statement is slow', async () => {
   const batches = opened(2, 50);
   const answers = [1, 2, 3].map(async (question) => await batches.look([question], soon));
   await settle();
@@ -82,7 +82,7 @@ it('uses another connection once a statement takes long', async () => {
   expect(await Promise.all([...answers, later])).toEqual([['first'], ['second'], ['third'], ['fourth']]);
 });
 
-it('waits as long as the one with the most time has, and does not ask for those whose time is up', async () => {
+it('waits as long as the longest time limit allows, and drops expired lookups', async () => {
   const batches = opened();
   const answers = Promise.allSettled(
     [5, 300, -1, 20].map(async (leftMs) => await batches.look([leftMs], () => leftMs)),
@@ -99,7 +99,7 @@ it('waits as long as the one with the most time has, and does not ask for those 
   ]);
 });
 
-it('gives nobody what may be the answer of somebody else', async () => {
+it('runs each lookup alone when a batch returns the wrong number of results', async () => {
   const batches = opened();
   const answers = Promise.allSettled([1, 2, 3].map(async (question) => await batches.look([question], soon)));
   asked[0]?.answer(['first']);
@@ -113,7 +113,7 @@ it('gives nobody what may be the answer of somebody else', async () => {
   expect(results).toMatchObject([{ value: ['first'] }, { value: ['second'] }, { status: 'rejected' }]);
 });
 
-it('asks each alone where together they took too long', async () => {
+it('runs each lookup alone when the batch is too slow', async () => {
   const batches = opened();
   const answers = [1, 2, 3].map(async (question) => await batches.look([question], soon));
   asked[0]?.answer(['first']);
@@ -132,7 +132,7 @@ it('asks each alone where together they took too long', async () => {
   expect(asked).toHaveLength(4);
 });
 
-it('asks each alone, too, where one may take the time of the others', async () => {
+it('also runs each alone when one may use up the time of the others', async () => {
   const batches = opened();
   const shortly = () => 100;
   const answers = [1, 2, 3].map(async (question) => await batches.look([question], shortly));
@@ -143,20 +143,20 @@ it('asks each alone, too, where one may take the time of the others', async () =
   expect(asked.slice(1).map(({ questions }) => questions)).toEqual([[2, 3], [2], [3]]);
   asked[2]?.answer(['second']);
   expect(await answers[1]).toEqual(['second']);
-  // What the two together come to is nothing to either any more.
+  // The result of the batch no longer matters to either.
   asked[1]?.fail(new Error('away'));
   await settle();
   asked[3]?.answer(['third']);
   expect(await answers[2]).toEqual(['third']);
 });
 
-it('does not ask alone, while it waits for a connection, for what was answered together', async () => {
+it('does not run a settled lookup again while it waits for a connection', async () => {
   const connections: (() => void)[] = [];
   const sent: unknown[][] = [];
   const batches = new LookupBatches(
     echo,
     async (_text, questions, timeoutMs) => {
-      // Together two are asked at once, alone they wait for a connection.
+      // Two are run at once in a batch; alone they wait for a connection.
       if (sent.length > 1) await new Promise<void>((resolve) => connections.push(resolve));
       if (timeoutMs() <= 0) throw new Error('too late');
       sent.push(questions);
@@ -176,7 +176,7 @@ it('does not ask alone, while it waits for a connection, for what was answered t
   expect(sent).toEqual([[1], [2, 3]]);
 });
 
-it('uses what connections it may for those who wait behind one that takes long', async () => {
+it('uses all allowed connections for lookups behind a slow one', async () => {
   const batches = opened(3, 20);
   for (let nth = 0; nth < 40; nth += 1) void batches.look([nth], soon);
   jest.advanceTimersByTime(200);
@@ -184,7 +184,7 @@ it('uses what connections it may for those who wait behind one that takes long',
   expect(asked.map(({ questions }) => questions.length)).toEqual([1, 16, 16]);
 });
 
-it('tells all of an outage, and goes on', async () => {
+it('reports an outage to all, and continues', async () => {
   const batches = opened();
   const answers = Promise.allSettled([1, 2, 3].map(async (question) => await batches.look([question], soon)));
   const away = Object.assign(new Error('away'), { code: 'ECONNRESET' });

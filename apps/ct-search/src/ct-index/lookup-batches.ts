@@ -1,28 +1,28 @@
 import type { Lookup } from '@certwright/ct-index';
 import { databaseProblem, timeUp } from './database-problem';
 
-/** @param timeoutMs looked at again once there is a connection; 0 and less: it is too late */
+/** @param timeoutMs checked again once there is a connection; 0 and less: it has expired */
 export type Ask = (text: string, values: unknown[], timeoutMs: () => number) => Promise<unknown[]>;
 
 export interface BatchLimits {
-  /** Connections. */
+  /** Max connections. */
   readonly mostUnderWay: number;
-  /** Requests in one statement. */
+  /** Max requests in one statement. */
   readonly mostAtOnce?: number;
-  /** How long those who wait let one statement go on before another connection takes them, ms. */
+  /** How long waiting requests wait for a running statement before another connection runs them, ms. */
   readonly patienceMs?: number;
 }
 
-/** The server works at them one after the other, a fraction of a millisecond each. */
+/** Default batch size: PostgreSQL runs them one after the other, a fraction of a millisecond each. */
 const usuallyAtOnce = 16;
 
 /**
- * Where everything is in memory a statement is done sooner, and the fewer there are the more is asked together; where it waits for a
- * disk, many wait beside each other.
+ * With all data in memory, statements are fast, and fewer connections mean larger batches; with disk reads, many statements
+ * wait in parallel.
  */
 const usualPatienceMs = 10;
 
-/** Of the time that the one with the least of it has, what a statement of several may take. */
+/** Max time of a batch, as a share of the shortest remaining time in it. */
 const shareTogether = 0.3;
 
 interface Waiting<Question, Answer> {
@@ -32,7 +32,7 @@ interface Waiting<Question, Answer> {
   readonly fail: (error: unknown) => void;
 }
 
-/** Questions of one kind: each at once while few are asked, together what waits. */
+/** Lookups of one kind: run immediately under low load, and waiting ones in batches. */
 export class LookupBatches<Question, Answer> {
   private readonly waiting: Waiting<Question, Answer>[] = [];
   private underWay = 0;
@@ -50,7 +50,7 @@ export class LookupBatches<Question, Answer> {
   ) {
     this.mostUnderWay = limits.mostUnderWay;
     this.mostAtOnce = limits.mostAtOnce ?? usuallyAtOnce;
-    // What cannot be asked together has nothing to wait for.
+    // A lookup that cannot be batched has no reason to wait.
     this.patienceMs = this.mostAtOnce === 1 ? 0 : (limits.patienceMs ?? usualPatienceMs);
   }
 
@@ -58,7 +58,7 @@ export class LookupBatches<Question, Answer> {
     let isOver = false;
     try {
       return await new Promise((answer, fail) => {
-        // Once it is answered, nothing that has yet to be sent is sent for it.
+        // Once it is settled, its unsent lookups are dropped.
         this.waiting.push({ questions, timeoutMs: () => (isOver ? 0 : timeoutMs()), answer, fail });
         this.sendNext();
       });
@@ -78,7 +78,7 @@ export class LookupBatches<Question, Answer> {
       this.underWay -= 1;
       this.sendNext();
     });
-    // Those who are left, now or when this one has taken long.
+    // The remaining ones, immediately or when this batch has taken long.
     this.sendNext();
   }
 
@@ -89,7 +89,7 @@ export class LookupBatches<Question, Answer> {
     }, this.patienceMs);
   }
 
-  /** Nothing is asked for those whose time is up: where many wait it would take that of the others. */
+  /** Drops expired lookups: under high load they would take the time of others. */
   private nextInTime(): readonly Waiting<Question, Answer>[] {
     const batch: Waiting<Question, Answer>[] = [];
     while (batch.length < this.mostAtOnce) {
@@ -101,7 +101,7 @@ export class LookupBatches<Question, Answer> {
     return batch;
   }
 
-  /** Nobody waits longer than that for somebody else's answer: each is asked alone while there is time. */
+  /** Limits how long a lookup waits for others in its batch: after that, each runs alone while there is time. */
   private async send(batch: readonly Waiting<Question, Answer>[]): Promise<void> {
     let alone: Promise<unknown> | undefined;
     const askAlone = () => (alone ??= Promise.all(batch.map(async (each) => await this.send([each]))));
@@ -109,7 +109,7 @@ export class LookupBatches<Question, Answer> {
     try {
       await this.answer(batch);
     } catch (error) {
-      // What one of them has brought about is nothing to the others.
+      // An error of one lookup must not affect the others.
       if (batch.length > 1 && databaseProblem(error)?.code !== 'service_outage') void askAlone();
       if (alone === undefined) for (const { fail } of batch) fail(error);
     } finally {
@@ -133,7 +133,7 @@ export class LookupBatches<Question, Answer> {
   }
 }
 
-/** Time left, ms. */
+/** Remaining time, ms. */
 function leastOf(batch: readonly { readonly timeoutMs: () => number }[]): number {
   return Math.min(...batch.map(({ timeoutMs }) => timeoutMs()));
 }

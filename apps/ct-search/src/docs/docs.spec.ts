@@ -10,7 +10,7 @@ const kept = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'),
   readonly paths: Readonly<Record<string, object>>;
 };
 
-it('keeps openapi.json as the code says', async () => {
+it('openapi.json matches the code', async () => {
   expect(JSON.parse(JSON.stringify(await openApiDocument()))).toEqual(kept);
 });
 
@@ -37,14 +37,14 @@ describe('with the API running', () => {
   });
   afterAll(async () => await search.stop());
 
-  it('describes every route of the API, and no other', () => {
+  it('describes exactly the routes of the API', () => {
     const nameless = (route: string) => route.replace(/:[a-z]+|\{[a-z]+\}/g, '*').replace(/\/$/, '');
     const described = Object.keys(kept.paths).map((at) => nameless(`/v1${at}`));
     const own = [...served].filter((route) => route.startsWith('/v1/') && !route.includes('/docs'));
     expect([...new Set(own.map(nameless))].sort()).toEqual(described.sort());
   });
 
-  it('shows Swagger UI, with every file from here', async () => {
+  it('shows Swagger UI, with all files from this server', async () => {
     const page = await search.get('/v1/docs');
     expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
     const files = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => String(file));

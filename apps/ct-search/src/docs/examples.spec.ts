@@ -14,7 +14,7 @@ const documented = examplesIn(document);
 const isError = ({ status }: DocumentedExample) => status !== null && status >= 400;
 const errors = documented.filter(isError);
 
-it('examples of errors have codes of the closed list, and are all used', () => {
+it('examples of errors have known codes, and are all used', () => {
   for (const { value } of errors) expect(problemCodes).toContain((value as { code: string }).code);
   const used = new Set(errors.map(({ name }) => name));
   expect([...used].sort()).toEqual(Object.keys(errorExamples.components()).sort());
@@ -65,7 +65,7 @@ describe('with the API running', () => {
     },
   };
 
-  it.each(Object.keys(provoked))('the error %s is what the API returns', async (name) => {
+  it.each(Object.keys(provoked))('the example of the error %s is what the API returns', async (name) => {
     const answer = await provoked[name]?.();
     const example = errors.find((each) => each.name === name);
     expect([answer?.status, answer?.json]).toEqual([example?.status, example?.value]);

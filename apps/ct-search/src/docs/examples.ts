@@ -42,7 +42,7 @@ const status = {
   ],
 };
 
-/** Of each operation with a JSON body, by its `operationId`. */
+/** For each operation with a JSON body, by its `operationId`. */
 export const examples: Readonly<Record<string, OperationExamples>> = {
   getIssuances: { responses: { 200: [issuance] } },
   getIssuancesFirehose: { responses: { 200: [issuance] } },

@@ -18,7 +18,7 @@ class FirehoseQuery extends ExpandQuery {
   readonly after: string | null = null;
 }
 
-/** Every issuance as it is logged, for accounts whose plan includes it. */
+/** Every issuance in the order of discovery, for accounts whose plan includes it. */
 @Controller('v1/issuances/firehose')
 @Public()
 @UseGuards(AdmissionGuard, FirehoseGuard)
@@ -62,18 +62,18 @@ export class FirehoseController {
   }
 }
 
-/** Issuances on a page of the stream. */
+/** Max issuances on a page of the stream. */
 const streamPageSize = 1_000;
 
-/** How far back the stream begins without `after`, and how far back `after` may lie. */
+/** How far back the stream starts without `after`, and the max age of `after`. */
 const [beginsBackMs, retainedMs] = [3_600_000, 24 * 3_600_000];
 
 /**
- * The next issuances, whatever their names, expired ones too, in the order of discovery. A client that has seen everything is
- * never too late, however long nothing was discovered: what counts is the age of the next issuance. An id ahead of the newest
- * issuance gets the end of the stream: a replica of the database that lags a moment is no error of the client.
+ * The next issuances with any names, also expired ones, in the order of discovery. A client that is up to date never lags,
+ * however long nothing was discovered: the age of the next issuance counts. An id after the newest issuance returns the
+ * end of the stream, as a database replica may lag for a moment.
  *
- * @param after null: from what was discovered within the last hour
+ * @param after null: starts with the discoveries of the last hour
  * @throws Problem `lagging_client`, `timeout`, `service_outage`
  */
 async function streamPage(reader: IndexReader, after: string | null, now: Date): Promise<IssuancePage> {

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(async () => await search.stop());
 
 const newest = '9223372036854775807';
-/** What was streamed in one test is long past in the next. */
+/** Issuances of one test are long past in the next. */
 beforeEach(async () => await search.age(newest, 200));
 
 const stream = async (query = '') => await search.get(`/v1/issuances/firehose${query}`, key);
@@ -20,12 +20,12 @@ const idsOf = ({ json }: Answered): string[] => (json as { id: string }[]).map((
 const some = async (count: number, wish = {}) =>
   await search.store(...Array.from({ length: count }, (_, at) => anIssuance(`n${at}.example.com`, wish)));
 
-it('begins with the first issuance of the last hour, over gaps and borders, and has 1,000 on a page', async () => {
+it('starts with the first issuance of the last hour, across gaps and partitions, with 1,000 per page', async () => {
   const old = await some(700);
   await search.age(old.at(-1), 3);
   const hourAgo = await some(400);
   await search.age(hourAgo.at(-1), 1.01);
-  // Known already: their positions are gaps.
+  // Already known: their positions are gaps.
   const known = anIssuance('known.example.com');
   await search.store(known);
   await search.age(newest, 1.01);
@@ -47,7 +47,7 @@ it('begins with the first issuance of the last hour, over gaps and borders, and 
   expect([end.text, end.headers['retry-after']]).toEqual(['[]', '300']);
 });
 
-it('begins at the end of a stream in which nothing happened for an hour', async () => {
+it('starts at the end of a stream without discoveries in the last hour', async () => {
   expect((await stream()).text).toBe('[]');
   await some(3);
   await search.age(newest, 2);
@@ -57,7 +57,7 @@ it('begins at the end of a stream in which nothing happened for an hour', async 
 });
 
 describe('a client that lags', () => {
-  it('is told so once what follows is older than 24 hours, and not before', async () => {
+  it('gets an error once the next issuance is older than 24 hours, and not before', async () => {
     const [first, second, third] = await some(3);
     await search.age(third, 23.9);
     expect(idsOf(await stream(`?after=${first}`))).toEqual([second, third]);
@@ -69,7 +69,7 @@ describe('a client that lags', () => {
     expect((await stream('?after=0')).status).toBe(410);
   });
 
-  it('is not one that has seen all of a quiet stream', async () => {
+  it('is not one that is up to date with a quiet stream', async () => {
     const ids = await some(3);
     await search.age(newest, 100);
     for (const after of [ids.at(-1), newest]) expect((await stream(`?after=${after}`)).text).toBe('[]');
@@ -83,7 +83,7 @@ describe('is for subscriptions that include it', () => {
     const answer = await search.get('/v1/issuances/firehose?after=x', headers);
     return [answer.status, answer.json.code];
   };
-  it('and says what is missing, before the query is read', async () => {
+  it('and reports what is missing before the query is parsed', async () => {
     expect(await codeWith({})).toEqual([401, 'bad_credentials']);
     expect(await codeWith({ authorization: 'Bearer 1_nonsense' })).toEqual([401, 'bad_credentials']);
     expect(await codeWith(await search.key())).toEqual([403, 'not_allowed_by_plan']);
@@ -92,7 +92,7 @@ describe('is for subscriptions that include it', () => {
   });
 });
 
-it('costs one statement a page, and one more to find where it begins', async () => {
+it('costs one statement per page, and another one to find its start', async () => {
   const [id] = await some(3);
   const count = async (query: string) => {
     const statements = await search.statementsOf(() => stream(query));

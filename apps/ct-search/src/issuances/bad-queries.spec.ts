@@ -16,8 +16,8 @@ const faultsOf = ({ json }: Answered) =>
     code,
   ]);
 
-describe('a query that does not hold', () => {
-  it('is answered with everything that is wrong, and nothing else counts', async () => {
+describe('an invalid query', () => {
+  it('returns all of its errors, and is not counted', async () => {
     const answer = await search.get('/v1/issuances?include_subdomains=yes&match_wildcards=2&after=x&other=1');
     expect([answer.status, answer.json.code]).toEqual([400, 'bad_query']);
     expect(answer.json).not.toHaveProperty('field');
@@ -29,7 +29,7 @@ describe('a query that does not hold', () => {
     ]);
   });
 
-  it('counts for nothing while the API key is not valid', async () => {
+  it('is not validated while the API key is invalid', async () => {
     const authorization = `Bearer 1_${'a'.repeat(32)}`;
     const answer = await search.get('/v1/issuances?after=x', { authorization });
     expect([answer.status, answer.json.code]).toEqual([401, 'bad_credentials']);
@@ -82,7 +82,7 @@ describe('a query that does not hold', () => {
   });
 
   it.each(['after=', 'include_subdomains=', 'match_wildcards=&expand=', 'expand[]=issuer&foo=bar&foo=baz'])(
-    'but is good with %s, as if that were left out',
+    'but is valid with %s, as if that were omitted',
     async (query) => {
       const answer = await search.get(`/v1/issuances?domain=base.example.com&${query}`);
       expect([answer.status, Object.keys(answer.json[0]).length]).toEqual([200, 7]);

@@ -1,7 +1,7 @@
 import { type PublicKey, readIssued, readPublicKey } from '@certwright/ct';
 import { type IssuanceBody, unpackBody } from '@certwright/ct-index';
 
-/** What was logged of an issuance: its certificate where that is known, else its precertificate. */
+/** The logged DER of an issuance: its certificate if known, else its precertificate. */
 export interface Certificate {
   /** SHA-256 over `der`. */
   readonly sha256: Buffer;
@@ -17,7 +17,7 @@ export function certificateOf({
   return { sha256: certSha256, precertificate, der: unpackBody(body) };
 }
 
-/** DER SubjectPublicKeyInfo; null: the certificate is so malformed that it cannot be told. */
+/** DER SubjectPublicKeyInfo; null: the certificate is too malformed to read it. */
 export function spkiDerOf({ der, precertificate }: Certificate): Buffer | null {
   return readIssued(der, precertificate ? 'precertificate' : 'certificate').spkiDer;
 }

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(async () => await search.stop());
 
 let domains = 0;
-/** Stores one, and retrieves it by its domain with members expanded. */
+/** Stores one, and retrieves it by its domain with expanded members. */
 async function shown(
   wish: IssuanceWish,
   ...expand: string[]
@@ -25,7 +25,7 @@ async function shown(
     ...expand.map((name): [string, string] => ['expand', name]),
   ]);
   const one = await search.get(`/v1/issuances/${id}?${expand.map((name) => `expand=${name}`).join('&')}`);
-  // However it is asked for, it is the same.
+  // It is the same by id.
   expect(one.json).toEqual(found.json[0]);
   return { stored, json: found.json[0] };
 }
@@ -101,7 +101,7 @@ describe('expandable members', () => {
     expect(json['pubkey']).toEqual(pubkey);
   });
 
-  it('pubkey of a key that cannot be read', async () => {
+  it('pubkey of an unreadable key', async () => {
     const { json } = await shown({ spkiDer: Buffer.alloc(0) }, 'pubkey', 'pubkey_der');
     expect(json).toMatchObject({ pubkey: { type: 'unknown' } });
   });
@@ -110,7 +110,7 @@ describe('expandable members', () => {
 describe('the issuer', () => {
   const curated = issuerNamed(nameOf(['C', 'XX'], ['O', 'Curated, Inc.'], ['CN', 'C1']), spki.rsa);
 
-  it('has base fields alone, and whatever else is asked for', async () => {
+  it('has only base fields, and others on request', async () => {
     const { json } = await shown({}, 'issuer');
     expect(json['issuer']).toEqual({
       friendly_name: 'Example Trust, Inc.',
@@ -126,7 +126,7 @@ describe('the issuer', () => {
     });
   });
 
-  it('is what has been found out about it', async () => {
+  it('has the curated profile', async () => {
     await search.database.query(
       `INSERT INTO ct_issuer_profile (spki_sha256, friendly_name, website, caa_domains, operator_name, operator_website,
          problem_reporting, as_of, source)
@@ -160,7 +160,7 @@ describe('the issuer', () => {
     expect(json['issuer']).toMatchObject({ friendly_name: friendlyName, name });
   });
 
-  it('whose key is not known has a digest of zeros and no octets', async () => {
+  it('without a known key has a digest of zeros and an empty key', async () => {
     const { json } = await shown(
       { issuer: issuerNamed(nameOf(['CN', 'Nobody']), null) },
       'issuer.pubkey_der',
@@ -170,7 +170,7 @@ describe('the issuer', () => {
 });
 
 describe('revocation', () => {
-  /** A list that covers a certificate and stays fresh; with the certificate on it, or without. */
+  /** A fresh list that covers a certificate; with the certificate on it, or without. */
   async function listed(
     domain: string,
     reason: number | null,
@@ -196,26 +196,26 @@ describe('revocation', () => {
     return (await search.get(`/v1/issuances/${id}?expand=revocation`)).json;
   }
 
-  it('is unknown where nobody has said anything', async () => {
+  it('is unknown without a list', async () => {
     const { json } = await shown({}, 'revocation');
     expect(json).toMatchObject({ revoked: null, revocation: { time: null, reason: null, checked_at: null } });
   });
 
-  it('is false where a list says nothing of it', async () => {
+  it('is false when the certificate is not on its list', async () => {
     expect(await listed('good.example.com', null)).toMatchObject({
       revoked: false,
       revocation: { time: null, reason: null, checked_at: '2026-11-20T10:00:00Z' },
     });
   });
 
-  it('is unknown until a list was read after the discovery', async () => {
+  it('is unknown until a list was requested after the discovery', async () => {
     expect(await listed('new.example.com', null, '2026-11-20T10:00:01Z')).toMatchObject({
       revoked: null,
       revocation: { time: null, reason: null, checked_at: null },
     });
   });
 
-  it('is true where a list names it, whenever it was discovered', async () => {
+  it('is true when the certificate is on a list, whenever it was discovered', async () => {
     expect(await listed('early.example.com', 1, '2026-11-20T10:00:01Z')).toMatchObject({ revoked: true });
     expect(await listed('bad.example.com', 1)).toMatchObject({
       revoked: true,
@@ -225,7 +225,7 @@ describe('revocation', () => {
 });
 
 describe('GET /issuances/{id}', () => {
-  it('retrieves one that has expired, too', async () => {
+  it('also retrieves an expired one', async () => {
     const end = new Date(Math.floor(Date.now() / 1_000) * 1_000 - 1_000);
     const [id] = await search.store(anIssuance('gone.example.com', { notAfter: end }));
     expect((await search.get(`/v1/issuances/${id}/`)).json).toMatchObject({ id, revoked: null });
@@ -252,7 +252,7 @@ describe('GET /issuances/{id}', () => {
 it.each([
   ['huge to send', 6_000_000, 'cert_der'],
   ['much to read', 13_000_000, 'pubkey'],
-])('ends a page early rather than make it %s, and links to what follows', async (_, padding, expand) => {
+])('ends a page early rather than make it %s, and links to the rest', async (_, padding, expand) => {
   const domain = `${expand.replace('_', '-')}.example.com`;
   const ids = await search.store(...[1, 2, 3].map(() => anIssuance(domain, { padding })));
   const query = { domain, expand };
@@ -264,7 +264,7 @@ it.each([
   expect(second.headers).not.toHaveProperty('link');
 });
 
-it('are all that the OpenAPI document describes', () => {
+it('match the OpenAPI document', () => {
   const absent = search.documented.absentMembers();
   const ofIssuance = /^(Issuance|PublicKey|Issuer|Operator|Revocation|LoggedCertificate)\./;
   expect(absent.filter((member) => ofIssuance.test(member))).toEqual([]);

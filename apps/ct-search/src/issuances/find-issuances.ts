@@ -12,15 +12,15 @@ import type { IndexReader } from '../ct-index/index-readers';
 import { readId } from '../wire/paging';
 import type { SearchQuery } from './search-query';
 
-/** Issuances on a page of a search. */
+/** Max issuances on a page of a search. */
 export const searchPageSize = 100;
 
-/** Before every issuance. */
+/** Position before every issuance. */
 const beginning = '0';
 
 /**
- * The next unexpired issuances with a name that the query asks for, in the order of discovery: a whole page while there are as
- * many. Different names may share a key of the index, so that each issuance's own names decide, and the page is filled up.
+ * The next unexpired issuances with a name that matches the query, in the order of discovery: a full page if there are
+ * enough. Different names may share a key of the index, so each issuance's names are checked, and the page is filled up.
  *
  * @throws Problem `timeout`, `service_outage`
  */
@@ -41,9 +41,9 @@ export async function findIssuances(reader: IndexReader, sent: SearchQuery): Pro
 }
 
 /**
- * One issuance; also one that has expired, while it is kept.
+ * One issuance; also an expired one, while it is kept.
  *
- * @param id as sent in the address
+ * @param id as sent in the path
  * @throws Problem `not_found`, `timeout`, `service_outage`
  */
 export async function issuanceOf(reader: IndexReader, id: string): Promise<StoredIssuance> {

@@ -2,7 +2,7 @@ import { anIssuance } from '../testing/forged-issuance';
 import { issuanceExpansion } from '../wire/expansion';
 import { issuanceJson } from './issuance-json';
 
-it('tells the digest of the certificate that it shows, also where that came after the issuance was read', () => {
+it('returns the digest of the returned certificate, even if it was stored after the issuance was read', () => {
   const [before, after] = [anIssuance('example.com', { precertificate: true }), anIssuance('example.com')];
   const octets = (digits: string) => Buffer.from(digits, 'hex');
   const digests = { tbsSha256: octets(before.tbsSha256), certSha256: octets(before.certSha256) };

@@ -7,17 +7,17 @@ import type { IssuanceExpansion } from '../wire/expansion';
 import { hexDigest, instant, integer, orNull, text } from '../wire/openapi';
 import { timestamp, timestampOrNull } from '../wire/timestamp';
 
-/** What is known of an issuance. */
+/** The data of an issuance. */
 export interface IssuanceFacts {
   readonly issuance: StoredIssuance;
   readonly revocation: RevocationFacts;
-  /** Null unless a member that is expanded needs it. */
+  /** Null unless an expanded member needs it. */
   readonly issuer: Issuer | null;
-  /** Null unless a member that is expanded needs it. */
+  /** Null unless an expanded member needs it. */
   readonly certificate: Certificate | null;
 }
 
-/** Whether members are expanded that only the certificate has. */
+/** Whether expanded members need the certificate. */
 export function needsCertificate({ cert, certDer, pubkey, pubkeyDer }: IssuanceExpansion): boolean {
   return cert || certDer || pubkey || pubkeyDer;
 }
@@ -101,12 +101,12 @@ export class IssuanceSchema extends ExpandableMembers {
 }
 
 /**
- * The text of an `IssuanceSchema`. Most of a page is ids, digests and times, which need no escaping: written this way a page
- * takes half of the time that `JSON.stringify` does.
+ * The text of an `IssuanceSchema`. Most of a page is ids, digests and times, which need no escaping: this takes half of
+ * the time of `JSON.stringify`.
  */
 export function issuanceJson(facts: IssuanceFacts, expansion: IssuanceExpansion): string {
   const { issuance, revocation, certificate } = facts;
-  // A body that was read later than the issuance may be that of the certificate already.
+  // A body that was read after the issuance may already be the certificate's.
   const certSha256 = (certificate?.sha256 ?? issuance.certSha256).toString('hex');
   const members: Omit<IssuanceSchema, keyof ExpandableMembers> = {
     id: issuance.position,
@@ -138,7 +138,7 @@ function expandedMembers(
   if (certificate === null) return members;
   if (expansion.pubkey || expansion.pubkeyDer) {
     const spkiDer = spkiDerOf(certificate);
-    // Of a key that cannot be read `pubkey_sha256` is the digest of nothing.
+    // For an unreadable key `pubkey_sha256` is the digest of the empty string.
     if (expansion.pubkeyDer) members.pubkey_der = spkiDer?.toString('base64') ?? '';
     if (expansion.pubkey) members.pubkey = publicKeyJson(publicKeyOf(spkiDer));
   }

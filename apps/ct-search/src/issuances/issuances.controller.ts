@@ -14,7 +14,7 @@ import { IssuanceSchema } from './issuance-json';
 import { PresentIssuances } from './present-issuances';
 import { SearchQuery } from './search-query';
 
-/** No API key is required (`Public`): `AdmissionGuard` lets requests in, with a key or without. */
+/** No API key is required (`Public`): `AdmissionGuard` admits requests, with a key or without. */
 @Controller('v1/issuances')
 @Public()
 @UseGuards(AdmissionGuard)

@@ -15,25 +15,25 @@ import type { IssuanceExpansion } from '../wire/expansion';
 import { issuanceJson, needsCertificate, needsIssuer } from './issuance-json';
 
 /**
- * Characters and octets that one page takes to be made, about. A hundred certificates are half a megabyte; what logs hold may be
- * thirty times as long as any real one. The page then ends early, behind its first issuance at least.
+ * Approximate characters and bytes that are processed for one page. A hundred certificates have half a megabyte; log entries
+ * may be thirty times longer than any real one. The page then ends early, after its first issuance at the earliest.
  */
 const mostWork = 16 * 1024 * 1024;
 
-/** Octets of certificates that are read at once, as they are stored. */
+/** Stored bytes of certificates that are read at once. */
 const mostBodyOctets = 16 * 1024 * 1024;
 
-/** Of the same, what is done without giving way to other requests: some milliseconds. */
+/** The same, processed before yielding to other requests: some milliseconds. */
 const workAtOnce = 256 * 1024;
 
 export interface PresentedPage {
   /** A JSON array. */
   readonly json: string;
-  /** How many there are on it. */
+  /** Number of its elements. */
   readonly count: number;
 }
 
-/** Issuances as the API shows them, with what else is known of them. */
+/** Issuances in the format of the API, with related data. */
 export class PresentIssuances {
   constructor(
     private readonly issuers: KnownIssuers,
@@ -70,7 +70,7 @@ export class PresentIssuances {
     return { json: `[${json}]`, count };
   }
 
-  /** One alone, a JSON object. @throws Problem `not_found` once it is gone, `timeout`, `service_outage` */
+  /** A single one, a JSON object. @throws Problem `not_found` once it is deleted, `timeout`, `service_outage` */
   async one(reader: IndexReader, issuance: StoredIssuance, expansion: IssuanceExpansion): Promise<string> {
     const { json, count } = await this.page(reader, [issuance], expansion);
     if (count === 0) throw new Problem('not_found', 'This issuance is not kept any more.');
@@ -87,7 +87,7 @@ export class PresentIssuances {
   }
 }
 
-/** How much has been done for a page. */
+/** Work done for a page so far. */
 class PageWork {
   private done = 0;
   private atOnce = 0;

@@ -9,14 +9,14 @@ import { AfterMember, ExpandQuery } from '../wire/paging';
 const maxNameLength = 253;
 
 /**
- * Labels that no certificate may have, and old ones have: with underscores, with hyphens at their ends or at the third and
- * fourth place.
+ * Labels that are forbidden in certificates, but occur in old ones: with underscores, or with hyphens at their ends or at the
+ * third and fourth position.
  */
 const asCertified = /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})+$/;
 
 /**
- * The domain that is searched, in the form of the index: lower-case A-labels, no trailing dot. It is a registered domain or
- * beneath one. Any name that a certificate could ever have been found with is taken.
+ * The searched domain in the form of the index: lower-case A-labels, no trailing dot. It is a registrable domain or
+ * below one. Every name that a certificate in the index may have is accepted.
  */
 function readDomain(input: unknown): string | Unreadable {
   if (input === undefined || input === '')
@@ -71,7 +71,7 @@ export class SearchQuery extends ExpandQuery {
     return { domain, includeSubdomains, matchWildcards };
   }
 
-  /** Of the next page, apart from `after` and `expand`; those that have their default are left out. */
+  /** Parameters of the next page, except `after` and `expand`; default values are omitted. */
   parameters(): Readonly<Record<string, string>> {
     return {
       domain: this.domain,

@@ -11,7 +11,7 @@ afterAll(async () => await search.stop());
 
 const idsOf = ({ json }: Answered): string[] => (json as { id: string }[]).map(({ id }) => id);
 describe('GET /issuances', () => {
-  it('lists the unexpired issuances of a name in the order of discovery, with the base fields alone', async () => {
+  it('lists the unexpired issuances of a name in the order of discovery, with base fields only', async () => {
     const [first, second] = [
       anIssuance('base.example.com'),
       anIssuance(['other.example.com', 'base.example.com']),
@@ -39,7 +39,7 @@ describe('GET /issuances', () => {
     });
   });
 
-  it('takes sub-domains and wildcards as they are asked for', async () => {
+  it('includes subdomains and wildcards on request', async () => {
     const stored = [
       'm.example.com',
       '*.m.example.com',
@@ -89,7 +89,7 @@ describe('GET /issuances', () => {
       expect(idsOf(await search.search({ domain }))).toEqual([ids[nth]]);
   });
 
-  it('finds certificates below a domain whatever odd labels are under it, and shows their names', async () => {
+  it('finds certificates below a domain by names with odd labels, and shows these names', async () => {
     const stored = [
       'foo bar.odd.example.com',
       '*.?.odd.example.com',
@@ -116,7 +116,7 @@ describe('GET /issuances', () => {
     expect(idsOf(await search.search({ domain: deepOther, include_subdomains: '1' }))).toEqual([]);
   });
 
-  it('answers an empty page with when to ask again, also ahead of the newest issuance', async () => {
+  it('returns an empty page with Retry-After, also after the newest issuance', async () => {
     const queries: Record<string, string>[] = [
       { domain: 'none.example.com' },
       { domain: 'base.example.com', after: '9223372036854775807' },
@@ -136,7 +136,7 @@ describe('GET /issuances', () => {
 });
 
 describe('pages', () => {
-  it('have exactly 100, link to the next with all that was asked, and end with an empty one', async () => {
+  it('have exactly 100, link to the next with the same query, and end with an empty one', async () => {
     const ids: string[] = [];
     for (let round = 0; round < 4; round += 1) {
       const some = Array.from({ length: 60 }, (_, at) =>
@@ -172,7 +172,7 @@ describe('pages', () => {
     expect([last.text, last.headers['retry-after']]).toEqual(['[]', '300']);
   });
 
-  it('are filled up where other names share a key, however many, and never end early', async () => {
+  it('are filled up when many other names share a key, and never end early', async () => {
     const alien = () => anIssuance('alien.example.net', { keysOf: ['shared.example.com'] });
     const own = () => anIssuance('shared.example.com');
     const aliens = async (count: number) => await search.store(...Array.from({ length: count }, alien));
@@ -187,7 +187,7 @@ describe('pages', () => {
     expect(rest.headers).not.toHaveProperty('link');
   });
 
-  it('end where others are stored meanwhile, and go on with them', async () => {
+  it('continue correctly while other issuances are stored', async () => {
     const [id = ''] = await search.store(anIssuance('polled.example.com'));
     const poll = async () => await search.search({ domain: 'polled.example.com', after: id });
     expect(idsOf(await poll())).toEqual([]);
@@ -195,7 +195,7 @@ describe('pages', () => {
     expect(idsOf(await poll())).toEqual([next]);
   });
 
-  it('are the same for many who ask at once, who are answered together', async () => {
+  it('are the same for concurrent requests in a batch', async () => {
     const domains = Array.from({ length: 15 }, (_, nth) => `n${nth}.together.example.com`);
     await search.store(...domains.flatMap((name) => [anIssuance(name), anIssuance(`*.${name}`)]));
     const modes: Record<string, string>[] = [
@@ -218,11 +218,11 @@ describe('pages', () => {
     expect(statements.length).toBeLessThan(queries.length * 2);
   });
 
-  it('cost two statements, and one each for certificates, issuers and lists that are not known yet', async () => {
+  it('cost two statements, and one each for uncached certificates, issuers and lists', async () => {
     await search.store(anIssuance('cost.example.com'));
     const asked = async (query: Record<string, string>) =>
       (await search.statementsOf(() => search.search({ domain: 'cost.example.com', ...query }))).filter(
-        // Which is known for seconds only.
+        // Which is cached for seconds only.
         (statement) => !statement.includes('FROM ct_crl'),
       ).length;
     expect(await asked({})).toBe(2);

@@ -10,14 +10,14 @@ import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import type { IssuerExpansion } from '../wire/expansion';
 import { hexDigest, orNull, text } from '../wire/openapi';
 
-/** An issuer, with what its name says read once. */
+/** An issuer, with its name parsed once. */
 export interface Issuer extends IssuerView {
   readonly friendlyName: string;
   /** RFC 2253. */
   readonly name: string;
 }
 
-/** Name of an issuer of which nothing is known: an entry without a chain, whose issuer name is empty. */
+/** Name of an unknown issuer: an entry without a chain, whose issuer name is empty. */
 const nameless = 'Unknown issuer';
 
 export function issuerOf(view: IssuerView): Issuer {
@@ -25,7 +25,7 @@ export function issuerOf(view: IssuerView): Issuer {
   return { ...view, name, friendlyName: view.friendlyName ?? friendlyName(view.nameDer, name) };
 }
 
-/** Where none is curated: what the issuer calls itself. */
+/** Without a curated name: the issuer's own name. */
 function friendlyName(nameDer: Buffer, name: string): string {
   const levels = readDistinguishedName(nameDer) ?? [];
   const own = attributeText(levels, organizationType) ?? attributeText(levels, commonNameType) ?? name;
@@ -68,7 +68,7 @@ export class IssuerSchema {
   readonly name_der?: string;
 }
 
-/** A key is not known where a log gave no chain: its digest is then that of no key, 64 zeros, and the key is empty. */
+/** Without a chain from the log the key is unknown: its digest is then 64 zeros, and the key is empty. */
 export function issuerJson(issuer: Issuer, expansion: IssuerExpansion): IssuerSchema {
   return {
     friendly_name: issuer.friendlyName,

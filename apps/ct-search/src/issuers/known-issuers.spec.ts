@@ -34,7 +34,7 @@ beforeEach(() => {
 const names = async (...ids: number[]) =>
   [...(await issuers.of(reader, new Set(ids)))].map(([id, issuer]) => [id, issuer.friendlyName]);
 
-it('are asked for once in a minute, in one statement', async () => {
+it('are queried once a minute, in one statement', async () => {
   expect(await names(1, 2)).toEqual([
     [1, 'One'],
     [2, 'One'],
@@ -50,13 +50,13 @@ it('are asked for once in a minute, in one statement', async () => {
   expect(asked).toEqual([[1, 2], [3], [1]]);
 });
 
-it('are asked for once by all who miss them at the same time', async () => {
+it('are queried once for concurrent requests', async () => {
   const both = await Promise.all([names(1, 2), names(2, 3), names(1)]);
   expect(both.map(({ length }) => length)).toEqual([2, 2, 1]);
   expect(asked).toEqual([[1, 2], [3]]);
 });
 
-it('are asked for again after nobody could tell, and left out where there are none', async () => {
+it('are queried again after an error, and omitted when missing', async () => {
   fails = true;
   const failed = await Promise.allSettled([names(1), names(1, 2)]);
   expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
@@ -64,7 +64,7 @@ it('are asked for again after nobody could tell, and left out where there are no
   expect(await names(1, 100)).toEqual([[1, 'One']]);
 });
 
-it('are asked for again by who has time left, when the one who asked first had none', async () => {
+it('are queried again by a request with time left, when the first one timed out', async () => {
   const late = { query: async () => await Promise.reject(new Problem('timeout', 'late')) };
   const first = issuers.of(late as unknown as IndexReader, new Set([1, 2]));
   const [one, other] = await Promise.allSettled([first, names(2, 3)]);
@@ -76,7 +76,7 @@ it('are asked for again by who has time left, when the one who asked first had n
   expect(other).toEqual({ status: 'fulfilled', value });
 });
 
-it('are not kept where they are longer than any real one', async () => {
+it('are not cached when they are longer than any real one', async () => {
   nameDer = nameOf(['CN', 'x'.repeat(20_000)]);
   expect([await names(1), await names(1)]).toEqual([[[1, 'One']], [[1, 'One']]]);
   expect(asked).toEqual([[1], [1]]);

@@ -2,13 +2,13 @@ import { issuerViews } from '@certwright/issuer-profiles';
 import type { IndexReader } from '../ct-index/index-readers';
 import { type Issuer, issuerOf } from './issuer';
 
-/** How long what is known of an issuer is used again, ms. */
+/** How long issuer data is cached, ms. */
 const keptMs = 60_000;
 
-/** Issuers that are kept; all public CAs together have some thousand. */
+/** Max cached issuers; all public CAs together have some thousand. */
 const mostKept = 20_000;
 
-/** Octets of name and key of one that is kept: no real one has a tenth, and one entry of a log may have 16 MB. */
+/** Max bytes of name and key of a cached one: real ones have less than a tenth, and one log entry may have 16 MB. */
 const largestKept = 16 * 1024;
 
 interface Kept {
@@ -18,7 +18,7 @@ interface Kept {
 
 type Load = Promise<ReadonlyMap<number, Issuer>>;
 
-/** Who signed what: few, on every page the same, so they are read once in a minute. */
+/** Cached issuers: few, and the same on every page, so they are read once a minute. */
 export class KnownIssuers {
   private readonly kept = new Map<number, Kept>();
   private readonly pending = new Map<number, Load>();
@@ -26,10 +26,10 @@ export class KnownIssuers {
   constructor(private readonly nowMs: () => number = () => performance.now()) {}
 
   /**
-   * Requests that miss the same issuer at the same time share one statement. It has the time limit of whoever sent it first: when it
-   * fails, the others ask by themselves.
+   * Requests that miss the same issuer at the same time share one statement. It has the time limit of the first request: if it
+   * fails, the others run their own.
    *
-   * @returns one that is not there is left out
+   * @returns without missing issuers
    * @throws Problem `timeout`, `service_outage`
    */
   async of(reader: IndexReader, ids: ReadonlySet<number>): Promise<ReadonlyMap<number, Issuer>> {

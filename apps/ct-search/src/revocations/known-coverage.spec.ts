@@ -22,7 +22,7 @@ const of = async (...crls: number[]) =>
     crls.map((crl) => ({ issuer: 1, crl })),
   );
 
-it('lists are asked about once in ten seconds, those that cover nothing too', async () => {
+it('lists are queried once in ten seconds, also those without coverage', async () => {
   expect(await of(1, 9)).toEqual([new Date(1), null]);
   checkedAt = new Date(2);
   expect(await of(9, 2, 1)).toEqual([null, new Date(2), new Date(1)]);
@@ -33,7 +33,7 @@ it('lists are asked about once in ten seconds, those that cover nothing too', as
   expect(asked).toHaveLength(3);
 });
 
-it('a list of another issuer is another one', async () => {
+it('the same list of another issuer is cached separately', async () => {
   await of(1);
   await coverage.of(reader, [{ issuer: 2, crl: 1 }]);
   expect(asked).toEqual([[1], [1]]);

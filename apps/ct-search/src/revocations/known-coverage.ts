@@ -1,10 +1,10 @@
 import { coverageIn, type NamedList } from '@certwright/ct-index';
 import type { IndexReader } from '../ct-index/index-readers';
 
-/** How long what is known of a list is used again, ms: lists are fetched every few hours. Revocations are read with each page. */
+/** How long list data is cached, ms: lists are fetched every few hours. Revocations are read with each page. */
 const keptMs = 10_000;
 
-/** Lists that are kept; all public CAs together have some ten thousand. */
+/** Max cached lists; all public CAs together have some ten thousand. */
 const mostKept = 50_000;
 
 interface Kept {
@@ -12,7 +12,7 @@ interface Kept {
   readonly untilMs: number;
 }
 
-/** Which revocation lists are valid, fresh and complete: few, and the same on every page. */
+/** Valid, fresh and complete revocation lists: few, and the same on every page. */
 export class KnownCoverage {
   private readonly kept = new Map<string, Kept>();
 

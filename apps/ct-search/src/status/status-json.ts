@@ -5,10 +5,10 @@ import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { instant, integer, orNull, text } from '../wire/openapi';
 import { timestamp, timestampOrNull } from '../wire/timestamp';
 
-/** Characters of an error that are shown. */
+/** Max characters of an error. */
 const maxErrorLength = 500;
 
-/** `stopped`: something was wrong with it that no repetition fixes. `ended`: no list names it any more, or it is not wanted. */
+/** `stopped`: a violation that no retry resolves. `ended`: it is no longer listed or selected. */
 const logStates = ['followed', 'stopped', 'ended'] as const;
 type LogState = (typeof logStates)[number];
 
@@ -79,7 +79,7 @@ export class StatusSchema {
   readonly logs: readonly LogSchema[];
 }
 
-/** How the service keeps up with the logs. */
+/** Progress of reading the logs. */
 export function statusJson(logs: readonly LogReport[], end: StreamEnd, now: Date): StatusSchema {
   return {
     as_of: timestamp(now),
@@ -93,7 +93,7 @@ export function statusJson(logs: readonly LogReport[], end: StreamEnd, now: Date
   };
 }
 
-/** Sizes of logs fit the integers of JSON's numbers for some million years. */
+/** Log sizes are exact as JSON numbers for some million years. */
 function logJson(log: LogReport, now: Date): LogSchema {
   const state = stateOf(log);
   const [size, position] = [Number(log.headSize), Number(log.position)];

@@ -8,7 +8,7 @@ import { sendJson } from '../wire/answer';
 import { Describes } from '../wire/openapi';
 import { statusJson, StatusSchema } from './status-json';
 
-/** How long a response is reused, seconds: however many requests there are, the database is queried once. */
+/** How long a response is cached, seconds: the database is queried once, however many requests there are. */
 const reusedS = 1;
 
 const timeLimitMs = 5_000;
@@ -18,7 +18,7 @@ interface Kept {
   readonly untilMs: number;
 }
 
-/** How the service keeps up with the logs; needs no API key. */
+/** Progress of reading the logs; requires no API key. */
 @Controller('v1/status')
 @Public()
 export class StatusController {
@@ -42,7 +42,7 @@ export class StatusController {
     if (this.kept === undefined || nowMs >= this.kept.untilMs) {
       const kept = { json: this.read(), untilMs: nowMs + reusedS * 1_000 };
       this.kept = kept;
-      // Errors are not kept: the next request tries again.
+      // Errors are not cached: the next request tries again.
       kept.json.catch(() => {
         if (this.kept === kept) this.kept = undefined;
       });

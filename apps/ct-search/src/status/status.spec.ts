@@ -40,7 +40,7 @@ async function addLog(columns: Record<string, unknown>): Promise<void> {
   );
 }
 
-it('GET /status tells of each log how far it is followed, and of the index how it grows', async () => {
+it('GET /status returns the progress of each log, and the growth of the index', async () => {
   await addLog({});
   await addLog({
     description: 'Quiet',
@@ -101,14 +101,14 @@ it('GET /status tells of each log how far it is followed, and of the index how i
   expect(old).toMatchObject({ state: 'ended', kind: 'rfc6962', backlog: null });
 });
 
-it('is asked for by anybody at no cost: the database is asked once a second', async () => {
+it('needs no key and is cheap: the database is queried once a second', async () => {
   const asked = await search.statementsOf(async () => {
     await Promise.all(Array.from({ length: 50 }, async () => await search.get('/v1/status')));
   });
   expect(asked.length).toBeLessThanOrEqual(4);
 });
 
-it('has every member that the OpenAPI document describes', () => {
+it('has every member in the OpenAPI document', () => {
   const absent = search.documented.absentMembers();
   expect(absent.filter((member) => /^(Status|IssuanceCounts|Log)\./.test(member))).toEqual([]);
 });

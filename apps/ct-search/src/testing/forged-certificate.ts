@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 
-/** DER, as far as specs need it; lengths and times are right, the rest is whatever was wished for. */
+/** Minimal DER encoder for specs; lengths and times are correct, the rest is arbitrary. */
 export function tlv(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(parts);
   if (body.length < 0x80) return Buffer.concat([Buffer.from([tag, body.length]), body]);
@@ -40,11 +40,11 @@ export interface CertificateWish {
   readonly notAfter: Date;
   readonly precertificate: boolean;
   readonly serial: Uint8Array;
-  /** Octets of an extension that nobody knows. */
+  /** Bytes of an unknown extension. */
   readonly padding: number;
 }
 
-/** With a signature that nobody made: nothing here verifies one. */
+/** With an invalid signature: it is never verified. */
 export function forgeCertificate(wish: CertificateWish): Buffer {
   const names = seq(...wish.names.map((name) => text(0x82, name)));
   const extensions = [seq(oid('551d11'), tlv(0x04, names))];

@@ -24,7 +24,7 @@ export const usualIssuer = issuerNamed(
 
 export interface IssuanceWish extends Partial<Omit<CertificateWish, 'names' | 'issuerName'>> {
   readonly issuer?: NewIssuer;
-  /** What stands in the index in place of the certificate's own names: keys of other names collide with them. */
+  /** Names in the index instead of the certificate's own ones, to simulate collisions of keys. */
   readonly keysOf?: readonly string[];
   readonly crlUrl?: string;
 }

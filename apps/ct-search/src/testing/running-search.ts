@@ -50,11 +50,11 @@ const openApiDocument = JSON.parse(
   readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'),
 ) as object;
 
-/** Positions of a partition: small, so that pages cross their borders. */
+/** Positions per partition: few, so that pages cross partitions. */
 const positionsPerPartition = 500;
 const room = 6_000;
 
-/** The whole API on a real PostgreSQL, which holds both databases, a real Redis and a real port. */
+/** The whole API with a real PostgreSQL for both databases, a real Redis and a real port. */
 export class RunningSearch {
   private readonly closes: (() => unknown)[] = [];
   private readonly ids = new IssuerIds();
@@ -142,7 +142,7 @@ export class RunningSearch {
     return rows.map(({ position }) => position);
   }
 
-  /** As if these and all before them had been discovered so many hours ago. */
+  /** Moves the discovery of these and all earlier ones back by this many hours. */
   async age(id: string | undefined, hours: number): Promise<void> {
     await this.database.query(
       `UPDATE ct_issuance SET discovered_at = now() - $2::float8 * interval '1 hour'
@@ -151,7 +151,7 @@ export class RunningSearch {
     );
   }
 
-  /** A new account with an API key. @param plan none: the default one @returns the header that presents the key */
+  /** A new account with an API key. @param plan absent: the default one @returns the Authorization header */
   async key(plan?: string): Promise<{ readonly authorization: string }> {
     const accountId = String(randomInt(1, 2 ** 47));
     const apiKey = mintApiKey(accountId, randomBytes);
@@ -169,7 +169,7 @@ export class RunningSearch {
     return { authorization: `Bearer ${apiKey}` };
   }
 
-  /** Names of the statements' tables that the API sends to the ct database for what `work` asks, in order. */
+  /** Tables of the statements that the API sends to the ct database during `work`, in order. */
   async statementsOf(work: () => Promise<unknown>): Promise<string[]> {
     const statements: string[] = [];
     const query = jest.spyOn(Client.prototype, 'query');
@@ -192,7 +192,7 @@ export class RunningSearch {
     );
 
   /**
-   * The path goes out as it is written.
+   * The path is sent unchanged.
    *
    * @throws Error when a JSON response differs from `openapi.json`
    */

@@ -4,7 +4,7 @@ const jsonContentType = 'application/json; charset=utf-8';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** @param json already written */
+/** @param json already serialized */
 export function sendJson(reply: FastifyReply, json: string, headers: Headers = {}): void {
   void reply
     .code(200)
@@ -12,7 +12,7 @@ export function sendJson(reply: FastifyReply, json: string, headers: Headers = {
     .send(json);
 }
 
-/** As bytes: to a text Fastify adds a charset. */
+/** As bytes: Fastify adds a charset to strings. */
 export function sendBytes(reply: FastifyReply, bytes: string | Buffer, headers: Headers): void {
   void reply.code(200).headers(headers).send(Buffer.from(bytes));
 }

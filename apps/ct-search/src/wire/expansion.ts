@@ -1,4 +1,4 @@
-/** Which expandable members of an issuer the answer carries. */
+/** Expanded members of an issuer. */
 export interface IssuerExpansion {
   website: boolean;
   caaDomains: boolean;
@@ -7,12 +7,12 @@ export interface IssuerExpansion {
   nameDer: boolean;
 }
 
-/** Which expandable members of an issuance the answer carries. */
+/** Expanded members of an issuance. */
 export interface IssuanceExpansion {
   dnsNames: boolean;
   pubkeyDer: boolean;
   pubkey: boolean;
-  /** Null: `issuer` is left out. */
+  /** Null: `issuer` is omitted. */
   issuer: IssuerExpansion | null;
   revocation: boolean;
   problemReporting: boolean;
@@ -42,7 +42,7 @@ const own =
   (expansion) =>
     void (expansion[member] = true);
 
-/** Every name that means something. One that is nested yields its parent with the base fields too. */
+/** Every valid name. A nested one also expands its parent with the base fields. */
 const names: ReadonlyMap<string, Expand> = new Map([
   ['dns_names', own('dnsNames')],
   ['pubkey_der', own('pubkeyDer')],
@@ -73,7 +73,7 @@ const names: ReadonlyMap<string, Expand> = new Map([
   ['cert.data', own('cert')],
 ]);
 
-/** The names in `expand` that mean something, each once: a next page is asked for with them. */
+/** The valid names in `expand`, each once: for the link to the next page. */
 export function expandedNames(expand: unknown): readonly string[] {
   const values: readonly unknown[] = Array.isArray(expand) ? expand : [expand];
   return [...new Set(values)].filter((name): name is string => typeof name === 'string' && names.has(name));

@@ -82,7 +82,7 @@ export const errorExamples = new ErrorExamples(
   'Error',
 );
 
-/** Name of an error → when an operation fails with it. */
+/** Name of an error → its cause. */
 type Reasons = Parameters<typeof errorExamples.responses>[0];
 
 /** Of every operation. */
@@ -103,7 +103,7 @@ const failsWithKey: Reasons = {
   rate_limited: 'Too many requests; see Retry-After',
 };
 
-/** Whose credentials an operation needs: an API key's, those of an API key or none, none. */
+/** Required credentials of an operation: an API key, an optional API key, none. */
 const securityOf: Readonly<Record<'key' | 'either' | 'public', ApiOperationOptions['security']>> = {
   key: [{ bearer: [] }, { basic: [] }],
   either: [{ bearer: [] }, { basic: [] }, {}],
@@ -113,13 +113,13 @@ const securityOf: Readonly<Record<'key' | 'either' | 'public', ApiOperationOptio
 interface Described extends Pick<ApiOperationOptions, 'operationId' | 'summary' | 'description'> {
   readonly access: keyof typeof securityOf;
   readonly success: ApiResponseNoStatusOptions;
-  /** Name of a response header → what it says. */
+  /** Name of a response header → its description. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** How it fails, besides what every operation like it does. */
+  /** Specific errors, in addition to those of similar operations. */
   readonly fails?: Reasons;
 }
 
-/** What the OpenAPI document says about a route, apart from its parameters. */
+/** OpenAPI metadata of a route, apart from its parameters. */
 export function Describes({
   access,
   success,
@@ -157,7 +157,7 @@ export const pageHeadersDescribed = {
   'Retry-After': 'On an empty page: seconds until the same query is worth repeating.',
 };
 
-/** Of the document itself, which no controller serves. */
+/** The operation of the document itself, which has no controller. */
 export const openApiOperation = {
   operationId: 'getOpenapiJson',
   summary: 'This document',

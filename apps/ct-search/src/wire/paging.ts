@@ -4,14 +4,14 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { expandedNames } from './expansion';
 
-/** An id is a position in the order of discovery: decimal, and fits 63 bits. */
+/** An id is a position in the order of discovery: decimal, max 63 bits. */
 const maxId = 2n ** 63n - 1n;
 
-/** The index counts with 53 bits, which lasts for 100,000 years of today's certificates. */
+/** The index uses 53 bits, which last for 100,000 years at today's rate. */
 const aheadOfAll = BigInt(Number.MAX_SAFE_INTEGER);
 
 /**
- * @returns null when no issuance can have this id; an id ahead of every issuance, now and later, may become another such id
+ * @returns null when no issuance can have this id; an id after every possible issuance may become another such id
  */
 export function readId(text: string): string | null {
   if (!/^\d{1,19}$/.test(text)) return null;
@@ -26,7 +26,7 @@ function readAfter(value: unknown): string | null | Unreadable {
   return id ?? Unreadable.because('It must be the id of an issuance, once.');
 }
 
-/** The cursor; null: from the start. @param start what that means, which ends the sentence "Default: …." */
+/** The cursor; null: from the start. @param start the default, which ends the sentence "Default: …." */
 export const AfterMember = (start: string): PropertyDecorator =>
   applyDecorators(
     ApiPropertyOptional({
@@ -47,15 +47,15 @@ export class ExpandQuery {
   readonly expand: readonly string[] = [];
 }
 
-/** Seconds that a client who has seen everything waits before the next request. */
+/** Retry-After for a client that is up to date, seconds. */
 const retryAfterS = 300;
 
 /**
- * `Link` (RFC 8288) where a next page may have something: after a full page, and after one that was cut or ended early.
- * `Retry-After` where there was nothing.
+ * `Link` (RFC 8288) when a next page may have issuances: after a full page, and after one that was truncated or ended early.
+ * `Retry-After` after an empty page.
  *
  * @param found issuances, of which the first `count` are on the page
- * @param next the same query again, with the parameters that have a meaning only: a header stays short, however long the query was
+ * @param next the same query with its valid parameters only: the header stays short, however long the query was
  */
 export function pageHeaders(
   found: readonly StoredIssuance[],

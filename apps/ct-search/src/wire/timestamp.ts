@@ -1,6 +1,6 @@
 const dayMs = 86_400_000;
 
-/** Days that are remembered: certificates begin and end on few. */
+/** Number of cached days: certificates begin and end on few. */
 const mostDays = 4_096;
 
 const days = new Map<number, string>();
@@ -8,13 +8,13 @@ const days = new Map<number, string>();
 const pairs = Array.from({ length: 60 }, (_, each) => String(each).padStart(2, '0'));
 
 /**
- * The years of RFC 3339 have four digits (section 5.6). A time with an offset from Zulu may lie a day beyond, and X.680 knows such.
+ * The years of RFC 3339 have four digits (section 5.6). A time with a UTC offset, which X.680 allows, may lie a day beyond.
  */
 const [firstMs, lastMs] = [Date.parse('0000-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59Z')];
 
 /**
- * RFC 3339, UTC, without fractions; what no year of it holds is its first or last second. In a tenth of the time of `toISOString`:
- * half of a page is timestamps and digests.
+ * RFC 3339, UTC, without fractions; times beyond its years become its first or last second. Takes a tenth of the time of
+ * `toISOString`: half of a page is timestamps and digests.
  */
 export function timestamp(instant: Date): string {
   const ms = Math.min(lastMs, Math.max(firstMs, instant.getTime()));

@@ -1,30 +1,30 @@
 import type { EntityManager } from 'typeorm';
 
-/** A list as a certificate names it. */
+/** A list as named in a certificate. */
 export interface NamedCrl {
   readonly issuer: number;
   /** http or https; at most 1 KiB of ASCII. */
   readonly url: string;
-  /** When the certificate ends. */
+  /** Expiry of the certificate. */
   readonly notAfter: Date;
 }
 
-/** Lists that this process remembers. All public CAs together have some ten thousand. */
+/** Max cached lists. All public CAs together have some ten thousand. */
 const maxKept = 50_000;
 
 /**
- * Lists of one issuer. Public CAs shard into hundreds; one that puts a list of its own into each certificate has no status for
- * those that come after.
+ * Max lists of one issuer. Public CAs use hundreds of shards; if one names a separate list in each certificate, later
+ * ones have no status.
  */
 export const maxCrlsPerIssuer = 5_000;
 
 /**
- * Hosts with lists of one issuer; public CAs have one or two. An intermediate CA in wrong hands could have all places asked at slow
- * hosts of its own otherwise.
+ * Max hosts with lists of one issuer; public CAs have one or two. A compromised intermediate CA could otherwise occupy all fetches with
+ * its own slow hosts.
  */
 export const maxHostsPerIssuer = 16;
 
-/** How much longer than asked for a list is said to be needed, ms: so that it is said rarely. */
+/** A list is marked as needed for this much longer than requested, ms, to reduce the number of updates. */
 const moreMs = 30 * 86_400_000;
 
 interface Kept {
@@ -35,13 +35,13 @@ interface Kept {
 /** The ids of lists in this process: they never change. */
 export class CrlIds {
   private kept = new Map<string, Kept>();
-  /** Apart, so that an issuer with ever new ones does not displace the lists of others. */
+  /** Separate, so that an issuer with many new ones does not evict the lists of others. */
   private refused = new Map<string, Kept>();
 
   /**
-   * Before a transaction is begun: a row that two writers make at the same time makes one of them wait.
+   * Before a transaction begins: two writers of the same row block each other.
    *
-   * @returns in the order given; null: this issuer has too many
+   * @returns in input order; null: this issuer exceeds the limit
    */
   async ensure(
     database: Pick<EntityManager, 'query'>,
@@ -81,7 +81,7 @@ export class CrlIds {
   }
 }
 
-/** Who is asked: a host that answers by http may have nothing at the port for https, and rest for that. */
+/** The requested host: one with http may have nothing at the https port, and must not rest for that. */
 function hostOf(url: string): string {
   const { protocol, port, host } = new URL(url);
   return protocol === 'https:' && port === '' ? `${host}:443` : host;

@@ -1,12 +1,12 @@
 import type { EntityManager } from 'typeorm';
 import type { StoredIssuance } from '../issuance-pages';
 
-/** What lists say of a certificate that is on one of them; of several what is said of the earliest time. */
+/** The revocation of a certificate on a list; of several lists, the one with the earliest time. */
 export interface Revocation {
   readonly revokedAt: Date;
   /** RFC 5280, section 5.3.1. */
   readonly reason: number;
-  /** When the issuer last stood by the list that says so. */
+  /** When the issuer last confirmed that list. */
   readonly checkedAt: Date;
 }
 
@@ -15,24 +15,24 @@ export interface RevocationFacts {
   readonly revokedAt: Date | null;
   /** RFC 5280, section 5.3.1. */
   readonly reason: number | null;
-  /** When the issuer last stood by the list that says so. */
+  /** When the issuer last confirmed that list. */
   readonly checkedAt: Date | null;
 }
 
-/** The list that certificates of an issuer name; with no `crl` all that the issuer has disclosed, together. */
+/** The list in certificates of an issuer; without `crl`, all lists that the issuer has disclosed, together. */
 export type NamedList = Pick<StoredIssuance, 'issuer' | 'crl'>;
 
 /**
- * When the issuer last stood by each of some lists, in their order: the named one, or else those that it has disclosed; null
- * where neither is valid, fresh and complete, so that nothing is known of a certificate that is not on it.
+ * When the issuer last confirmed each of some lists, in input order: the named list, or else the disclosed ones; null
+ * if neither is valid, fresh and complete, so that the status of a certificate that is not on it is unknown.
  */
 export type Coverage = (lists: readonly NamedList[]) => Promise<readonly (Date | null)[]>;
 
 const unknown: RevocationFacts = { status: 'unknown', revokedAt: null, reason: null, checkedAt: null };
 
 /**
- * Of a whole page, in its order. Unknown when the certificate is expired, when its serial number could not be read, when no list
- * covers it, and while the list that does was requested before the certificate was discovered: the list may be older than it.
+ * For a whole page, in its order. Unknown when the certificate is expired, when its serial number could not be read, when no list
+ * covers it, and while the covering list was requested before the certificate was discovered: the list may be older than it.
  */
 export async function revocationFacts(
   issuances: readonly StoredIssuance[],
@@ -62,7 +62,7 @@ function listOf({ issuer, crl }: NamedList): string {
   return `${issuer} ${crl}`;
 }
 
-/** As it is now: one statement. */
+/** The current status, in one statement. */
 export function coverageIn(reader: Pick<EntityManager, 'query'>): Coverage {
   return async (lists) => {
     const rows = await reader.query<{ checkedAt: Date | null }[]>(statement, [
@@ -73,7 +73,7 @@ export function coverageIn(reader: Pick<EntityManager, 'query'>): Coverage {
   };
 }
 
-/** Each part is LATERAL with a LIMIT or an aggregate, so that there is no other plan, whatever the tables held when it was made. */
+/** Each part is LATERAL with a LIMIT or an aggregate, which fixes the plan regardless of the table statistics. */
 const statement = `
   SELECT coalesce(named.checked_at, disclosed.checked_at) AS "checkedAt"
   FROM unnest($1::int[], $2::int[]) WITH ORDINALITY AS given (crl, issuer, nth)

@@ -1,32 +1,32 @@
 import { type Home, type Run, young } from '@certwright/ct-schema';
 
-/** So many runs of a level become one of the next: each posting is written again once for each level. */
+/** Number of runs of a level that are merged to one of the next: each posting is rewritten once per level. */
 export const fanOut = 8;
 
-/** Runs of this level and above are merged apart, so that a merge of minutes delays none of milliseconds. */
+/** Runs of this level and above are merged separately, so that a merge of minutes does not delay short ones. */
 const firstLargeLevel = 2;
 
-/** A merge takes more than `fanOut` runs at once where many wait: so many at most, with so many postings. */
+/** If many runs wait, a merge takes more than `fanOut` at once: at most this many, with this many postings. */
 const most = { runs: 512, postings: 2_000_000 };
 
 export type MergeLane = 'small' | 'large';
 
 export interface Merge {
-  /** Adjacent, in order of positions. */
+  /** Adjacent, ordered by position. */
   readonly sources: readonly Run[];
   readonly level: number;
   readonly home: Home;
 }
 
-/** What all runs of a partition become, at last. */
+/** The final run of a partition. */
 const lastLevel = 9;
 
 /**
- * The next thing to merge; null: nothing is worth it.
+ * The next merge; null: none is worthwhile.
  *
- * @param runs all of them, in order of positions
- * @param next the position that is given next: partitions that end there or before are full
- * @param today the first day by whose end something can expire that has not yet
+ * @param runs all of them, ordered by position
+ * @param next the next position: partitions that end there or before are full
+ * @param today the first day by whose end an unexpired posting can expire
  */
 export function chooseMerge(
   runs: readonly Run[],
@@ -46,7 +46,7 @@ export function chooseMerge(
   return null;
 }
 
-/** The smallest level of which there are enough. */
+/** The smallest level with enough runs. */
 function mergeLevels(runs: readonly Run[], lane: MergeLane): Merge | null {
   const levels = [...new Set(runs.map(({ level }) => level))].sort((one, other) => one - other);
   for (const level of levels) {
@@ -60,7 +60,7 @@ function mergeLevels(runs: readonly Run[], lane: MergeLane): Merge | null {
   return null;
 }
 
-/** Adjacent runs of the level and below it, from the first to the last one of the level. */
+/** Adjacent runs of the level and below it, between the first and the last one of the level. */
 function stretches(runs: readonly Run[], level: number): Run[][] {
   const found: Run[][] = [[]];
   for (const run of runs) {
@@ -73,7 +73,7 @@ function stretches(runs: readonly Run[], level: number): Run[][] {
   );
 }
 
-/** As many from the first on as may be merged at once; never fewer than `fanOut` of the level. */
+/** As many, starting with the first, as may be merged at once; at least `fanOut` of the level. */
 function withinBounds(stretch: readonly Run[], level: number): Run[] {
   const taken: Run[] = [];
   let postings = 0;
@@ -87,12 +87,12 @@ function withinBounds(stretch: readonly Run[], level: number): Run[] {
   return taken;
 }
 
-/** How many levels up so many runs make one. */
+/** Number of levels by which merging this many runs rises. */
 function levelsOf(count: number): number {
   return Math.floor(Math.log(count + 0.5) / Math.log(fanOut));
 }
 
-/** A partition that is full: all of its runs into one, in a table of its own; again when half of that has expired. */
+/** A full partition: merges all of its runs into one, in a separate table; again when half of that has expired. */
 function settle(runs: readonly Run[], partition: number, today: number): Merge | null {
   const isSettled = runs.length === 1 && runs[0]?.home === partition;
   const hasExpired = runs.some(({ halfExpiredDay }) => halfExpiredDay !== null && halfExpiredDay < today);

@@ -11,34 +11,34 @@ import {
 import { firstLivingDay, keyNumber } from '@certwright/posting-index';
 import { type Home, isUndefinedTable, young } from '@certwright/ct-schema';
 
-/** What stands under some keys behind a position. */
+/** Positions under some keys after a cursor. */
 export interface FoundPositions {
-  /** Ascending, each once. */
+  /** Ascending, without duplicates. */
   readonly positions: readonly number[];
-  /** Of the positions, by their ends. */
+  /** Partitions of the positions, by their ends. */
   readonly partitions: ReadonlySet<number>;
-  /** Up to here nothing is missing; Infinity: there is nothing more. */
+  /** Complete up to this position; Infinity: there are no more. */
   readonly upTo: number;
-  /** What follows is in the run that was looked into, and not in others. */
+  /** The rest is in the run that was read, and not in others. */
   readonly goesOn: boolean;
 }
 
 /**
- * Where to look: `near`: from the first run behind the cursor on, as far as the runs are in one table, which is nearly always all
- * there is; `onward`: further in the first run; `anywhere`: in all runs.
+ * Where to look: `near`: from the first run after the cursor, as far as the runs are in one table, which is nearly always
+ * sufficient; `onward`: further in the first run; `anywhere`: in all runs.
  */
 export interface Reach {
   readonly where: 'near' | 'onward' | 'anywhere';
-  /** How often was looked for the page before. */
+  /** Number of lookups for the previous page. */
   readonly looked: number;
 }
 
 /**
- * One state of the runs. What is asked again from `upTo` on may find other runs, with the same postings.
+ * One state of the runs. A later lookup from `upTo` on may find other runs, with the same postings.
  *
- * @param after positions behind this one
- * @param limit of positions that are of use
- * @param end `endOfRuns` from before
+ * @param after positions after this one
+ * @param limit max useful positions
+ * @param end earlier result of `endOfRuns`
  */
 export async function findPositions(
   reader: PageReader,
@@ -64,13 +64,13 @@ export async function findPositions(
 }
 
 /**
- * How many blocks are of use. Names with few certificates have no more than six in most cases; one that has filled a page before
- * will fill this one from the first ones. What the server sends beyond 8 kB comes in pieces, each of which wakes the client: six
- * blocks are less.
+ * Number of useful blocks. Names with few certificates usually have at most six; one that filled the previous page will
+ * fill this one from the first blocks. PostgreSQL sends more than 8 kB in chunks, each of which wakes the client: six
+ * blocks are smaller.
  */
 function maxBlocksOf({ where, looked }: Reach, after: number, keys: number): number {
   if (where === 'near') return Math.max(2, Math.floor((after === 0 ? 6 : 3) / keys));
-  // A key may go on and on with what has expired.
+  // A key may continue with many expired postings.
   return where === 'onward' ? Math.min(16, 2 ** looked) : 32;
 }
 
@@ -84,8 +84,8 @@ async function look(
 }
 
 /**
- * Where what is told of several keys ends, exclusive. On a distributed index each is looked for in a statement of its own, which may see
- * another state of the runs: what ended later would be known of one key, and not of another one.
+ * Exclusive end of the results for several keys. On a distributed index each key has a separate statement, which may see
+ * another state of the runs: results beyond this end would be complete for one key, but not for another.
  */
 export async function endOfRuns(reader: PageReader, keys: readonly Buffer[]): Promise<number> {
   if (!reader.isSharded || keys.length <= 1) return Infinity;
@@ -102,7 +102,7 @@ async function lookOneByOne(
   return found.flat();
 }
 
-/** Partitions settle and leave every few days: so many in one page are none of that. */
+/** Partitions are merged or dropped every few days: more than this many in one page indicate an error. */
 const maxHomes = 20;
 
 async function lookInHome(
@@ -121,7 +121,7 @@ async function lookInHome(
       home = elsewhere.home;
     } catch (error) {
       if (home === young || !isUndefinedTable(error)) throw error;
-      // The partition has left; what follows is known to those who ask anew.
+      // The partition was dropped; the next lookup returns what follows.
       reader.settled.forget(home);
       home = young;
     }
@@ -129,12 +129,12 @@ async function lookInHome(
   throw new Error(`the first run behind ${after} was in none of ${maxHomes} places`);
 }
 
-/** Collects the positions of all keys from their blocks, which come in order. */
+/** Collects the positions of all keys from their sorted blocks. */
 class KeyPositions {
   private readonly positions: number[] = [];
-  /** Of lists that go on in what was not read: how far they have been read. */
+  /** For lists that continue in unread blocks: how far they have been read. */
   private readonly unfinished = new Map<string, number>();
-  /** Lists of which more is not needed. */
+  /** Lists of which no more is needed. */
   private readonly sufficient = new Set<string>();
 
   constructor(
@@ -143,7 +143,7 @@ class KeyPositions {
     private readonly today: number,
   ) {}
 
-  /** @param list of which the block is a part: a key in a run */
+  /** @param list the block's list: a key in a run */
   read(list: string, block: BlockReader, key: number): void {
     if (this.sufficient.has(list)) return;
     this.unfinished.delete(list);
@@ -162,7 +162,7 @@ class KeyPositions {
     if (block.key === key && block.goesOn) this.unfinished.set(list, Math.max(this.after, block.position));
   }
 
-  /** @param seen up to where was looked */
+  /** @param seen end of the range that was read */
   page(seen: number): Omit<FoundPositions, 'partitions'> {
     const { limit } = this;
     const readTo = Math.min(...this.unfinished.values());

@@ -4,45 +4,45 @@ import { anywhereStatement, nearStatement, onwardStatement, type RowStatement } 
 import { shardOf } from '@certwright/posting-index';
 import type { Home } from '@certwright/ct-schema';
 
-/** What is looked for. */
+/** The lookup. */
 export interface KeyBehind {
   readonly after: number;
   /** Number of the key. */
   readonly key: number;
-  /** That are of use. */
+  /** Max number of useful blocks. */
   readonly maxBlocks: number;
 }
 
 export interface FoundBlock {
-  /** Where its run ends, exclusive. */
+  /** End of its run, exclusive. */
   readonly runEnd: number;
-  /** Of positions, by its end. */
+  /** Partition of positions, by its end. */
   readonly partition: number;
   readonly postings: Buffer;
 }
 
-/** Blocks that may have a key. */
+/** Blocks that may contain a key. */
 export interface BlocksOfKey {
-  /** Nothing was looked at from here on; Infinity: there is nothing more. */
+  /** Nothing was read from here on; Infinity: there is no more. */
   readonly notFrom: number;
-  /** Where what was not looked at is, if it is in another place than was asked. */
+  /** Location of the unread rest, if it differs from the requested one. */
   readonly home: Home;
-  /** Those of the same run in the order of their postings. */
+  /** Blocks of the same run are in the order of their postings. */
   readonly blocks: readonly FoundBlock[];
 }
 
 export type PostingsLookup = Lookup<KeyBehind, BlocksOfKey>;
 
-/** Runs of the home, as far as they are the first ones behind the cursor. */
+/** Runs of the home, as far as they are the first ones after the cursor. */
 export const postingsNear = byHome(nearStatement);
 
-/** The first run behind the cursor, if it is of the home. */
+/** The first run after the cursor, if it is in the home. */
 export const postingsOnward = byHome(onwardStatement);
 
 /** All runs. */
 export const postingsAnywhere = lookupBy(anywhereStatement);
 
-/** A home has one lookup. */
+/** One lookup per home. */
 function byHome(statement: (home: Home) => RowStatement): (home: Home) => PostingsLookup {
   const lookups = new Map<Home, PostingsLookup>();
   return (home) => {
@@ -71,9 +71,9 @@ function lookupBy({ one, many }: RowStatement): PostingsLookup {
   };
 }
 
-/** In front of the blocks: home, from where on nothing was looked at. */
+/** Precedes the blocks: home, and the start of the unread range. */
 const headBytes = 16;
-/** In front of each: where its run and its partition end, how many bytes. */
+/** Precedes each block: ends of its run and partition, number of bytes. */
 const blockHeadBytes = 20;
 
 function readBlocks(packed: Buffer): BlocksOfKey {
@@ -87,7 +87,7 @@ function readBlocks(packed: Buffer): BlocksOfKey {
   return { home: bigintAt(packed, 0), notFrom: bigintAt(packed, 8) || Infinity, blocks };
 }
 
-/** Of 53 bits. */
+/** Max 53 bits. */
 function bigintAt(bytes: Buffer, at: number): number {
   return bytes.readInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4);
 }

@@ -5,29 +5,29 @@ import { chooseMerge, type Merge, type MergeLane } from './choose-merge';
 import { MergedPostings } from './merged-postings';
 import { fetchBlocks, RunSource } from './run-source';
 
-/** One merger for each lane, over all processes: numbers of advisory locks. */
+/** One merger per lane, over all processes: keys of advisory locks. */
 const laneLocks = {
   small: 7_308_604_102,
   large: 7_308_604_103,
 } as const satisfies Record<MergeLane, number>;
 
-/** For clocks that go wrong: what a merge leaves out is not found again. */
+/** Margin for wrong clocks: postings that a merge drops are lost. */
 const marginDays = 1;
 
 export interface Merged {
   readonly runs: number;
-  /** That are in the new run. */
+  /** Postings in the new run. */
   readonly postings: number;
-  /** Blocks whose space is free again once it has been cleared. */
+  /** Dead blocks, whose space is free after a VACUUM. */
   readonly deadBlocks: number;
 }
 
 /**
- * Brings runs together in one transaction: a reader sees those from before or the new one. May be called by any number of
- * processes at any time; the work is one process's.
+ * Merges runs in one transaction: a reader sees either the old runs or the new one. Any number of
+ * processes may call it at any time; one of them does the work.
  *
- * @param stopping ends a merge, which may take minutes: nothing has been changed then
- * @returns null: there is nothing to do, somebody else is at it, or it was ended
+ * @param stopping aborts a merge, which may take minutes, without changes
+ * @returns null: there is nothing to do, another process is merging, or it was aborted
  */
 export async function mergeRuns(
   database: DataSource,
@@ -61,7 +61,7 @@ export async function mergeIn(
   return await replace(tx, merge, today, stopping);
 }
 
-/** Until the transaction ends. @returns false: somebody merges there */
+/** Held until the transaction ends. @returns false: another process is merging in this lane */
 export async function takeLane(tx: EntityManager, lane: MergeLane): Promise<boolean> {
   const [{ mine }] = await tx.query<[{ mine: boolean }]>(`SELECT pg_try_advisory_xact_lock($1) AS mine`, [
     laneLocks[lane],
@@ -69,7 +69,7 @@ export async function takeLane(tx: EntityManager, lane: MergeLane): Promise<bool
   return mine;
 }
 
-/** Dead blocks take space until they are cleared away: cheap, since a block is hundreds of postings. */
+/** Dead blocks take space until a VACUUM, which is cheap, since a block has hundreds of postings. */
 export async function clearMerged(database: Pick<EntityManager, 'query'>): Promise<void> {
   await database.query(`VACUUM (SKIP_LOCKED, TRUNCATE false) ${blockTable(young)}, ct_run`);
 }
@@ -91,7 +91,7 @@ async function allRuns(tx: EntityManager): Promise<Run[]> {
   }));
 }
 
-/** Blocks that are written at once, 1 MB. */
+/** Blocks per write, 1 MB. */
 const blocksAtATime = 1_024;
 
 async function replace(
@@ -126,7 +126,7 @@ async function replace(
   return { runs: sources.length, postings, deadBlocks };
 }
 
-/** @returns how many blocks @throws when another one has replaced them, which the lock rules out */
+/** @returns number of blocks @throws when the runs were replaced by another merger, which the lock prevents */
 async function remove(tx: EntityManager, sources: readonly Run[]): Promise<number> {
   const ids = sources.map(({ id }) => id);
   const [, removed] = await tx.query<[unknown, number]>(`DELETE FROM ct_run WHERE id = ANY ($1::int[])`, [
@@ -144,7 +144,7 @@ async function remove(tx: EntityManager, sources: readonly Run[]): Promise<numbe
   return blocks;
 }
 
-/** Postings by the day by whose end they have expired. */
+/** Number of postings by the day by whose end they have expired. */
 class ExpiryCounts {
   private readonly counts = new Map<number, number>();
   private total = 0;

@@ -1,13 +1,13 @@
 import type { TakePosting } from '@certwright/posting-index';
 import type { RunSource } from './run-source';
 
-/** Postings of several runs in order of key and position: a heap, whose root is the smallest. */
+/** Postings of several runs, ordered by key and position: a heap, whose root is the smallest. */
 export class MergedPostings {
   private heap: RunSource[] = [];
-  /** Sources that have nothing at hand and are not at their end. */
+  /** Sources without buffered postings that are not at their end. */
   private wanting: RunSource[];
 
-  /** @param sources in order of positions, nothing fetched yet */
+  /** @param sources ordered by position, nothing fetched yet */
   constructor(sources: readonly RunSource[]) {
     this.wanting = [...sources];
   }
@@ -16,7 +16,7 @@ export class MergedPostings {
     return this.heap.length === 0 && this.wanting.length === 0;
   }
 
-  /** Goes on as far as blocks are at hand. */
+  /** Continues while blocks are buffered. */
   run(take: TakePosting): void {
     for (const source of this.wanting) if (source.next()) this.push(source);
     this.wanting = [];
@@ -33,7 +33,7 @@ export class MergedPostings {
     }
   }
 
-  /** All that the source has at hand under its key. @returns false where nothing is at hand after that */
+  /** All buffered postings of the source under its key. @returns false: nothing is buffered after that */
   private takeKey(source: RunSource, take: TakePosting): boolean {
     for (;;) {
       const { reader } = source;

@@ -13,7 +13,7 @@ const positionsPerPartition = 700;
 const dayMs = 86_400_000;
 
 let ct: CtDatabaseFixture;
-/** The same for all: what they have learnt of one state of the runs is tried on others. */
+/** Shared by all readers: caches of one state of the runs are tested on others. */
 let readers: readonly PageReader[];
 const ids = new IssuerIds();
 beforeAll(async () => {
@@ -41,7 +41,7 @@ function numbers(seed: number): (below: number) => number {
   };
 }
 
-/** Keys of the oracle: a few that stand under nearly everything, many that stand under little; some differ in the last byte only. */
+/** Keys of the oracle: a few with nearly all postings, many with few; some differ only in the last byte. */
 const keys = Array.from({ length: 60 }, (_, nth) =>
   nth % 3 === 0
     ? Buffer.from([255, 255, 255, 255, 255, nth, 0, 0])
@@ -50,7 +50,7 @@ const keys = Array.from({ length: 60 }, (_, nth) =>
 const frequent = 3;
 const hex = (those: readonly Buffer[]) => those.map((key) => key.toString('hex'));
 
-/** What plain rows would say. */
+/** The expected result from plain rows. */
 class PlainRows {
   readonly rows: {
     readonly position: number;
@@ -67,7 +67,7 @@ class PlainRows {
   }
 }
 
-/** Commits of random sizes over the borders of partitions; what expires in between lies days from now. */
+/** Commits of random sizes across partitions; some postings expire days from now. */
 async function randomCommits(
   random: (below: number) => number,
   commits: number,
@@ -93,7 +93,7 @@ async function randomCommits(
   }
 }
 
-/** Pages at random cursors, with one key or several, are those of the oracle. */
+/** Compares pages at random cursors, with one key or several, with the oracle. */
 async function expectSamePages(random: (below: number) => number, oracle: PlainRows, pages: number) {
   const last = oracle.rows.at(-1)?.position ?? 0;
   for (let nth = 0; nth < pages; nth += 1) {
@@ -122,7 +122,7 @@ const runs = async (): Promise<{ level: number; home: string; partition: string 
   await ct.database.query('SELECT level, home, partition FROM ct_run ORDER BY to_position');
 
 describe('blocks of postings', () => {
-  it('say what plain rows would say, merged or not, at every cursor', async () => {
+  it('return the same as plain rows, merged or not, at every cursor', async () => {
     const random = numbers(42);
     const oracle = new PlainRows();
     await randomCommits(random, 30, 12, oracle);
@@ -135,7 +135,7 @@ describe('blocks of postings', () => {
     await expectSamePages(random, oracle, 20);
   });
 
-  it('are one run in a table of their own once their partition is full, and few before', async () => {
+  it('are one run in a separate table once their partition is full, and few before', async () => {
     for (let commit = 0; commit < 80; commit += 1)
       await store(Array.from({ length: 25 }, () => anIssuance('example.com')));
     await mergeAll();
@@ -152,10 +152,10 @@ describe('blocks of postings', () => {
   });
 });
 
-describe('a key that goes on over many blocks', () => {
+describe('a key with many blocks', () => {
   beforeAll(async () => await ensurePartitions(ct.database, new Date(), 20_000, 20_000));
 
-  it('has the same pages at every cursor, those behind thousands that have expired included', async () => {
+  it('has the same pages at every cursor, also after thousands of expired postings', async () => {
     const random = numbers(3);
     const oracle = new PlainRows();
     const [{ last }] = await ct.database.query('SELECT max(end_position) - 20000 AS last FROM ct_partition');
@@ -165,7 +165,7 @@ describe('a key that goes on over many blocks', () => {
       const notAfter = new Date(Date.now() + (commit > 1 && commit < 7 ? -3 : 30) * dayMs);
       const of = keys.slice(0, 1 + (commit % 2));
       const batch = Array.from({ length: 1_000 }, () => {
-        // Some have expired today, which only their rows tell.
+        // Some have expired today, which only their rows show.
         const ends = random(3) === 0 ? Date.now() - 1_000 : notAfter.getTime() + random(3) * dayMs;
         return anIssuance('example.com', { nameKeys: hex(of), notAfter: new Date(ends) });
       });
@@ -174,7 +174,7 @@ describe('a key that goes on over many blocks', () => {
         oracle.rows.push({ position: position++, keys: new Set(of), notAfter: each.notAfter.getTime() });
     }
     await expectSamePages(random, oracle, 6);
-    // A clock that is a week behind: nothing has expired yet, and all of it is kept.
+    // A clock that is a week behind: nothing has expired yet, and everything is kept.
     await mergeRuns(ct.database, 'small', new Date(Date.now() - 7 * dayMs));
     expect(await runs()).toMatchObject([{ level: 1 }]);
     const [{ postings }] = await ct.database.query('SELECT postings::int FROM ct_run');
@@ -186,13 +186,13 @@ describe('a key that goes on over many blocks', () => {
 describe('commits without a merger', () => {
   const commit = async () => await store([anIssuance('example.com')]);
 
-  it('bring together themselves what has become too much', async () => {
+  it('merge excess runs themselves', async () => {
     for (let nth = 0; nth < 140; nth += 1) await commit();
     expect((await runs()).map(({ level }) => level).filter((level) => level > 0)).toEqual([2, 2]);
     expect((await runs()).length).toBeLessThan(20);
   });
 
-  it('have pages over more runs than one statement looks at, while another one is at it and never ends', async () => {
+  it('have pages over more runs than one statement reads, while another merger hangs', async () => {
     const other = ct.database.createQueryRunner();
     await other.startTransaction();
     await other.query('SELECT pg_advisory_xact_lock(7308604102)');
@@ -205,7 +205,7 @@ describe('commits without a merger', () => {
     await other.release();
   });
 
-  it('are stored all the same where that fails', async () => {
+  it('are stored even if that fails', async () => {
     for (let nth = 0; nth < 60; nth += 1) await commit();
     await ct.database.query(
       `UPDATE ct_block SET postings = '\\xff' WHERE run = (SELECT min(run) FROM ct_block)`,

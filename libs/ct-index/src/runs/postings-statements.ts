@@ -1,6 +1,6 @@
 import { blockTable, type Home } from '@certwright/ct-schema';
 
-/** What is looked for: rows, or one row, whose shard a distributed database then knows when it plans. */
+/** The lookup: several rows, or one, whose shard is then known to a distributed database at planning. */
 const asked = {
   many: `unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::integer[]) WITH ORDINALITY
     AS asked (after, shard, key, most_blocks, nth)`,
@@ -8,12 +8,12 @@ const asked = {
 };
 
 /**
- * A statement for one row of parameters, and for many, whose parameters are arrays. It is short, as most of what it costs is to
- * begin: each table or index that it could need takes its time, whether it is looked at or not.
+ * A statement for one row of parameters, and for many, whose parameters are arrays. It is short, as most of its cost is the
+ * start: each table or index that it may need takes time, even if it is not read.
  */
 export type RowStatement = Readonly<Record<keyof typeof asked, string>>;
 
-/** @param found with `home`, `not_from`, `blocks`; `found-blocks.ts` reads it: as text, since the driver reads bytes slowly */
+/** @param found with `home`, `not_from`, `blocks`; read by `found-blocks.ts`: as text, since the driver reads bytea slowly */
 function rowStatement(found: string): RowStatement {
   const text = (rows: string) => `
     SELECT encode(int8send(coalesce(home, 0)) || int8send(coalesce(not_from, 0)) || coalesce(blocks, ''), 'base64') AS packed
@@ -21,24 +21,24 @@ function rowStatement(found: string): RowStatement {
   return { one: text(asked.one), many: text(asked.many) };
 }
 
-/** Whether the filter of a block lets the key through; posting-block.ts. */
+/** Whether the key passes the filter of a block; see posting-block.ts. */
 const mayHave = `get_bit(postings, 16 + asked.key % (8 * (get_byte(postings, 0) * 256 + get_byte(postings, 1)))) = 1`;
 
-/** @param order of those of one run */
+/** @param order of the blocks of one run */
 const blocks = (order = '') => `
   string_agg(int8send(to_position) || int8send(partition) || int4send(octet_length(postings)) || postings, ''::bytea ${order}) AS blocks`;
 
-/** Runs behind the cursor, in their order. */
+/** Runs after the cursor, in order. */
 const runsBehind = `
   SELECT id, home, partition, from_position, to_position FROM ct_run WHERE to_position > asked.after + 1 ORDER BY to_position`;
 
-/** Of a run: the block that the position behind the cursor would be in. */
+/** In a run: the block that would contain the position after the cursor. */
 const blockAt = (table: string, isThere: string) => `
   SELECT postings FROM ${table}
   WHERE ${isThere} AND run = behind.id AND shard = asked.shard AND (first_key, first_position) <= (asked.key, asked.after + 1)
   ORDER BY first_key DESC, first_position DESC LIMIT 1`;
 
-/** One descent in each run behind the cursor, until there are enough blocks; runs of other homes are passed over, but told. */
+/** One descent per run after the cursor, until there are enough blocks; runs of other homes are skipped, but reported. */
 export function nearStatement(home: Home): RowStatement {
   return rowStatement(`
     SELECT min(nullif(home, 0)) FILTER (WHERE home <> ${home}) AS home,
@@ -50,7 +50,7 @@ export function nearStatement(home: Home): RowStatement {
       WHERE home <> ${home} OR ${mayHave} ORDER BY to_position LIMIT most_blocks) AS block`);
 }
 
-/** The same in runs of all homes. */
+/** The same for runs of all homes. */
 export const anywhereStatement = rowStatement(`
   SELECT 0 AS home, CASE WHEN count(*) = most_blocks THEN max(to_position) END AS not_from, ${blocks()}
   FROM (
@@ -58,7 +58,7 @@ export const anywhereStatement = rowStatement(`
     FROM (${runsBehind}) AS behind CROSS JOIN LATERAL (${blockAt('ct_block', 'ct_block.home = behind.home')}) AS block
     WHERE ${mayHave} ORDER BY to_position LIMIT most_blocks) AS block`);
 
-/** In the first run behind the cursor: the block there, and those that follow with the same key. */
+/** In the first run after the cursor: the block there, and the following ones with the same key. */
 export function onwardStatement(home: Home): RowStatement {
   const table = blockTable(home);
   return rowStatement(`

@@ -2,12 +2,12 @@ import type { EntityManager } from 'typeorm';
 import { BlockReader } from '@certwright/posting-index';
 import { blockTable, type Run } from '@certwright/ct-schema';
 
-/** Blocks of one run, read in order, some ahead. */
+/** Blocks of one run, read in order, with prefetching. */
 export class RunSource {
   reader: BlockReader | null = null;
-  /** Nothing is left to be fetched. */
+  /** All blocks were fetched. */
   isFetched = false;
-  /** Place of the last block that was fetched. */
+  /** Position of the last fetched block. */
   readonly place = { shard: -1, key: -1, position: -1 };
   private readonly blocks: Buffer[] = [];
 
@@ -16,7 +16,7 @@ export class RunSource {
     readonly nth: number,
   ) {}
 
-  /** Blocks must be fetched before the reader goes on. */
+  /** More blocks must be fetched before the reader continues. */
   get isEmpty(): boolean {
     return this.blocks.length === 0;
   }
@@ -25,7 +25,7 @@ export class RunSource {
     this.blocks.push(block);
   }
 
-  /** Goes on to the next posting. @returns whether there is one at hand */
+  /** Advances to the next posting. @returns whether one is buffered */
   next(): boolean {
     if (this.reader?.next() === true) return true;
     const block = this.blocks.shift();
@@ -38,7 +38,7 @@ export class RunSource {
 const blocksAtATime = 2_048;
 const maxOfOne = 128;
 
-/** Fetches for all that have nothing left. */
+/** Fetches for all sources with an empty buffer. */
 export async function fetchBlocks(tx: EntityManager, sources: readonly RunSource[]): Promise<void> {
   const wanting = sources.filter((source) => source.isEmpty && !source.isFetched);
   const limit = Math.max(1, Math.min(maxOfOne, Math.floor(blocksAtATime / sources.length)));

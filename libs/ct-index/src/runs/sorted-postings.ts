@@ -6,14 +6,14 @@ export interface Indexed {
   readonly notAfter: Date;
 }
 
-/** Twelve bits of a key at a time. */
+/** Radix: twelve bits of a key at a time. */
 const digitBits = 12;
 const digits = 1 << digitBits;
 const lastDigit = digits - 1;
 const halfKey = 2 ** 24;
 
 /**
- * Postings of issuances, by key and position, each once. Made before a position is known: `nth` counts the issuances.
+ * Postings of issuances, by key and position, without duplicates. Created before positions are known: `nth` is the issuance's index.
  */
 export class SortedPostings {
   private constructor(
@@ -22,7 +22,7 @@ export class SortedPostings {
     private readonly days: Int32Array,
   ) {}
 
-  /** Others get their turns where there are more keys than most commits have. @throws RangeError as `keyNumbers` */
+  /** Yields to other work when there are more keys than in most commits. @throws RangeError as `keyNumbers` */
   static async of(issuances: readonly Indexed[]): Promise<SortedPostings> {
     const keys = await allKeys(issuances);
     const size = keys.length;
@@ -45,10 +45,10 @@ export class SortedPostings {
   }
 
   /**
-   * Those of issuances that have a position between two.
+   * Iterates over postings of issuances with a position in a range.
    *
-   * @param positions of each issuance; 0: it has none of its own
-   * @returns how many
+   * @param positions of each issuance; 0: it has no new position
+   * @returns number of postings
    */
   each(positions: Float64Array, from: number, to: number, take: TakePosting): number {
     const { keys, nths, days } = this;
@@ -60,7 +60,7 @@ export class SortedPostings {
       const nth = nths[at] ?? 0;
       const position = positions[nth] ?? 0;
       if (position < from || position >= to) continue;
-      // Two keys of one issuance may agree in the bytes that are kept.
+      // Two keys of one issuance may have the same stored bytes.
       if (key === lastKey && nth === lastNth) continue;
       take(key, position, days[nth] ?? 0);
       lastKey = key;
@@ -71,7 +71,7 @@ export class SortedPostings {
   }
 }
 
-/** Keys that are read at once: some milliseconds. */
+/** Keys that are converted at once: some milliseconds. */
 const maxKeysAtOnce = 8_192;
 
 async function allKeys(issuances: readonly Indexed[]): Promise<Float64Array> {
@@ -84,7 +84,7 @@ async function allKeys(issuances: readonly Indexed[]): Promise<Float64Array> {
   return keys;
 }
 
-/** Stable, from the lowest digit to the highest: positions under one key stay in order. */
+/** Stable radix sort from the lowest digit to the highest: positions under one key stay in order. */
 async function orderOf(keys: Float64Array): Promise<Uint32Array> {
   const size = keys.length;
   const low = new Uint32Array(size);

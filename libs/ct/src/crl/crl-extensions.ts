@@ -1,25 +1,25 @@
 import type { DerCursor, DerSpan } from '../reading/der-cursor';
 import { maxExtensions, readExtensions } from './extensions';
 
-/** What a list is about (RFC 5280, section 5.2). */
+/** The scope of a list (RFC 5280, section 5.2). */
 export interface CrlScope {
-  /** Decimal digits; null: it has none, or a negative one. */
+  /** Decimal digits; null: absent or negative. */
   readonly number: string | null;
-  /** Says only what changed since another list. */
+  /** A delta CRL, with only the changes since another list. */
   readonly isDelta: boolean;
-  /** The places that it says it is for, of its issuing distribution point; null: for no place in particular. */
+  /** URLs of its issuing distribution point; null: not limited to a URL. */
   readonly places: readonly string[] | null;
-  /** Certificates of subscribers are in its scope: it is not for CA or attribute certificates alone. */
+  /** Certificates of subscribers are in its scope: it is not limited to CA or attribute certificates. */
   readonly hasUserCertificates: boolean;
   /** All reasons are in its scope. */
   readonly hasAllReasons: boolean;
-  /** Entries may be of other issuers than its own. */
+  /** Entries may be of other issuers (indirect CRL). */
   readonly isIndirect: boolean;
-  /** There is a critical extension that is not read here: what is not on the list is not known to be good (section 5.2). */
+  /** There is an unsupported critical extension: a certificate that is not on the list is not known to be good (section 5.2). */
   readonly hasUnknownCritical: boolean;
 }
 
-/** 2.5.29.20, .27, .28 and .35, the last of which only tells which key signed. */
+/** 2.5.29.20, .27, .28 and .35, the last of which only identifies the signing key. */
 const known = { number: '551d14', delta: '551d1b', issuingDistributionPoint: '551d1c', keyId: '551d23' };
 
 const tags = { integer: 0x02, sequence: 0x30 } satisfies Record<string, number>;
@@ -37,10 +37,10 @@ const points = {
 /** GeneralNames of the fullName, and the URI of a GeneralName (section 4.2.1.6). */
 const [fullName, uri] = [0xa0, 0x86];
 
-/** Section 5.2.3: 20 bytes at most; some have more. */
+/** Section 5.2.3: max 20 bytes; some have more. */
 const maxNumberLength = 32;
 
-/** Places that a list is for, and bytes of each. */
+/** Max number of URLs of a list, and max bytes of each. */
 const maxPlaces = 64;
 const maxPlaceLength = 1_024;
 
@@ -66,7 +66,7 @@ export function readCrlExtensions(cursor: DerCursor, wrapper: DerSpan | null): C
   };
   if (wrapper === null) return found;
   const extensions = readExtensions(cursor, wrapper);
-  // There may be more behind them.
+  // Bytes may follow it.
   if (extensions.length === maxExtensions) found.hasUnknownCritical = true;
   for (const { id, critical, value } of extensions) {
     if (id === known.number) found.number = readNumber(cursor, value);
@@ -93,7 +93,7 @@ function readPoint(cursor: DerCursor, value: DerSpan, found: Found): void {
   for (let at = start; cursor.moveTo(at, end);) {
     at = cursor.next;
     const { tag } = cursor;
-    // FALSE is the default, and so not written; where it is, it counts as what it says.
+    // FALSE is the default and should be absent; if it is encoded, its value counts.
     const isTrue = cursor.end > cursor.start && cursor.bytes[cursor.start] !== 0;
     if (tag === points.distributionPoint) found.places = readPlaces(cursor);
     else if (tag === points.someReasons) found.hasAllReasons = false;
@@ -104,7 +104,7 @@ function readPoint(cursor: DerCursor, value: DerSpan, found: Found): void {
   }
 }
 
-/** URIs of the point at the cursor. Names relative to the issuer are ignored. */
+/** URIs of the distribution point at the cursor. Names relative to the issuer are ignored. */
 function readPlaces(cursor: DerCursor): string[] {
   const places: string[] = [];
   if (!cursor.moveTo(cursor.start, cursor.end) || cursor.tag !== fullName) return places;

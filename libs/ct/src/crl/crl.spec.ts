@@ -71,7 +71,7 @@ function read(der: Uint8Array) {
   return { ...reading.crl, entries, unreadable: revoked.unreadable };
 }
 
-describe('a list that openssl made', () => {
+describe('a list from openssl', () => {
   const lines = [
     revokedLine('0A', '250102030405Z', 'keyCompromise'),
     revokedLine('FF01', '250102030406Z', 'superseded'),
@@ -79,7 +79,7 @@ describe('a list that openssl made', () => {
     revokedLine('0B', '250102030407Z', 'certificateHold'),
   ];
 
-  it('is read as openssl shows it', () => {
+  it('is read with the values that openssl shows', () => {
     const der = gencrl(lines, 'authorityKeyIdentifier = keyid');
     const crl = read(der);
     const byTime = crl.entries.sort((one, other) => (one.revokedAt < other.revokedAt ? -1 : 1));
@@ -114,7 +114,7 @@ describe('a list that openssl made', () => {
     expect(crl).toMatchObject({ places: null, isDelta: false, hasUnknownCritical: false, unreadable: 0 });
   });
 
-  it('says for which places it is, and which certificates', () => {
+  it('has the URLs and certificates of its scope', () => {
     expect(read(gencrl(lines, 'issuingDistributionPoint = critical, @point'))).toMatchObject({
       places: ['http://crl.example/1.crl', 'ldap://crl.example/cn=x'],
       hasUserCertificates: true,
@@ -129,7 +129,7 @@ describe('a list that openssl made', () => {
     expect(read(readFileSync(join(folder, 'crl.pem'))).entries).toEqual([]);
   });
 
-  it('is read as pkijs reads it', () => {
+  it('is read like pkijs reads it', () => {
     const der = gencrl(lines, 'issuingDistributionPoint = critical, @point');
     const other = CertificateRevocationList.fromBER(der);
     const crl = read(der);
@@ -175,7 +175,7 @@ describe('entries', () => {
     expect(entries.map(({ serial }) => serial)).toEqual(['00', '01', 'ff', '0001', '008000', '7f', '0102']);
   });
 
-  it('have the serial number of their certificate, however it is written', () => {
+  it('have the serial number of their certificate in any encoding', () => {
     const same = (bytes: Uint8Array) => {
       const { serial } = readIssued(forgeCertificate({ serial: tlv(0x02, bytes) }), 'certificate');
       // As it is stored.
@@ -200,12 +200,12 @@ describe('entries', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 66 }), same), { numRuns: 300 });
   });
 
-  it('that take a certificate off again are left out', () => {
+  it('with removeFromCRL are skipped', () => {
     const { entries } = read(forge([entry(int('01'), reason(6)), entry(int('02'), reason(8))]));
     expect(entries.map(({ serial, reason: code }) => [serial, code])).toEqual([['01', 6]]);
   });
 
-  it('of other issuers are left out of an indirect list, until one is of its own again', () => {
+  it('of other issuers are skipped in an indirect list, until one is of its own issuer again', () => {
     const of = (name: string, tag = 0x13) =>
       extension('551d1d', seq(tlv(0xa4, seq(set(seq(tlv(0x06, hex('550403')), text(tag, name)))))), true);
     const list = [
@@ -219,7 +219,7 @@ describe('entries', () => {
     expect(read(forge(list)).entries).toHaveLength(4);
   });
 
-  it('that cannot be read are counted', () => {
+  it('that are unreadable are counted', () => {
     const odd = [
       int('05'),
       seq(),
@@ -266,7 +266,7 @@ describe('a scope', () => {
   ])('%s', (_, ext, expected) => expect(read(forge([], [ext]))).toMatchObject(expected));
 });
 
-describe('what is no list', () => {
+describe('an invalid list', () => {
   const whole = forge([entry(int('01'))]);
   it.each([
     ['nothing', Buffer.alloc(0), 'not_a_crl'],
@@ -282,7 +282,7 @@ describe('what is no list', () => {
     ['no time', seq(seq(algorithm, issuer), algorithm, tlv(0x03, hex('00'))), 'this_update'],
   ])('%s', (_, bytes, fault) => expect(readCrl(bytes)).toEqual({ ok: false, fault }));
 
-  it('one cut off anywhere, or with any byte changed, is read without an exception', () => {
+  it('truncated anywhere, or with any byte changed, is read without an exception', () => {
     const der = forge([entry(int('01'), reason(1)), entry(int('02'))], [extension('551d14', int('05'))]);
     for (let end = 0; end < der.length; end += 1) walk(der.subarray(0, end));
     fc.assert(
@@ -305,7 +305,7 @@ function walk(bytes: Uint8Array): number {
   return reading.ok ? [...new RevokedCertificates(reading.crl)].length : 0;
 }
 
-it('is DER: what has no length is none', () => {
+it('is DER: an indefinite length is rejected', () => {
   const [first, second] = [
     endless(0x30, forge([])),
     seq(endless(0x30, algorithm), algorithm, tlv(0x03, hex('00'))),
@@ -321,7 +321,7 @@ describe('entries of a long list', () => {
     return { lengths: Array.from(revoked.pieces(), ({ length }) => length), revoked };
   };
 
-  it('come in pieces, those that are about nothing too', () => {
+  it('are returned in pieces, including skipped ones', () => {
     const { lengths } = pieces(many(50_000, entry(int('0102'), reason(1))));
     expect(lengths.length).toBeGreaterThan(5);
     expect(lengths.reduce((sum, each) => sum + each)).toBe(50_000);
@@ -329,7 +329,7 @@ describe('entries of a long list', () => {
     expect(pieces(many(1_000_000, hex('0500'))).lengths.length).toBeGreaterThan(5);
   });
 
-  it('that are longer than any are not read', () => {
+  it('that are too long are not read', () => {
     const { lengths, revoked } = pieces(
       Buffer.concat([entry(int('01'), extension('551d1d', Buffer.alloc(5_000))), entry(int('02'))]),
     );
@@ -337,7 +337,7 @@ describe('entries of a long list', () => {
   });
 });
 
-it('names longer than any are the same only byte by byte', () => {
+it('names that are too long are only equal byte by byte', () => {
   const level = set(seq(tlv(0x06, hex('550403')), text(0x0c, 'CA')));
   const long = seq(many(1_000_000, level));
   const startedAt = performance.now();

@@ -13,13 +13,13 @@ const tags = { boolean: 0x01, octetString: 0x04, objectIdentifier: 0x06, sequenc
   number
 >;
 
-/** Those that are known have 3. */
+/** Known OIDs have 3. */
 const maxIdLength = 32;
 
-/** Extensions of a list, or of an entry. Those of public CAs have five; what stands behind these is not read. */
+/** Max extensions of a list or entry. Those of public CAs have five; further ones are not read. */
 export const maxExtensions = 64;
 
-/** @param around what holds the SEQUENCE of extensions */
+/** @param around element that contains the SEQUENCE of extensions */
 export function readExtensions(cursor: DerCursor, around: Pick<DerSpan, 'start' | 'end'>): CrlExtension[] {
   const extensions: CrlExtension[] = [];
   if (!cursor.moveTo(around.start, around.end) || cursor.tag !== tags.sequence) return extensions;

@@ -4,27 +4,27 @@ import { readTime } from '../reading/time';
 import { type CrlScope, readCrlExtensions } from './crl-extensions';
 
 /**
- * `not_a_crl`: the bytes are of another kind. `cut_off`: they end too early. `trailing_bytes`: something follows. `algorithms`: it
- * names one algorithm inside and another outside (RFC 5280, section 5.1.1.2). `this_update`: there is none that can be read.
+ * `not_a_crl`: the bytes are of another kind. `cut_off`: they end too early. `trailing_bytes`: more bytes follow. `algorithms`: the
+ * inner and outer algorithm differ (RFC 5280, section 5.1.1.2). `this_update`: missing or unreadable.
  */
 export type CrlFault = 'not_a_crl' | 'cut_off' | 'trailing_bytes' | 'algorithms' | 'this_update';
 
-/** A CertificateList (RFC 5280, section 5.1), not verified. Buffers are views of the bytes given. */
+/** An unverified CertificateList (RFC 5280, section 5.1). Buffers are views of the input. */
 export interface Crl extends CrlScope {
-  /** What the signature is over. */
+  /** The signed bytes. */
   readonly tbsDer: Buffer;
   /** The AlgorithmIdentifier. */
   readonly algorithmDer: Buffer;
-  /** Without the byte that counts unused bits. */
+  /** Without the byte that contains the number of unused bits. */
   readonly signature: Buffer;
   /** DER of the whole Name. */
   readonly issuerDer: Buffer;
   /** Milliseconds since the epoch. */
   readonly thisUpdate: number;
-  /** Null: it does not say. */
+  /** Null: absent. */
   readonly nextUpdate: number | null;
   readonly bytes: Buffer;
-  /** The SEQUENCE of entries; null: it has none. */
+  /** The SEQUENCE of entries; null: absent. */
   readonly revoked: DerSpan | null;
 }
 
@@ -45,16 +45,16 @@ const begin = '-----BEGIN X509 CRL-----';
 /** Bytes before it. */
 const maxPreambleLength = 256;
 
-/** PEM, as some publish it all the same (RFC 7468, section 6). */
+/** PEM, which some CAs publish (RFC 7468, section 6). */
 const armour = /^\s*-----BEGIN X509 CRL-----([A-Za-z0-9+/=\s]*)-----END X509 CRL-----\s*$/;
 
-/** Bytes of PEM: taking more of it apart keeps everybody else waiting, and long lists are published in DER. */
+/** Max bytes of PEM: decoding more would block other work, and long lists are published in DER. */
 const maxArmourLength = 8 * 1_048_576;
 
-/** X.690, section 8.1.3.6, which DER does not have: where the element ends is only known once all of it was read. */
+/** Indefinite length (X.690, section 8.1.3.6), which is invalid in DER: the end is only known after reading everything. */
 const indefinite = 0x80;
 
-/** Reads everything but the entries, whose number costs nothing here. Nothing is thrown. */
+/** Reads everything but the entries, whose number costs nothing here. Never throws. */
 export function readCrl(given: Uint8Array): CrlReading {
   const bytes = withoutArmour(asBuffer(given));
   const cursor = new DerCursor(bytes);
@@ -105,7 +105,7 @@ function readTbs(
   };
 }
 
-/** False for an element without a length, too. */
+/** Also false for an element of indefinite length. */
 function stepTo(cursor: DerCursor, position: number, limit: number): boolean {
   return cursor.bytes[position + 1] !== indefinite && cursor.moveTo(position, limit);
 }

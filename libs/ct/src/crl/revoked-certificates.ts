@@ -4,27 +4,27 @@ import { sameName } from '../distinguished-name';
 import type { Crl } from './read-crl';
 
 export interface RevokedCertificate {
-  /** Magnitude without leading zero bytes; after one zero byte when it is negative. Mostly a view of the list. */
+  /** Magnitude without leading zero bytes; with one zero byte before it when it is negative. Usually a view of the list. */
   readonly serial: Buffer;
   /** Milliseconds since the epoch. */
   readonly revokedAt: number;
-  /** CRLReason (RFC 5280, section 5.3.1); 0 where none is given. */
+  /** CRLReason (RFC 5280, section 5.3.1); 0 if absent. */
   readonly reason: number;
 }
 
-/** RFC 5280, section 5.3.1: it was on hold, and is no longer. */
+/** RFC 5280, section 5.3.1: removeFromCRL, the end of a certificate hold. */
 const removeFromCrl = 8;
 
-/** Bytes of an entry; those of public CAs have fifty, in indirect lists two hundred. What stands in a longer one is not read. */
+/** Max bytes of an entry; those of public CAs have fifty, in indirect lists two hundred. A longer one is not parsed. */
 const maxEntryLength = 4 * 1_024;
 
-/** Bytes of entries that are read at a time: some milliseconds, whatever stands in them. */
+/** Bytes of entries that are read at a time: some milliseconds, whatever their content. */
 const pieceBytes = 256 * 1_024;
 
-/** X.690, section 8.1.3.6, which DER does not have. */
+/** Indefinite length (X.690, section 8.1.3.6), which is invalid in DER. */
 const indefinite = 0x80;
 
-/** Longer ones identify nothing: certificates with them are taken for unreadable, too. */
+/** Longer ones identify nothing: certificates with them count as unreadable, too. */
 const maxSerialLength = 64;
 
 const tags = {
@@ -40,11 +40,11 @@ const tags = {
 const known = { reason: 0x551d15, certificateIssuer: 0x551d1d } satisfies Record<string, number>;
 
 /**
- * Walks the entries of a list that are about certificates of the list's own issuer, without an object for anything else. Entries
- * that take a certificate off again are left out.
+ * Iterates over the entries for certificates of the list's own issuer, without allocating objects for anything else. Entries
+ * with removeFromCRL are skipped.
  */
 export class RevokedCertificates implements Iterable<RevokedCertificate> {
-  /** Entries that cannot be read, of those walked so far: what they were about is not known. */
+  /** Number of unreadable entries so far: their certificates are unknown. */
   unreadable = 0;
 
   constructor(private readonly crl: Crl) {}
@@ -53,7 +53,7 @@ export class RevokedCertificates implements Iterable<RevokedCertificate> {
     for (const piece of this.pieces()) yield* piece;
   }
 
-  /** So that who walks a long list can give way to others in between. A piece may be empty. */
+  /** Allows the caller to yield to other work in a long list. A piece may be empty. */
   *pieces(): Generator<RevokedCertificate[]> {
     const { bytes, revoked } = this.crl;
     if (revoked === null) return;
@@ -82,7 +82,7 @@ export class RevokedCertificates implements Iterable<RevokedCertificate> {
 class EntryWalk {
   revokedAt = 0;
   reason = 0;
-  /** RFC 5280, section 5.3.3: the issuer of an entry is that of the entry before, the first one's that of the list. */
+  /** RFC 5280, section 5.3.3: the issuer of an entry is that of the previous entry, initially that of the list. */
   isOwn = true;
 
   constructor(
@@ -90,7 +90,7 @@ class EntryWalk {
     private readonly cursor: DerCursor,
   ) {}
 
-  /** @returns its serial number; null when it, or the time, cannot be read */
+  /** @returns its serial number; null when it, or the time, is unreadable */
   read(): Buffer | null {
     const { cursor } = this;
     const { bytes, start, end, tag } = cursor;

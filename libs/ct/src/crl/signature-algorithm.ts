@@ -1,17 +1,17 @@
 import { DerCursor } from '../reading/der-cursor';
 
-/** How a list is signed, as `node:crypto` calls it. */
+/** The algorithm of a signature, as named by `node:crypto`. */
 export interface CrlSignatureAlgorithm {
   readonly kind: 'rsa' | 'rsa-pss' | 'ec' | 'ed';
-  /** Null: the algorithm has its own. */
+  /** Null: it is part of the algorithm. */
   readonly hash: 'sha256' | 'sha384' | 'sha512' | null;
 }
 
 const tags = { sequence: 0x30, objectIdentifier: 0x06, hashAlgorithm: 0xa0 } satisfies Record<string, number>;
 
 /**
- * By the bytes of the OBJECT IDENTIFIER: RFC 8017, 5758 and 8410. Without SHA-1 and older ones, under which somebody else might
- * find a second list to a signature.
+ * By the bytes of the OBJECT IDENTIFIER: RFC 8017, 5758 and 8410. Without SHA-1 and older ones, for which an attacker may
+ * find another list with the same signature.
  */
 const algorithms: ReadonlyMap<string, CrlSignatureAlgorithm> = new Map([
   ['2a864886f70d01010b', { kind: 'rsa', hash: 'sha256' }],
@@ -34,7 +34,7 @@ const hashes: ReadonlyMap<string, 'sha256' | 'sha384' | 'sha512'> = new Map([
   ['608648016503040203', 'sha512'],
 ]);
 
-/** Null: none that is accepted. @param der AlgorithmIdentifier */
+/** Null: not accepted. @param der AlgorithmIdentifier */
 export function readSignatureAlgorithm(der: Buffer): CrlSignatureAlgorithm | null {
   const cursor = new DerCursor(der);
   const id = identifier(cursor, 0, der.length);
@@ -45,7 +45,7 @@ export function readSignatureAlgorithm(der: Buffer): CrlSignatureAlgorithm | nul
   return hash === undefined ? null : { kind: 'rsa-pss', hash };
 }
 
-/** Of the AlgorithmIdentifier there; hexadecimal. */
+/** Hash OIDs in the AlgorithmIdentifier; hexadecimal. */
 function identifier(cursor: DerCursor, start: number, end: number): string {
   if (!cursor.moveTo(start, end) || cursor.tag !== tags.sequence) return '';
   if (!cursor.moveTo(cursor.start, cursor.end) || cursor.tag !== tags.objectIdentifier) return '';

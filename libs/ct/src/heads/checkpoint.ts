@@ -6,8 +6,8 @@ import { type NoteFault, type NoteSignature, readNote } from './note';
 import { type TreeHead, type TreeHeadFault, treeHeadSignatureFault } from './tree-head';
 
 /**
- * Why a checkpoint is not taken, besides what a note may have: its lines are no checkpoint's; it is another
- * log's; it has extension lines, which are not signed; the log has not signed it.
+ * Why a checkpoint is rejected, besides the errors of a note: its lines are not a checkpoint's; it is another
+ * log's; it has extension lines, which are not signed; the log's signature is missing.
  */
 export type CheckpointFault =
   NoteFault | Exclude<TreeHeadFault, 'json'> | 'checkpoint_form' | 'origin' | 'extension_lines' | 'unsigned';
@@ -20,7 +20,7 @@ const rfc6962NoteSignatureType = 0x05;
 
 const timestampBytes = 8;
 
-/** A submission prefix without scheme and without slashes at its end (static-ct-api, "Checkpoints"). */
+/** A submission prefix without scheme and trailing slashes (static-ct-api, "Checkpoints"). */
 export function checkpointOrigin(submissionUrl: string): string {
   const rest = submissionUrl.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '');
   let end = rest.length;
@@ -36,8 +36,8 @@ export function rfc6962KeyId(keyName: string, logId: Uint8Array): number {
 
 /**
  * A static log's signed tree head: a checkpoint (c2sp.org/tlog-checkpoint) with the log's
- * RFC6962NoteSignature verified. Signatures of other keys are passed over; if one of the log's own key is
- * wrong, so is the checkpoint.
+ * RFC6962NoteSignature verified. Signatures of other keys are ignored; if any signature of the log's own key
+ * is invalid, so is the checkpoint.
  */
 export function readCheckpoint(bytes: Uint8Array, origin: string, key: LogKey): CheckpointReading {
   const reading = readNote(bytes);
@@ -54,7 +54,7 @@ export function readCheckpoint(bytes: Uint8Array, origin: string, key: LogKey): 
   return latestOf(own, { treeSize, rootHash }, key);
 }
 
-/** With several signatures of the log, the head is as old as the newest one says. */
+/** With several signatures of the log, the newest timestamp counts. */
 function latestOf(
   signatures: readonly NoteSignature[],
   tree: Omit<TreeHead, 'timestamp'>,

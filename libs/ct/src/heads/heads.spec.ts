@@ -59,7 +59,7 @@ const note = (text: readonly string[], signatures: readonly string[]) =>
 const read = (bytes: Uint8Array, origin = willow.origin) => readCheckpoint(bytes, origin, willow.key);
 
 describe('a key of a log', () => {
-  it('has the id that the log list tells', () => {
+  it('has the id in the log list', () => {
     const spki =
       'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEfEEe0JZknA91/c6eNl1aexgeKzuGQUMvRCXPXg9L227O5I4Pi++Abcpq6qxlVUKPYafAJelAnMfGzv3lHCc8gA==';
     expect(keyOf(base64(spki)).logId).toEqual(base64('pcl4kl1XRheChw3YiWYLXFVki30AQPLsB2hR0YhpGfc='));
@@ -83,7 +83,7 @@ describe('a key of a log', () => {
 });
 
 describe('a signed tree head', () => {
-  it('of a real log is taken', () => {
+  it('of a real log is accepted', () => {
     expect(readSignedTreeHead(sth2020, key2020)).toEqual({
       ok: true,
       head: { treeSize: 90785920, timestamp: 1588741228371, rootHash: base64(sth2020.sha256_root_hash) },
@@ -143,7 +143,7 @@ describe('a signed tree head', () => {
 describe('a checkpoint', () => {
   const { lines, others, own } = willow;
 
-  it('of a real log is taken, with signatures of others passed over', () => {
+  it('of a real log is accepted, ignoring signatures of others', () => {
     const head = { treeSize: 1237717073, timestamp: 0x19494d8f309, rootHash: base64(lines[2]!) };
     expect(read(note(lines, [...others, own]))).toEqual({ ok: true, head });
     expect(read(note(lines, [own, ...others]))).toEqual({ ok: true, head });
@@ -208,7 +208,7 @@ describe('a checkpoint', () => {
     ['of a megabyte', Buffer.alloc(1 << 20, 'a'), 'note_size'],
   ])('%s is refused', (_what, bytes, fault) => expect(read(bytes)).toEqual({ ok: false, fault }));
 
-  it('whose own signature is cut off before or in the time is refused', () => {
+  it('is rejected when its own signature is truncated before or in the time', () => {
     const keyId = Buffer.alloc(4);
     keyId.writeUInt32BE(rfc6962KeyId(willow.origin, willow.key.logId));
     const signed = (size: number, fill = 0) =>
@@ -280,7 +280,7 @@ describe('a note', () => {
     });
   });
 
-  it('of anything is read or refused', () => {
+  it('of any bytes is read or rejected', () => {
     const parts = fc.constantFrom(
       '\n',
       '\n\n',

@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { sha256 } from '../sha256';
 
-/** A log's public key, ready to verify with. */
+/** A log's public key, for verification. */
 export interface LogKey {
   /** SHA-256 over the DER SubjectPublicKeyInfo (RFC 6962, section 3.2). */
   readonly logId: Buffer;
@@ -12,7 +12,7 @@ export interface LogKey {
 /** RFC 6962, section 2.1.4: ECDSA on P-256, or RSA of at least 2048 bits. */
 const minRsaBits = 2048;
 
-/** Null when it is no SubjectPublicKeyInfo of a key that a log may have. */
+/** Null for an invalid SubjectPublicKeyInfo or a key type that logs must not use. */
 export function readLogKey(spkiDer: Uint8Array): LogKey | null {
   const publicKey = publicKeyOf(spkiDer);
   const logId = sha256(spkiDer);

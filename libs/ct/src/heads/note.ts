@@ -3,27 +3,27 @@ import { fromBase64 } from '../bytes';
 
 export interface NoteSignature {
   readonly keyName: string;
-  /** First four bytes of the digest that names the key, big-endian. */
+  /** First four bytes of the digest that identifies the key, big-endian. */
   readonly keyId: number;
   readonly signature: Buffer;
 }
 
 export interface Note {
-  /** With its last line feed, without the empty line before the signatures. */
+  /** Including its last line feed, without the empty line before the signatures. */
   readonly text: string;
   readonly signatures: readonly NoteSignature[];
 }
 
 /**
- * Why bytes are no signed note: too many; no UTF-8, or control characters; no empty line with signatures
- * after it; a line there that is no signature.
+ * Why bytes are not a signed note: too many; invalid UTF-8 or control characters; no empty line followed by
+ * signatures; an invalid signature line.
  */
 export type NoteFault = 'note_size' | 'note_characters' | 'note_form' | 'signature_line';
 
 export type NoteReading =
   { readonly ok: true; readonly note: Note } | { readonly ok: false; readonly fault: NoteFault };
 
-/** Bytes: sixteen post-quantum signatures of 5 kB in base64, as signed-note wants at least, fit well. */
+/** Max bytes: sixteen post-quantum signatures of 5 kB in base64, the minimum that signed-note requires, fit well. */
 const maxNoteLength = 256 * 1024;
 
 const keyIdBytes = 4;
@@ -31,7 +31,7 @@ const keyIdBytes = 4;
 /** U+2014 and a space. */
 const signatureStart = '\u2014 ';
 
-/** Reads a signed note (c2sp.org/signed-note, "Format"). Nothing is verified: the text means nothing yet. */
+/** Parses a signed note (c2sp.org/signed-note, "Format"). Nothing is verified: the text must not be trusted yet. */
 export function readNote(bytes: Uint8Array): NoteReading {
   if (bytes.length > maxNoteLength) return { ok: false, fault: 'note_size' };
   if (!isUtf8(bytes)) return { ok: false, fault: 'note_characters' };

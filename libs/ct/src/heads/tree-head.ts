@@ -4,7 +4,7 @@ import { fromBase64 } from '../bytes';
 import { TlsReader } from '../tls-reader';
 import type { LogKey } from './log-key';
 
-/** What a log signs: this many entries, with this root, at this time. */
+/** The content of a tree head: size, root and time. */
 export interface TreeHead {
   readonly treeSize: number;
   /** Milliseconds since the epoch. */
@@ -13,8 +13,8 @@ export interface TreeHead {
 }
 
 /**
- * Why a tree head is not taken: it is no `get-sth` answer; its signature is not in the form of a
- * TreeHeadSignature, made with another algorithm than the log's key has, or not the key's.
+ * Why a tree head is rejected: it is not a `get-sth` response; its signature is not a valid
+ * TreeHeadSignature, uses another algorithm than the log's key, or was made with another key.
  */
 export type TreeHeadFault = 'json' | 'signature_form' | 'signature_algorithm' | 'signature';
 
@@ -25,7 +25,7 @@ export type TreeHeadReading =
 const sha256Algorithm = 4;
 const signatureAlgorithms = { rsa: 1, ecdsa: 3 } as const satisfies Record<LogKey['algorithm'], number>;
 
-/** A `get-sth` answer (RFC 6962, section 4.3) with its signature verified. */
+/** A `get-sth` response (RFC 6962, section 4.3) with its signature verified. */
 export function readSignedTreeHead(answer: unknown, key: LogKey): TreeHeadReading {
   if (typeof answer !== 'object' || answer === null) return { ok: false, fault: 'json' };
   const { tree_size, timestamp, sha256_root_hash, tree_head_signature } = answer as Record<string, unknown>;
@@ -38,7 +38,7 @@ export function readSignedTreeHead(answer: unknown, key: LogKey): TreeHeadReadin
   return fault === null ? { ok: true, head } : { ok: false, fault };
 }
 
-/** Verifies a TreeHeadSignature, a digitally-signed struct (RFC 5246, section 4.7). Null when it is right. */
+/** Verifies a TreeHeadSignature, a digitally-signed struct (RFC 5246, section 4.7). Null when it is valid. */
 export function treeHeadSignatureFault(
   head: TreeHead,
   signature: Uint8Array,

@@ -1,13 +1,13 @@
 import { sha256Length } from '../sha256';
 import { emptyRoot, isHash, nodeHash } from './hashes';
 
-/** Of the size, before the hashes. */
+/** Bytes of the size, before the hashes. */
 const sizeBytes = 8;
 
 /**
- * A Merkle tree of which only the full subtrees along its right edge are kept: as many hashes as its size has
- * one-bits, the largest subtree first. Leaves are appended in constant time on average, and the root can be
- * had at any size.
+ * A Merkle tree that stores only the full subtrees along its right edge: as many hashes as its size has
+ * one-bits, the largest subtree first. Leaves are appended in amortized constant time, and the root is available
+ * at any size.
  */
 export class CompactTree {
   private constructor(
@@ -20,7 +20,7 @@ export class CompactTree {
   }
 
   /**
-   * `subtrees` are the hashes of the full subtrees, the largest first; null when their number does not fit
+   * `subtrees` are the hashes of the full subtrees, the largest first; null when their number does not match
    * the size.
    */
   static of(size: number, subtrees: readonly Uint8Array[]): CompactTree | null {
@@ -32,7 +32,7 @@ export class CompactTree {
     );
   }
 
-  /** What `serialize` made; null for anything else. */
+  /** Restores the result of `serialize`; null for anything else. */
   static restore(bytes: Uint8Array): CompactTree | null {
     if (bytes.length < sizeBytes) return null;
     const buffer = Buffer.from(bytes);
@@ -49,7 +49,7 @@ export class CompactTree {
     return this.leaves;
   }
 
-  /** The hash is kept, not copied. Throws for what is no hash. */
+  /** The hash is referenced, not copied. Throws for a value that is not a hash. */
   append(leafHash: Buffer): void {
     if (!isHash(leafHash)) throw new RangeError('a leaf hash has 32 bytes');
     let hash = leafHash;
@@ -68,7 +68,7 @@ export class CompactTree {
     return this.subtrees.slice(0, -1).reduceRight((right, left) => nodeHash(left, right), smallest);
   }
 
-  /** A tree of its own, to be gone on with while this one stays. */
+  /** An independent copy. */
   clone(): CompactTree {
     return new CompactTree(this.leaves, [...this.subtrees]);
   }

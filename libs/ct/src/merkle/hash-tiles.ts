@@ -3,7 +3,7 @@ import { tileWidth } from '../tile';
 import { CompactTree } from './compact-tree';
 import { nodeHash } from './hashes';
 
-/** Leaves of a subtree of the Merkle tree: from `start`, which is counted from 0, to before `end`. */
+/** Leaves of a subtree of the Merkle tree: from `start`, zero-based, to before `end`. */
 export interface LeafRange {
   readonly start: number;
   readonly end: number;
@@ -15,7 +15,7 @@ export interface HashTile {
   readonly width: number;
 }
 
-/** Tells the bytes of a tile that has been fetched; undefined when it has not, or has another length. */
+/** Returns the bytes of a fetched tile; undefined when it is missing, or has another length. */
 export type ReadHashTile = (tile: HashTile) => Uint8Array | undefined;
 
 /** The subtrees whose hashes are the path of a leaf, in the order of RFC 6962, section 2.1.1. */
@@ -36,7 +36,7 @@ export function inclusionRanges(index: number, treeSize: number): LeafRange[] {
 }
 
 /**
- * The subtrees whose hashes prove that the tree of `from` leaves is a beginning of the other (RFC 6962,
+ * The subtrees whose hashes prove that the tree of `from` leaves is a prefix of the other (RFC 6962,
  * section 2.1.2).
  */
 export function consistencyRanges(from: number, to: number): LeafRange[] {
@@ -56,7 +56,7 @@ export function consistencyRanges(from: number, to: number): LeafRange[] {
   return start === 0 ? ranges : [{ start, end }, ...ranges];
 }
 
-/** The full subtrees that a compact tree keeps, the largest first. */
+/** The full subtrees of a compact tree, the largest first. */
 export function compactRanges(treeSize: number): LeafRange[] {
   const ranges: LeafRange[] = [];
   for (let start = 0; start < treeSize;) {
@@ -67,7 +67,7 @@ export function compactRanges(treeSize: number): LeafRange[] {
   return ranges;
 }
 
-/** The hash tiles of a tree of this size that these hashes are made of, each once. */
+/** The hash tiles of a tree of this size that contain these hashes, without duplicates. */
 export function hashTilesOf(ranges: readonly LeafRange[], treeSize: number): HashTile[] {
   const tiles = new Map<string, HashTile>();
   for (const range of ranges) {
@@ -80,7 +80,7 @@ export function hashTilesOf(ranges: readonly LeafRange[], treeSize: number): Has
 }
 
 /**
- * MTH of the leaves of a range, as these tiles have it, which is not proven by them; null when one is
+ * MTH of a range of leaves from these tiles, which do not prove it; null when one is
  * missing.
  */
 export function hashOfRange(range: LeafRange, treeSize: number, readTile: ReadHashTile): Buffer | null {
@@ -111,7 +111,7 @@ function fullSubtrees({ start, end }: LeafRange): LeafRange[] {
   return compactRanges(end - start).map((range) => ({ start: start + range.start, end: start + range.end }));
 }
 
-/** Where the hash of a full subtree stands: as one hash of a tile, or as the root above neighbours in it. */
+/** Location of the hash of a full subtree: one hash of a tile, or the root above adjacent ones in it. */
 function placeOf({ start, end }: LeafRange, treeSize: number) {
   let level = 0;
   let leavesPerHash = 1;
@@ -121,7 +121,7 @@ function placeOf({ start, end }: LeafRange, treeSize: number) {
   }
   const first = start / leavesPerHash;
   const index = Math.floor(first / tileWidth);
-  // static-ct-api, "Partial Tiles": only hashes of full subtrees stand in a tile.
+  // static-ct-api, "Partial Tiles": a tile contains only hashes of full subtrees.
   const width = Math.min(tileWidth, Math.floor(treeSize / leavesPerHash) - index * tileWidth);
   return { tile: { level, index, width }, offset: first % tileWidth, count: (end - start) / leavesPerHash };
 }

@@ -1,15 +1,15 @@
 import { sha256, sha256Length } from '../sha256';
 
-/** MTH of no leaves (RFC 6962, section 2.1): SHA-256 over nothing. */
+/** MTH of no leaves (RFC 6962, section 2.1): SHA-256 of the empty string. */
 export const emptyRoot: Buffer = sha256(Buffer.alloc(0));
 
 /**
- * Preimages are put together here, byte after byte: nothing is awaited between filling it and hashing it.
- * Larger than nearly any entry; others get one of their own.
+ * Shared buffer for preimages: there is no await between filling and hashing.
+ * Larger than nearly any entry; longer ones get a separate buffer.
  */
 const scratch = Buffer.alloc(64 * 1024);
 
-/** SHA-256 over 0x00 and the leaf, which may come in two pieces, the first of a few bytes. */
+/** SHA-256 over 0x00 and the leaf, which may have two parts, the first of a few bytes. */
 export function leafHash(leaf: Uint8Array, head?: Uint8Array): Buffer {
   const start = 1 + (head?.length ?? 0);
   const length = start + leaf.length;
@@ -26,7 +26,7 @@ export function isHash(bytes: Uint8Array): boolean {
 
 const nodePreimage = Buffer.alloc(1 + 2 * sha256Length, 0x01);
 
-/** SHA-256 over 0x01 and the two hashes; throws for what is no hash. */
+/** SHA-256 over 0x01 and the two hashes; throws for a value that is not a hash. */
 export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
   if (!isHash(left) || !isHash(right)) throw new RangeError('a hash of a Merkle tree has 32 bytes');
   nodePreimage.set(left, 1);

@@ -22,8 +22,8 @@ import {
 const sha256 = (...parts: Uint8Array[]) => createHash('sha256').update(Buffer.concat(parts)).digest();
 
 /**
- * RFC 6962, section 2.1, word for word, for leaves from one to before another: what the quick ways are held
- * against.
+ * RFC 6962, section 2.1, implemented literally for a range of leaves: the reference for the optimized
+ * implementations.
  */
 class Naive {
   private readonly known = new Map<string, Buffer>();
@@ -89,7 +89,7 @@ function tilesOf(tree: Naive, size: number) {
   };
 }
 
-describe('the test vectors that all implementations share', () => {
+describe('shared test vectors of all implementations', () => {
   const inputs = [
     '',
     '00',
@@ -141,7 +141,7 @@ describe('a compact tree', () => {
     }
   });
 
-  it('can be kept and gone on with at every size', () => {
+  it('can be serialized and continued at every size', () => {
     for (let size = 0; size <= largest; size++) {
       const kept = treeOf(size).serialize();
       expect(kept.length).toBe(8 + 32 * size.toString(2).replaceAll('0', '').length);
@@ -154,7 +154,7 @@ describe('a compact tree', () => {
     }
   });
 
-  it('is restored from nothing but what was kept', () => {
+  it('is restored from its serialized form only', () => {
     const kept = treeOf(7).serialize();
     const size = (value: bigint) => {
       const copy = Buffer.from(kept);
@@ -173,14 +173,14 @@ describe('a compact tree', () => {
     expect(CompactTree.restore(size(11n))?.size).toBe(11);
   });
 
-  it('takes nothing but hashes', () => {
+  it('accepts only hashes', () => {
     const tree = treeOf(2);
     for (const length of [0, 31, 33]) expect(() => tree.append(Buffer.alloc(length))).toThrow(RangeError);
     expect(() => nodeHash(leaves[0]!, Buffer.alloc(31))).toThrow(RangeError);
     expect(tree.root()).toEqual(roots[2]);
   });
 
-  it('stays when another is gone on with from it', () => {
+  it('is not changed by a continued copy', () => {
     const tree = treeOf(5);
     const other = tree.clone();
     other.append(leaves[5]!);
@@ -198,7 +198,7 @@ describe('a compact tree', () => {
 });
 
 describe('inclusion', () => {
-  it('is proven for every leaf of every tree up to 300, and for no other place', () => {
+  it('is proven for every leaf of every tree up to 300, and for no other position', () => {
     for (let size = 1; size <= largest; size++) {
       const root = roots[size]!;
       for (let index = 0; index < size; index += size < 40 ? 1 : 29) {
@@ -269,7 +269,7 @@ describe('consistency', () => {
     expect(verifyConsistency({ size: 3, root: older }, { size: 4, root: newer }, proof)).toBe(false);
   });
 
-  it('is not proven by what is no proof', () => {
+  it('is not proven by an invalid proof', () => {
     const [older, newer] = [
       { size: 3, root: roots[3]! },
       { size: 7, root: roots[7]! },

@@ -9,7 +9,7 @@ export interface InclusionProof {
   readonly path: readonly Uint8Array[];
 }
 
-/** Sizes and indices are exact up to 2^53; the operators on bits stop at 2^32. */
+/** Sizes and indices are exact up to 2^53; bitwise operators are limited to 2^32. */
 const half = (number: number) => Math.floor(number / 2);
 
 function isIndex(index: number, size: number): boolean {
@@ -22,7 +22,7 @@ export function verifyInclusion(proof: InclusionProof, root: Uint8Array): boolea
   return computed !== null && Buffer.compare(computed, root) === 0;
 }
 
-/** The root that the path leads to; null when its length does not fit. */
+/** The root computed from the path; null when its length does not fit. */
 function rootOfInclusion({ leafHash, index, treeSize, path }: InclusionProof): Buffer | null {
   if (!isIndex(index, treeSize) || !isHash(leafHash) || !path.every(isHash)) return null;
   let [fn, sn] = [index, treeSize - 1];
@@ -44,13 +44,13 @@ export interface TreeState {
 }
 
 /**
- * `consistent`: `from` is a beginning of `to`. `contradictory`: the proof leads to the root of `to`, and that tree has another root at the
- * size of `from`; nobody can make such a proof unless the trees are two. `unproven`: the proof leads elsewhere and says nothing; of
- * contradictory trees, too, where the size of `from` is a power of two, as the proof takes its root for granted then.
+ * `consistent`: `from` is a prefix of `to`. `contradictory`: the proof leads to the root of `to`, and that tree has another root at the
+ * size of `from`, which is only possible for two different trees. `unproven`: the proof leads to another root and shows nothing; also
+ * for contradictory trees if the size of `from` is a power of two, as the proof then assumes its root.
  */
 export type ConsistencyVerdict = 'consistent' | 'contradictory' | 'unproven';
 
-/** RFC 9162, section 2.1.4.2; and that a tree is consistent with the empty one and with itself by an empty proof. */
+/** RFC 9162, section 2.1.4.2; in addition, a tree is consistent with the empty one and with itself by an empty proof. */
 export function judgeConsistency(
   from: TreeState,
   to: TreeState,
@@ -65,7 +65,7 @@ export function verifyConsistency(from: TreeState, to: TreeState, proof: readonl
   return judgeConsistency(from, to, proof) === 'consistent';
 }
 
-/** The roots at both sizes to which the proof leads; null when it does not fit them. */
+/** The roots at both sizes, computed from the proof; null when it does not fit them. */
 function rootsOfConsistency(
   from: TreeState,
   to: TreeState,
@@ -76,7 +76,7 @@ function rootsOfConsistency(
   if (from.size === to.size) return proof.length === 0 ? { older: to.root, newer: to.root } : null;
   let [fn, sn] = [from.size - 1, to.size - 1];
   while (fn % 2 === 1) [fn, sn] = [half(fn), half(sn)];
-  // A tree of a power of two is a full subtree of the larger one: the proof leaves its hash out.
+  // A tree of a power of two is a full subtree of the larger one: the proof omits its hash.
   const [first, ...rest] = fn === 0 ? [from.root, ...proof] : proof;
   if (first === undefined || !isHash(first) || !rest.every(isHash)) return null;
   let [older, newer]: [Buffer, Buffer] = [Buffer.from(first), Buffer.from(first)];
@@ -93,7 +93,7 @@ function rootsOfConsistency(
 }
 
 /**
- * The compact tree of which this leaf is the last one: what a monitor needs that starts in the middle of a
+ * The compact tree whose last leaf is this one: used by a monitor that starts in the middle of a
  * log without tiles, which proves its last entry by `get-entry-and-proof`. Null when the proof does not lead
  * to the root.
  */

@@ -16,7 +16,7 @@ function crlUrl(...extensions: readonly Uint8Array[]): string | null {
 }
 const ofPoints = (...points: readonly Uint8Array[]) => crlUrl(extension(id, seq(...points)));
 
-it('is the first one with http or https of all points', () => {
+it('is the first one with http or https of all distribution points', () => {
   const here = 'http://crl.example/1.crl';
   expect(ofPoints(point(fullName(uri(here))))).toBe(here);
   expect(ofPoints(point(fullName(uri('ldap://d/cn=x'), uri(here))), point(fullName(uri('http://b'))))).toBe(
@@ -28,7 +28,7 @@ it('is the first one with http or https of all points', () => {
   expect(ofPoints(point(fullName(uri(` ${here}\n`))))).toBe(here);
 });
 
-it('is none where a point has only some reasons, or lists that somebody else signs', () => {
+it('is null for a point with only some reasons, or with lists of another signer', () => {
   const name = fullName(uri('http://a/'));
   expect(ofPoints(point(name, someReasons))).toBeNull();
   expect(ofPoints(point(name, otherSigner))).toBeNull();

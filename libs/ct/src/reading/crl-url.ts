@@ -1,9 +1,9 @@
 import type { DerCursor, DerSpan } from './der-cursor';
 
-/** Bytes of a URL; those of public CAs have fifty. */
+/** Max bytes of a URL; those of public CAs have fifty. */
 const maxUrlLength = 1_024;
 
-/** Bytes of an extension that is looked at: several places, some of them LDAP with long names. */
+/** Max bytes of the extension: several distribution points, some of them LDAP with long names. */
 const maxExtensionLength = 2 * 1_024;
 
 /** RFC 5280, section 4.2.1.13: DistributionPoint and DistributionPointName, and the URI of a GeneralName. */
@@ -15,13 +15,13 @@ const tags: Readonly<Record<'distributionPoint' | 'reasons' | 'crlIssuer' | 'ful
   uri: 0x86,
 };
 
-/** What extensions said lately, by their bytes: one CA says the same in millions of certificates. */
+/** Cached results by the extension's bytes: a CA uses the same ones in millions of certificates. */
 let known = new Map<string, string | null>();
 const maxKnown = 2_048;
 
 /**
- * The first URI with http or https of a distribution point for all reasons that the certificate's own issuer signs; null: there is
- * none.
+ * The first URI with http or https of a distribution point for all reasons whose list the certificate's own issuer signs; null:
+ * there is none.
  *
  * @param value of the extension
  */
@@ -47,7 +47,7 @@ function findUrl(cursor: DerCursor, value: DerSpan): string | null {
   return null;
 }
 
-/** Null for a point that has only some of the reasons, or lists that somebody else signs. */
+/** Null for a point with only some reasons, or with lists of another signer. */
 function nameOfWhole(cursor: DerCursor, start: number, limit: number): DerSpan | null {
   let name: DerSpan | null = null;
   for (let at = start; cursor.moveTo(at, limit); at = cursor.next) {
@@ -69,7 +69,7 @@ function firstUrl(cursor: DerCursor, name: DerSpan): string | null {
   return null;
 }
 
-/** Whoever wrote the certificate does not have us log in somewhere with words of theirs. */
+/** Rejects URLs with credentials, which a hostile certificate could contain. */
 function isAnonymous({ username, password }: URL): boolean {
   return username === '' && password === '';
 }

@@ -1,4 +1,4 @@
-/** Offsets of an element in the input; nothing is copied. */
+/** Offsets of an element in the input, without copies. */
 export interface DerSpan {
   /** The identifier byte: class, constructed bit and number. */
   readonly tag: number;
@@ -7,16 +7,16 @@ export interface DerSpan {
   /** Of the content. */
   readonly start: number;
   readonly end: number;
-  /** Where the next element begins: after `end`, and after the end-of-contents bytes if there are any. */
+  /** Offset of the next element: after `end`, and after end-of-contents bytes, if any. */
   readonly next: number;
 }
 
-/** X.690, section 8.1.3.6: the length is not told, end-of-contents bytes follow. */
+/** X.690, section 8.1.3.6: indefinite length, end-of-contents bytes follow. */
 const indefinite = -1;
 
 /**
- * Stands on one element at a time, without an object per element. Reads what the Basic Encoding Rules allow
- * and more: an element that ends after what is around it is taken to end there. Moving on costs constant
+ * Points to one element at a time, without an object per element. Accepts what the Basic Encoding Rules allow
+ * and more: an element that exceeds its parent is truncated at the parent's end. Moving on takes constant
  * time, or the bytes skipped when the length is indefinite.
  */
 export class DerCursor implements DerSpan {
@@ -25,9 +25,9 @@ export class DerCursor implements DerSpan {
   start = 0;
   end = 0;
   next = 0;
-  /** Whether any element so far had a length that is not in DER's form. */
+  /** Whether any element so far had a length that is invalid in DER. */
   sawBerLength = false;
-  /** Whether any element so far ended after what is around it. */
+  /** Whether any element so far exceeded its parent. */
   sawCutOff = false;
 
   constructor(readonly bytes: Buffer) {}
@@ -48,14 +48,14 @@ export class DerCursor implements DerSpan {
   }
 
   /**
-   * Reads identifier and length; tells the length and sets `tag` and `start`. One that is cut off is longer
+   * Reads identifier and length; returns the length and sets `tag` and `start`. A truncated one is longer
    * than what is left.
    */
   private readHead(position: number, limit: number): number {
     const bytes = this.bytes;
     const tag = bytes[position] ?? 0;
     let at = position + 1;
-    // Tag numbers from 31 take more bytes. No structure here has one: it only is to be stepped over.
+    // Tag numbers from 31 take more bytes. No structure here uses one: they are only skipped.
     if ((tag & 0x1f) === 0x1f) while (at < limit && ((bytes[at++] ?? 0) & 0x80) !== 0);
     this.tag = tag;
     this.start = at + 1;
@@ -74,7 +74,7 @@ export class DerCursor implements DerSpan {
     const start = at + 1 + lengthBytes;
     if (start > limit) return this.headCutOff(limit);
     let length = 0;
-    // Beyond 2^53 it is inexact, and far beyond any limit.
+    // Beyond 2^53 it is inexact, but far beyond any limit anyway.
     for (let i = at + 1; i < start; i++) length = length * 256 + (bytes[i] ?? 0);
     if (length < 0x80 || bytes[at + 1] === 0) this.sawBerLength = true;
     this.start = start;
@@ -93,7 +93,7 @@ export class DerCursor implements DerSpan {
   }
 
   /**
-   * Steps over elements until the end-of-contents bytes that belong to this one; others may be nested in it.
+   * Skips elements until the end-of-contents bytes of this one; others may be nested in it.
    */
   private findEnd(limit: number): true {
     const { bytes, tag, start } = this;

@@ -3,7 +3,7 @@ const maxNameLength = 253;
 const maxLabelLength = 63;
 
 /**
- * What a label may have: LDH and the underscore of service names, in lower case, and the asterisk of
+ * Characters of a label: LDH and the underscore of service names, in lower case, and the asterisk of
  * wildcards.
  */
 const [other, dot, digit, labelCharacter] = [0, 1, 2, 3];
@@ -14,8 +14,8 @@ kinds.fill(digit, 0x30, 0x3a);
 kinds[0x2e] = dot;
 
 /**
- * Whether these bytes are a name in its normal form, as nearly all are: then there is nothing to change
- * about it.
+ * Whether these bytes are a name in normal form, as nearly all are: then no normalization
+ * is needed.
  */
 export function isPlainName(bytes: Uint8Array, start: number, end: number): boolean {
   const length = end - start;
@@ -36,7 +36,7 @@ export function isPlainName(bytes: Uint8Array, start: number, end: number): bool
 }
 
 /**
- * The same of text. A last label of digits makes an address or nothing (URL Standard, "ends in a number"): no
+ * The same for a string. A numeric last label is invalid or makes an address (URL Standard, "ends in a number"): no
  * top-level domain is one.
  */
 export function isName(text: string): boolean {
@@ -47,14 +47,14 @@ export function isName(text: string): boolean {
 }
 
 /**
- * A text that a CA took for a name: in lower case, without white space, control characters and dots at its ends,
+ * Cleans up a text that a CA used as a name: lower case, without white space, control characters and dots at its ends,
  * and without `http://` or `https://` before it.
  */
 export interface NameText {
   readonly whole: string;
   /** Up to the first slash, without a port. */
   readonly authority: string;
-  /** The same; where there was a scheme, without a query, too. */
+  /** The same; with a scheme, also without a query. */
   readonly host: string;
 }
 
@@ -66,13 +66,13 @@ export function readNameText(text: string): NameText {
   return { whole, authority, host: rest === lower ? authority : authorityOf(rest, rest.search(/[/?#]/)) };
 }
 
-/** @param end where it ends; -1: there is no end */
+/** @param end its end; -1: there is none */
 function authorityOf(text: string, end: number): string {
   const authority = withoutOuter(end < 0 ? text : text.slice(0, end), isBlank);
   return withoutOuter(authority.includes(':') ? authority.replace(/:[0-9]{1,5}$/, '') : authority, isDot);
 }
 
-/** A name that a query or a fragment follows. */
+/** A name that is followed by a query or a fragment. */
 export function beforeQuery(text: string): string | undefined {
   const [name = ''] = text.split(/[?#]/, 1);
   return name.includes('.') && isName(name) ? name : undefined;
@@ -84,14 +84,14 @@ export function withoutControls(text: string): string {
 
 const isDot = (unit: number) => unit === 0x2e;
 
-/** White space and control characters; those of ASCII and Latin-1 without a pattern, which takes its time. */
+/** White space and control characters; those of ASCII and Latin-1 without a regular expression, which is slow. */
 function isBlank(unit: number): boolean {
   return (
     unit <= 0x20 || (unit >= 0x7f && (unit <= 0xa0 || (unit > 0xff && /\s/.test(String.fromCharCode(unit)))))
   );
 }
 
-/** Not by a pattern: `\.+$` takes quadratic time on dots that something else follows. */
+/** Not a regular expression: `\.+$` takes quadratic time on dots that are not at the end. */
 function withoutOuter(text: string, isOuter: (unit: number) => boolean): string {
   let start = 0;
   let end = text.length;
@@ -101,9 +101,9 @@ function withoutOuter(text: string, isOuter: (unit: number) => boolean): string 
 }
 
 /**
- * The A-labels of a name with U-labels (UTS #46, non-transitional, as browsers map them); undefined when it
- * has none. The URL parser is the platform's UTS #46; the ASCII characters are checked first, so that nothing
- * else of a URL is in the text. A code point takes two UTF-16 units at most, and one byte of the A-label at
+ * The A-labels of a name with U-labels (UTS #46, non-transitional, as browsers map them); undefined when it is
+ * invalid. The URL parser is the platform's UTS #46; the ASCII characters are checked first, so that no other
+ * URL syntax is in the text. A code point takes two UTF-16 units at most, and one byte of the A-label at
  * least.
  */
 export function asciiName(text: string): string | undefined {

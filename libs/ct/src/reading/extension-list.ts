@@ -4,7 +4,7 @@ import type { Faults } from './faults';
 const tags = { objectIdentifier: 0x06, octetString: 0x04 } as const;
 
 /**
- * The extensions that are read, by their identifiers: RFC 5280, section 4.2.1; RFC 6962, sections 3.3 and
+ * The supported extensions, by their identifiers: RFC 5280, section 4.2.1; RFC 6962, sections 3.3 and
  * 3.1.
  */
 const known = {
@@ -18,7 +18,7 @@ const known = {
 type KnownExtension = keyof typeof known;
 
 export interface ExtensionList {
-  /** The SEQUENCE around all of them; null without one. */
+  /** The SEQUENCE around all of them; null if absent. */
   readonly list: DerSpan | null;
   /** Contents of their OCTET STRINGs. */
   readonly subjectAlternativeName: readonly DerSpan[];
@@ -26,7 +26,7 @@ export interface ExtensionList {
   /** Of the first one. */
   readonly crlDistributionPoints: DerSpan | null;
   /**
-   * Of poison and SCT lists the whole extensions: what the transparency TBSCertificate does not have. In
+   * The whole poison and SCT list extensions, which are not in the transparency TBSCertificate. In
    * order.
    */
   readonly removed: readonly DerSpan[];
@@ -44,7 +44,7 @@ export const noExtensions: ExtensionList = Object.freeze({
   hasSctList: false,
 });
 
-/** Walks the extensions; of those that are not read here, only the identifiers are looked at. */
+/** Iterates over the extensions; of unsupported ones, only the identifiers are read. */
 export function listExtensions(cursor: DerCursor, wrapper: DerSpan, faults: Faults): ExtensionList {
   if (!cursor.moveTo(wrapper.start, wrapper.end)) return noExtensions;
   const list = cursor.span();
@@ -109,13 +109,13 @@ function isAt(bytes: Buffer, start: number, expected: Buffer): boolean {
 }
 
 /**
- * From the identifier on to the last element of the extension, past `critical`: the one element in its byte
- * string.
+ * From the identifier to the last element of the extension, after `critical`: the single element in its OCTET
+ * STRING.
  */
 function valueOf(cursor: DerCursor, end: number): DerSpan | undefined {
   while (cursor.moveTo(cursor.next, end)) {
     if ((cursor.tag & ~0x20) !== tags.octetString) continue;
-    // BER cuts strings into pieces. In one piece, it is read like one that is not cut.
+    // BER can split strings. A split string with one piece is read like an unsplit one.
     if (cursor.tag !== tags.octetString) cursor.moveTo(cursor.start, cursor.end);
     return cursor.moveTo(cursor.start, cursor.end) ? cursor.span() : undefined;
   }

@@ -1,10 +1,10 @@
 /**
- * What may be odd about a certificate that is read all the same; the words are stored and counted, so that
- * none changes its meaning. `cut_off`: an element ends after what is around it. `ber_length`: a length in
+ * Oddities of a certificate that is nevertheless read; the values are stored and counted, so
+ * their meaning never changes. `cut_off`: an element exceeds its parent. `ber_length`: a length in
  * another form than DER's. `no_tbs`: nothing that could be a TBSCertificate. `wrong_tag`, `missing_part`: of
- * a part of the TBSCertificate. `time_form`: a time was read that is written in another form than RFC 5280's.
- * `alternative_names`: they could not be read to their end. `dropped_name`: a text that stands for a name and
- * cannot be one. `poison`: there is one where none belongs, or none where one does.
+ * a part of the TBSCertificate. `time_form`: a time that is not in the form of RFC 5280 was read.
+ * `alternative_names`: they could not be read completely. `dropped_name`: a text in place of a name that
+ * cannot be one. `poison`: present where it does not belong, or absent where it does.
  */
 export const readingFaults = [
   'no_tbs',
@@ -29,7 +29,7 @@ export type ReadingFault = (typeof readingFaults)[number];
 
 const none: readonly ReadingFault[] = Object.freeze([]);
 
-/** Collects faults, each once. */
+/** Collects faults, without duplicates. */
 export class Faults {
   private found: ReadingFault[] | undefined;
 

@@ -23,7 +23,7 @@ import {
   tlv,
 } from '../testing/forge';
 
-// Thousands of certificates are read by the slow readers, too, and some of many megabytes.
+// Thousands of certificates are also read by the slow readers, and some have many megabytes.
 jest.setTimeout(120_000);
 
 const tile = readFileSync(join(__dirname, '../testing/data/navigli2025h2-001.tile'));
@@ -32,7 +32,7 @@ const precertificates = (reading.ok ? reading.entries : []).map((entry) =>
   entry.type === 'precertificate' ? entry.precertificateDer : entry.certificateDer,
 );
 
-/** Reads and digests: what must never throw, whatever is given. */
+/** Reads and digests: must never throw. */
 function readAll(der: Uint8Array): Issued {
   for (const kind of ['certificate', 'tbs'] as const) {
     expect(tbsSha256(readIssued(der, kind))).toMatch(/^[0-9a-f]{64}$/);
@@ -86,7 +86,7 @@ function pkijsView(der: Uint8Array): View {
   };
 }
 
-/** One to four changes: a byte is another, left out or doubled, or a piece is moved elsewhere. */
+/** One to four changes: a byte is changed, removed or duplicated, or a piece is moved. */
 const changes = fc.array(
   fc.record({
     kind: fc.constantFrom('change', 'change', 'change', 'remove', 'double', 'move'),
@@ -109,7 +109,7 @@ function changed(der: Buffer, { kind, at, to, byte }: Change): Buffer {
   return copy;
 }
 
-it('changed certificates are never too odd to read, and what Node and pkijs agree about is read so', () => {
+it('never throws for changed certificates, and agrees with Node and pkijs where those agree', () => {
   const agreements = { serial: 0, notBefore: 0, notAfter: 0, spki: 0, dnsNames: 0 };
   const property = fc.property(fc.nat(255), changes, (index, list) => {
     const der = list.reduce(changed, precertificates[index]!);
@@ -131,11 +131,11 @@ it('changed certificates are never too odd to read, and what Node and pkijs agre
     agreements.dnsNames++;
   });
   fc.assert(property, { numRuns: 400, seed: 20250503 });
-  // Or else nothing was compared.
+  // Otherwise nothing was compared.
   for (const count of Object.values(agreements)) expect(count).toBeGreaterThan(25);
 });
 
-it('every byte of a certificate may be any other, and its end anywhere', () => {
+it('accepts any value of every byte, and truncation anywhere', () => {
   const der = precertificates[0]!;
   for (let at = 0; at < der.length; at++) {
     for (const byte of [0x00, 0x80, 0x84, 0xff]) {
@@ -148,7 +148,7 @@ it('every byte of a certificate may be any other, and its end anywhere', () => {
   }
 });
 
-it('any bytes may be given', () => {
+it('accepts any bytes', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => void readAll(seq(bytes))),
     { numRuns: 3000, seed: 1 },

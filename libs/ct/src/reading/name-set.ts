@@ -4,24 +4,24 @@ import { isOctetString, readEnds } from './text';
 import type { DerSpan } from './der-cursor';
 
 /**
- * Bytes at each end of a text that are read for names. A name has 253 at most; a URL around it more, and some
- * hold several, parted by NUL.
+ * Bytes at each end of a text in which names are searched. A name has 253 at most; a URL around it more, and some
+ * texts contain several, separated by NUL.
  */
 const maxBytesOfEnd = 2048;
 
-/** With so many names it pays to look them up by hash. */
+/** Number of names from which a lookup by hash is worthwhile. */
 const manyNames = 16;
 
 /**
- * A name in Unicode takes as long as twenty others, and none may be there (RFC 5280, section 7.2): so many
- * are read of one certificate, so that 16 MiB of them cost no more time than other bytes.
+ * Max Unicode names per certificate: each takes as long as twenty others, and they are forbidden (RFC 5280, section 7.2).
+ * With the limit, 16 MiB of them take no more time than other bytes.
  */
 const maxUnicodeNames = 1000;
 
-/** IA5String: of a GeneralName, whose own tag does not tell. */
+/** IA5String: the type of a GeneralName, whose own tag does not contain it. */
 const ia5String = 0x16;
 
-/** The names of one certificate, each once, in the order in which they come. */
+/** The names of one certificate, without duplicates, in their order. */
 export class NameSet {
   readonly names: string[] = [];
   /** Texts that cannot be names. */
@@ -29,7 +29,7 @@ export class NameSet {
   private lookup: Set<string> | undefined;
   private unicodeNames = 0;
 
-  /** An IA5String, as far as CAs keep to it. */
+  /** An IA5String, unless the CA violates that. */
   addDnsName(bytes: Buffer, start: number, end: number): void {
     if (isPlainName(bytes, start, end)) return this.keep(bytes.toString('latin1', start, end));
     this.addText(readEnds(bytes, { tag: ia5String, start, end }, maxBytesOfEnd));
@@ -42,8 +42,8 @@ export class NameSet {
   }
 
   /**
-   * A NUL has been used to show one name to the CA and another to the visitor (CVE-2009-2408): both are
-   * names. Where one follows every character, the text is of two bytes a character.
+   * A NUL has been used to make the CA and the client see different names (CVE-2009-2408): both are
+   * names. With a NUL after every character, the text has two bytes per character.
    */
   private addText(text: string): void {
     if (text.includes('\0')) this.addParts(text);
@@ -73,7 +73,7 @@ export class NameSet {
     return name ?? oddName(host, this.asciiLabel) ?? beforeQuery(host) ?? this.visibleName(host);
   }
 
-  /** Control characters are seen by nobody: a name that is none with them is the one that it looks like. */
+  /** Control characters are invisible: a name that is invalid with them counts as the one that it looks like. */
   private visibleName(host: string): string | undefined {
     const visible = withoutControls(host);
     return visible !== host && visible.includes('.') ? this.nameIn(visible) : undefined;

@@ -86,7 +86,7 @@ describe('no name is', () => {
   });
 });
 
-it('each name stands once, alternative names first, in their order', () => {
+it('returns each name once, alternative names first, in order', () => {
   const der = forgeCertificate({
     subject: seq(commonName('B.example'), commonName('c.example')),
     extensions: [alternativeNames(dns('b.example'), dns('a.example'), dns('B.EXAMPLE.'), dns('not a name'))],
@@ -97,7 +97,7 @@ it('each name stands once, alternative names first, in their order', () => {
   });
 });
 
-it('of many names, too, each stands once', () => {
+it('returns each of many names once', () => {
   const many = Array.from({ length: 300 }, (_, i) => `n${i % 100}.example`);
   expect(namesOfSan(...many).dnsNames).toEqual(many.slice(0, 100));
 });
@@ -136,7 +136,7 @@ describe('text in other character sets', () => {
     ]);
   });
 
-  it('what is of no string type is read as bytes, and told', () => {
+  it('other types than strings are read as bytes, and reported', () => {
     expect(namesOfSubject(attribute(ids.commonName, text(0x04, 'a.example')))).toMatchObject({
       dnsNames: ['a.example'],
       faults: ['common_name'],
@@ -156,12 +156,12 @@ describe('text in other character sets', () => {
     expect(namesOfSubject(attribute(ids.commonName, value))).toMatchObject({ dnsNames: [], droppedNames: 1 });
   });
 
-  it('only so many names in Unicode are read, as each takes long', () => {
+  it('limits the number of Unicode names, as each takes long', () => {
     const { dnsNames, droppedNames } = namesOfSan(...Array.from({ length: 1200 }, (_, i) => `ü${i}.example`));
     expect([dnsNames.length, droppedNames]).toEqual([1000, 200]);
   });
 
-  it('names in Unicode are those that Node makes', () => {
+  it('converts Unicode names like Node', () => {
     const label = fc.string({
       unit: fc.constantFrom(...'aZ9-éßÅøжĐ漢字日本ıﬁ'),
       minLength: 1,
@@ -182,7 +182,7 @@ describe('text in other character sets', () => {
   });
 });
 
-it('whatever text is there, a name is printable ASCII in lower case, or dropped', () => {
+it('returns only printable lower-case ASCII names for any text, or drops them', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 80 }), fc.nat(0xff), (bytes, tag) => {
       const value = Buffer.from(bytes);

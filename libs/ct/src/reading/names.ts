@@ -10,7 +10,7 @@ const cutDnsName = 0xa2;
 const sequence = 0x30;
 const objectIdentifier = 0x06;
 
-/** Every DNS name of a SubjectAltName. Addresses, mailboxes and URIs are left out. */
+/** Every DNS name of a SubjectAltName. Addresses, mailboxes and URIs are skipped. */
 export function addAlternativeNames(cursor: DerCursor, value: DerSpan, into: NameSet, faults: Faults): void {
   if (value.tag !== sequence) faults.add('alternative_names');
   for (let at = value.start; cursor.moveTo(at, value.end);) {

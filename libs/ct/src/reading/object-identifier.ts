@@ -2,17 +2,17 @@ import type { DerCursor } from './der-cursor';
 
 const objectIdentifier = 0x06;
 
-/** Bytes of an OBJECT IDENTIFIER that is read; the longest ones in use have some twenty. */
+/** Max bytes of an OBJECT IDENTIFIER; the longest ones in use have some twenty. */
 const longest = 64;
 
-/** The one at the cursor, in dots (X.690, section 8.19); null when there is none, or it is none that anybody assigned. */
+/** The one at the cursor, dotted decimal (X.690, section 8.19); null when it is absent or invalid. */
 export function readObjectIdentifier({ tag, bytes, start, end }: DerCursor): string | null {
   if (tag !== objectIdentifier || end === start || end - start > longest) return null;
   const arcs: bigint[] = [];
   let arc = 0n;
   for (let at = start; at < end; at++) {
     const byte = bytes[at] ?? 0;
-    // Leading zeros: the same identifier in a form that it does not have.
+    // Leading zeros: an invalid encoding of the identifier.
     if (arc === 0n && byte === 0x80) return null;
     arc = (arc << 7n) | BigInt(byte & 0x7f);
     if ((byte & 0x80) !== 0) continue;

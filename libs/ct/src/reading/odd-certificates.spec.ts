@@ -47,7 +47,7 @@ const usual = {
 
 it('a correct certificate has no fault', () => expect(read({})).toMatchObject(usual));
 
-describe('what is odd is told, and the rest is read', () => {
+describe('reports oddities, and reads the rest', () => {
   const names = alternativeNames(dns('example.com'));
 
   it.each<[string, TbsParts, Partial<Issued>]>([
@@ -176,7 +176,7 @@ describe('encodings that are not DER', () => {
     expect(readIssued(signed(tbs), 'certificate')).toMatchObject({ ...usual, faults: ['ber_length'] });
   });
 
-  it('lengths that are not told, all of them', () => {
+  it('only indefinite lengths', () => {
     const name = endless(0xa2, text(0x16, 'example.com'));
     const value = endless(0x24, octetString(endless(0x30, name)));
     const wrapper = endless(0xa3, endless(0x30, endless(0x30, tlv(6, ids.subjectAlternativeName), value)));
@@ -203,7 +203,7 @@ describe('encodings that are not DER', () => {
     expect(readIssued(Buffer.concat([forgeTbs(), hex('00')]), 'tbs').faults).toEqual(['trailing_bytes']);
   });
 
-  it('an end that is missing: what stands before it is read', () => {
+  it('a missing end: the data before it is read', () => {
     const whole = forgeCertificate({ extensions: [alternativeNames(dns('a.example'), dns('b.example'))] });
     const cut = whole.subarray(0, whole.indexOf('b.example') + 'b.ex'.length);
     expect(readIssued(cut, 'certificate')).toMatchObject({
@@ -214,7 +214,7 @@ describe('encodings that are not DER', () => {
     });
   });
 
-  it('tags of more than one byte are stepped over', () => {
+  it('multi-byte tags are skipped', () => {
     const tagged = Buffer.concat([hex('bf8f7f'), hex('03'), hex('060100')]);
     expect(read({ extensions: [tagged, alternativeNames(tagged, dns('example.com'))] })).toMatchObject(usual);
   });
@@ -233,7 +233,7 @@ it.each<[string, Uint8Array]>([
   expect([layout, dnsNames, serial, notAfter, spkiDer]).toEqual([null, [], null, null, null]);
 });
 
-it('kinds are told apart by the poison', () => {
+it('the poison determines the kind', () => {
   const extensions = [alternativeNames(dns('example.com'))];
   const [without, withPoison] = [forgeTbs({ extensions }), forgeTbs({ extensions: [...extensions, poison] })];
   expect(readIssued(signed(withPoison), 'precertificate').faults).toEqual([]);
@@ -242,7 +242,7 @@ it('kinds are told apart by the poison', () => {
   expect(readIssued(withPoison, 'tbs').faults).toEqual(['poison']);
 });
 
-it('a Uint8Array that is a part of a larger one is read where it stands', () => {
+it('a Uint8Array that is a view of a larger one is read at its offset', () => {
   const der = forgeCertificate();
   const larger = new Uint8Array(der.length + 20);
   larger.set(der, 7);

@@ -1,25 +1,25 @@
 /**
- * Stands for a label that has control characters or is no IDN, and for what a name has too many of. No label that
- * a query may have is equal to it.
+ * Replaces a label that has control characters or is an invalid IDN, and the excess part of a name. It never
+ * equals a label of a query.
  */
 const unparsableLabel = '<unparsable>';
 
-/** Characters of an odd name that are kept: four times as many as a name may have. */
+/** Max characters of an odd name that are kept: four times the max of a name. */
 const maxOddNameLength = 1024;
 
 /**
- * The last two labels, with the dot before them: nothing below less than that is searched. An asterisk without a dot
- * may be before them.
+ * The last two labels, with the dot before them: the minimum of a searched name. An asterisk without a dot
+ * may precede them.
  */
 const searchableEnd = /\.\*?[a-z0-9_-]{1,63}\.(?![0-9]+$)[a-z0-9_-]{1,63}$/;
 const maxEndLength = 129;
 
 /**
- * What monitors show of a text that is no DNS name but ends like one: `foo bar.example.com`, `*.?.example.com`,
- * names and labels that are too long. Each label that is printable ASCII stays what it is.
+ * The displayed form of a text that is not a DNS name but ends like one: `foo bar.example.com`, `*.?.example.com`,
+ * names and labels that are too long. Labels in printable ASCII are unchanged.
  *
  * @param text in lower case, without dots at its ends
- * @param asciiLabel the A-label of a label with other characters than ASCII; undefined: it has none
+ * @param asciiLabel returns the A-label of a label with non-ASCII characters; undefined: it has none
  * @returns undefined when its last two labels are not those of a domain
  */
 export function oddName(text: string, asciiLabel: (label: string) => string | undefined): string | undefined {

@@ -30,7 +30,7 @@ const label64 = 'l'.repeat(64);
 const deep = 'd.'.repeat(130);
 const long = `${'m'.repeat(60)}.`.repeat(5);
 
-/** What stands in the certificate, and what dns_names shows. */
+/** The text in the certificate, and its form in dns_names. */
 const oddNames: [string, string, string][] = [
   ['a space', 'foo bar.example.com', 'foo bar.example.com'],
   ['a space after a dot', 'foo. bar.example.com', 'foo. bar.example.com'],
@@ -103,7 +103,7 @@ describe('a name with', () => {
     expect(ofSan(given)).toEqual([name]);
   });
 
-  it('an asterisk that no dot follows is found under what follows it', () => {
+  it('an asterisk without a dot is found under the rest of its label', () => {
     for (const name of ['*example.com', 'www.*example.com', '*.*example.com', 'a b.*example.com']) {
       expect(isFound(ofSan(name), below('example.com'))).toBe(true);
       expect(isFound(ofSan(name), exactly('example.com'))).toBe(false);

@@ -9,14 +9,14 @@ import { findTbs, layOut, type TbsLayout, wholeTbs } from './tbs-layout';
 import { readTime } from './time';
 
 /**
- * A Certificate; a Certificate with the poison extension; the TBSCertificate of a precertificate, as a log's
- * leaf has it.
+ * A Certificate; a Certificate with the poison extension; the TBSCertificate of a precertificate, as in a log's
+ * leaf.
  */
 export type IssuedKind = 'certificate' | 'precertificate' | 'tbs';
 
 /**
- * What stands in a certificate or precertificate, as far as it can be read. Buffers are views of the bytes
- * given, not copies.
+ * Contents of a certificate or precertificate, as far as they are readable. Buffers are views of the
+ * input, not copies.
  */
 export interface Issued {
   /** Lower-case hexadecimal of whole bytes; a negative one starts with `-`. */
@@ -30,15 +30,15 @@ export interface Issued {
   /** DER of the whole SubjectPublicKeyInfo. */
   readonly spkiDer: Buffer | null;
   /**
-   * DNS names of the SubjectAltName, then of the common names, each once: lower-case A-labels, wildcards as
-   * they stand; and odd names below a domain (`oddName`), printable ASCII. Without what cannot be a DNS name.
+   * DNS names of the SubjectAltName, then of the common names, without duplicates: lower-case A-labels, wildcards
+   * unchanged; and odd names below a domain (`oddName`), printable ASCII. Excludes texts that cannot be DNS names.
    */
   readonly dnsNames: readonly string[];
-  /** DNS names and common names that cannot be one: addresses, people. */
+  /** DNS names and common names that are not domain names: addresses, people. */
   readonly droppedNames: number;
   /** The key identifier, lower-case hexadecimal. */
   readonly authorityKeyId: string | null;
-  /** The first place with http or https at which the certificate says that all its revocations are found. */
+  /** The first http or https URL in the CRL distribution points whose list covers all reasons. */
   readonly crlUrl: string | null;
   readonly hasPoison: boolean;
   readonly hasSctList: boolean;
@@ -50,8 +50,8 @@ export interface Issued {
 }
 
 /**
- * Reads what a monitor has to know of a certificate. Logs hold whatever CAs ever signed, so nothing is
- * thrown: what cannot be read is null, and `faults` tells. Takes time proportional to the bytes, whatever
+ * Reads the certificate data that a monitor needs. Logs contain anything that CAs ever signed, so it never
+ * throws: unreadable data is null, with a reason in `faults`. Takes time proportional to the number of bytes, whatever
  * they are.
  */
 export function readIssued(der: Uint8Array, kind: IssuedKind): Issued {
@@ -120,7 +120,7 @@ function readTimeAt(cursor: DerCursor, at: number, end: number, faults: Faults):
   return time === null ? null : time.ms;
 }
 
-/** keyIdentifier, IMPLICIT [0] (RFC 5280, section 4.2.1.1). Of what is longer than any digest, nothing. */
+/** keyIdentifier, IMPLICIT [0] (RFC 5280, section 4.2.1.1). Null if it is longer than any digest. */
 function readKeyId(cursor: DerCursor, extensions: ExtensionList): string | null {
   const [value] = extensions.authorityKeyIdentifier;
   if (value === undefined || !cursor.moveTo(value.start, value.end) || cursor.tag !== 0x80) return null;
@@ -133,13 +133,13 @@ function slice(bytes: Buffer, span: DerSpan | null | undefined): Buffer | null {
 }
 
 /**
- * RFC 5280, section 4.1.2.2, allows 20 bytes; some have more. What is longer than this identifies nothing.
+ * RFC 5280, section 4.1.2.2, allows 20 bytes; some have more. A longer one than this identifies nothing.
  */
 const maxSerialLength = 64;
 
 /**
  * Lower-case hexadecimal digits of whole bytes without leading zero bytes; a negative one starts with `-`.
- * Null when there is none.
+ * Null when it is absent.
  */
 function readSerial(bytes: Buffer, span: DerSpan, faults: Faults): string | null {
   let { start } = span;

@@ -36,7 +36,7 @@ function withoutLeadingZeroes(serial: string): string {
   return serial.toLowerCase().replace(/^(?:00)+(?=..)/, '');
 }
 
-it('names and times are those that the log itself read', () => {
+it('names and times match those that the log itself read', () => {
   expect(logsView).toHaveLength(entries.length);
   for (const [index, entry] of entries.entries()) {
     const { Timestamp, Subject, DNS } = logsView[index]!;
@@ -48,7 +48,7 @@ it('names and times are those that the log itself read', () => {
 });
 
 describe('precertificates as submitted', () => {
-  it('are read as Node reads them', () => {
+  it('are read like Node reads them', () => {
     for (const entry of entries) {
       if (entry.type !== 'precertificate') throw new Error('not a precertificate');
       const ours = readIssued(entry.precertificateDer, 'precertificate');
@@ -76,7 +76,7 @@ describe('precertificates as submitted', () => {
     }
   });
 
-  it('say the same as the TBSCertificate in the leaf', () => {
+  it('have the same data as the TBSCertificate in the leaf', () => {
     for (const entry of entries) {
       if (entry.type !== 'precertificate') throw new Error('not a precertificate');
       const { dnsNames, serial, notAfter, spkiDer, issuerDer } = readEntry(entry);
@@ -86,7 +86,7 @@ describe('precertificates as submitted', () => {
   });
 });
 
-it('certificates of 2013 with chains are read as Node reads them', () => {
+it('certificates of 2013 with chains are read like Node reads them', () => {
   const { entries: raw } = JSON.parse(data('first-entries-2013.get-entries.json').toString()) as {
     entries: unknown[];
   };

@@ -6,7 +6,7 @@ const tags = { integer: 0x02, sequence: 0x30, version: 0xa0, extensions: 0xa3 } 
 /** IMPLICIT [1] and [2] (RFC 5280, section 4.1): unique identifiers, which are unused in practice. */
 const uniqueIdentifiers: readonly number[] = [0x81, 0x82, 0xa1, 0xa2];
 
-/** The parts of a TBSCertificate that are read, where they stand. */
+/** Locations of the parts of a TBSCertificate. */
 export interface TbsLayout {
   readonly tbs: DerSpan;
   readonly serial: DerSpan | null;
@@ -18,11 +18,11 @@ export interface TbsLayout {
   readonly extensions: DerSpan | null;
 }
 
-/** Places in RFC 5280, section 4.1, between the version and what is optional; 1 is the signature algorithm. */
+/** Positions in RFC 5280, section 4.1, between the version and the optional parts; 1 is the signature algorithm. */
 const place = { serial: 0, issuer: 2, validity: 3, subject: 4, spki: 5 } as const;
 const places = 6;
 
-/** Finds the TBSCertificate of a Certificate; null when nothing there can be one. */
+/** Finds the TBSCertificate of a Certificate; null when there is no candidate. */
 export function findTbs(cursor: DerCursor, faults: Faults): DerSpan | null {
   const { length } = cursor.bytes;
   if (!cursor.moveTo(0, length) || cursor.tag !== tags.sequence) return null;
@@ -32,7 +32,7 @@ export function findTbs(cursor: DerCursor, faults: Faults): DerSpan | null {
   return cursor.span();
 }
 
-/** A TBSCertificate that is the whole input, as it stands in a log's leaf. */
+/** A TBSCertificate that is the whole input, as in a log's leaf. */
 export function wholeTbs(cursor: DerCursor, faults: Faults): DerSpan | null {
   const { length } = cursor.bytes;
   if (!cursor.moveTo(0, length) || cursor.tag !== tags.sequence) return null;
@@ -41,8 +41,8 @@ export function wholeTbs(cursor: DerCursor, faults: Faults): DerSpan | null {
 }
 
 /**
- * Goes through the TBSCertificate by position, and past parts with another tag than they should have: a
- * certificate that is wrong somewhere still counts for the names that it has.
+ * Reads the TBSCertificate by position, and skips parts with a wrong tag: a
+ * malformed certificate still counts for its names.
  */
 export function layOut(cursor: DerCursor, tbs: DerSpan, faults: Faults): TbsLayout {
   const found: (DerSpan | null)[] = [null];
@@ -58,7 +58,7 @@ export function layOut(cursor: DerCursor, tbs: DerSpan, faults: Faults): TbsLayo
     } else if (part === places) {
       if (!uniqueIdentifiers.includes(tag)) faults.add('wrong_tag');
     } else {
-      // A SEQUENCE where the serial number should stand is what follows it.
+      // A SEQUENCE in place of the serial number is the part after it.
       if (part === 0 && tag === tags.sequence) part = 1;
       if (tag !== (part === 0 ? tags.integer : tags.sequence)) faults.add('wrong_tag');
       found[part++] = cursor.span();

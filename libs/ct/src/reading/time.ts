@@ -2,7 +2,7 @@ import type { DerSpan } from './der-cursor';
 
 const [utcTime, generalizedTime] = [0x17, 0x18];
 
-/** Longer than any time: fractions of nanoseconds and an offset. */
+/** Longer than any valid time with nanoseconds and an offset. */
 const maxTimeLength = 40;
 
 const [zero, nine, upperZ] = [0x30, 0x39, 0x5a];
@@ -11,7 +11,7 @@ export interface ReadTime {
   /** Since the epoch, negative before. */
   readonly ms: number;
   /**
-   * Whether it is written as RFC 5280, section 4.1.2.5, wants it: to the second, in Zulu, by the type for its
+   * Whether its form follows RFC 5280, section 4.1.2.5: seconds, Zulu, and the type for its
    * year.
    */
   readonly asPrescribed: boolean;
@@ -19,8 +19,8 @@ export interface ReadTime {
 
 /**
  * UTCTime or GeneralizedTime, without seconds or minutes, with fractions and offsets as X.680, section 46 and
- * 47, allow them too, and an end that tells no zone taken for Zulu. Null when it is no such text or no such
- * day.
+ * 47, allow them too; without a zone, Zulu is assumed. Null when the text or the
+ * day is invalid.
  */
 export function readTime(bytes: Buffer, span: DerSpan): ReadTime | null {
   const { start, end, tag } = span;
@@ -65,8 +65,8 @@ function twoDigits(bytes: Buffer, at: number): number {
 }
 
 /**
- * Digits in twos; a fraction of the last of them; a zone. A UTCTime whose year has four digits is read as
- * what it means.
+ * Digits in pairs; a fraction of the last of them; a zone. A UTCTime with a four-digit year is read as
+ * intended.
  */
 function anyTime(text: string, twoDigitYear: boolean): number | null {
   const match = /^(\d{10}|\d{12}|\d{14})(?:[.,](\d+))?(?:Z|([+-])(\d\d)(\d\d)?)?$/.exec(text);
@@ -85,7 +85,7 @@ function anyTime(text: string, twoDigitYear: boolean): number | null {
   return whole + part + (sign === '-' ? offset : -offset);
 }
 
-/** RFC 5280, section 4.1.2.5.1: 50 and above are the last century. */
+/** RFC 5280, section 4.1.2.5.1: 50 and above are in the 1900s. */
 function fullYear(year: number): number {
   return year >= 50 ? 1900 + year : 2000 + year;
 }

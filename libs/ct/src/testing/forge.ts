@@ -1,4 +1,4 @@
-/** Makes DER, and on purpose also what is not DER: nothing here is checked. */
+/** Encodes DER, and deliberately also invalid DER: nothing is checked here. */
 export function tlv(tag: number, ...content: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(content);
   if (body.length < 0x80) return Buffer.concat([Buffer.from([tag, body.length]), body]);
@@ -53,7 +53,7 @@ export const spki = seq(
   tlv(0x03, hex('00'), Buffer.alloc(65, 4)),
 );
 
-/** The parts of a TBSCertificate in order; null leaves one out. */
+/** The parts of a TBSCertificate in order; null omits one. */
 export interface TbsParts {
   readonly version?: Uint8Array | null;
   readonly serial?: Uint8Array | null;
@@ -88,7 +88,7 @@ export function tbsParts(parts: TbsParts): Buffer[] {
 
 export const forgeTbs = (parts: TbsParts = {}) => seq(...tbsParts(parts));
 
-/** With a signature that nobody made: nothing here verifies one. */
+/** With an invalid signature: it is never verified. */
 export const signed = (tbs: Uint8Array) =>
   seq(tbs, sha256WithRsa, tlv(0x03, hex('00'), Buffer.alloc(64, 0x77)));
 

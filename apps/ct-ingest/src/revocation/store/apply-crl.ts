@@ -14,7 +14,7 @@ export interface ListedRevocation {
   readonly reason: number;
 }
 
-/** A list whose signature was verified, and that is its issuer's. */
+/** A list of its issuer with a verified signature. */
 export interface VerifiedCrl {
   /** SHA-256 over the whole list. */
   readonly contentSha256: Buffer;
@@ -25,15 +25,15 @@ export interface VerifiedCrl {
   readonly freshUntil: Date;
   readonly etag: string | null;
   readonly lastModified: string | null;
-  /** In pieces, between which others have their turn. */
+  /** In chunks, to yield to other work between them. */
   readonly revoked: Iterable<readonly ListedRevocation[]>;
-  /** Asked after the last of `revoked`: whether a certificate in its scope that is not on it is good. */
+  /** Evaluated after the last of `revoked`: whether a certificate in the list's scope that is not on the list is good. */
   readonly covers: () => boolean;
 }
 
 /**
- * `older`: than the one that is known. `crowded`: its issuer would have more revocations than one may have. Nothing was changed
- * then.
+ * `older`: than the known list. `crowded`: its issuer would exceed the max number of revocations. In both cases nothing
+ * was changed.
  */
 export type Applied =
   | {
@@ -44,31 +44,31 @@ export type Applied =
     }
   | { readonly outcome: 'same' | 'older' | 'crowded' };
 
-/** Which list is applied, for whom, and when it is fetched again. */
+/** The list to apply, its issuer, and when to fetch it next. */
 export interface CrlApplying {
   readonly crl: number;
   readonly lease: HostLease;
-  /** When it was requested: what its issuer published later is not on it. */
+  /** Time of the request: the list lacks what its issuer published later. */
   readonly askedAt: Date;
   readonly dueInMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Revocations that change at a time: half a second. */
+/** Revocations that are changed at a time: half a second. */
 const batchChanges = 20_000;
 
 /**
- * Revocations of one issuer on all of its lists. All public CAs together have some ten million, the largest one a few; an intermediate
- * CA in wrong hands could fill the disk otherwise.
+ * Max revocations of one issuer on all of its lists. All public CAs together have about ten million, the largest one a few million; a
+ * compromised intermediate CA could otherwise fill the disk.
  */
 export const mostRevocationsPerIssuer = 20_000_000;
 
 /**
- * Makes what stands on the list what is known of it: what is on it for the first time is added, what is on it no longer is removed,
- * the rest is not touched. In steps that each hold locks for a moment only, as whoever ingests certificates needs the row of the list,
- * too; only the last one says that the list is known. One that is broken off is made up for by the next list, whichever that is.
+ * Stores the difference between the list and the known revocations: new entries are inserted, missing ones are deleted, and the
+ * others are not changed. Each step holds locks only briefly, as ingestion needs the row of the list, too; only the last step marks
+ * the list as known. After an interruption, applying any later list completes the change.
  *
- * @throws LeaseLost before anything is changed that somebody else has changed since; the reason of the signal
+ * @throws LeaseLost before any change that conflicts with another process; the reason of the signal
  */
 export async function applyCrl(
   database: DataSource,
@@ -87,7 +87,7 @@ export async function applyCrl(
     for (const statement of stagingTables) await connection.query(statement);
     return await replace(connection, list, applying, mostRevocations);
   } finally {
-    // Where the connection is gone, so are its tables.
+    // If the connection is lost, so are its temporary tables.
     await connection.query('TRUNCATE ct_listed, ct_change').catch(() => undefined);
     await connection.release();
   }
@@ -105,7 +105,7 @@ async function replace(
     { readonly entries: number; readonly changes: number; readonly others: number },
   ];
   if (entries + elsewhere > mostRevocations) return { outcome: 'crowded' };
-  // Half applied, it is neither what was known nor what comes.
+  // While partly applied, it is neither the known list nor the new one.
   if (changes > 0) await fenced(connection, forgetStatement, applying, []);
   let [added, removed] = [0, 0];
   for (let after = 0; after < changes; after += batchChanges) {
@@ -124,8 +124,8 @@ async function replace(
 }
 
 /**
- * A list with a lower number is an older one, unless what is known is no longer fresh: a CA that began to count anew must not be
- * without a list for ever.
+ * A list with a lower number is older, unless the known one is out of date: a CA that restarted its numbers must not remain
+ * without a list forever.
  */
 async function compareKnown(
   database: DataSource,
@@ -138,7 +138,7 @@ async function compareKnown(
      FROM ct_crl WHERE id = $1`,
     [crl, list.contentSha256, list.thisUpdate, list.number],
   );
-  // It was forgotten since.
+  // It was deleted since.
   if (known === undefined) return 'older';
   return known.same ? 'same' : known.older ? 'older' : 'new';
 }
@@ -161,7 +161,7 @@ async function fenced(
   return done;
 }
 
-/** The list, as long as nobody else has been given its host; nobody is, and it is not forgotten, until the statement is done. */
+/** Locks the list while the lease of its host is valid: until the transaction ends, it cannot be leased again or deleted. */
 const held = `
   held AS MATERIALIZED (
     SELECT crl.id, crl.issuer FROM ct_crl AS crl JOIN ct_crl_host USING (host)
@@ -174,7 +174,7 @@ const changing = (change: string) => `
 
 const forgetStatement = changing(`content_sha256 = NULL, etag = NULL, last_modified = NULL`);
 
-/** Its issuer stands by it. */
+/** The issuer published the same list again. */
 const standBy = `fresh_until = $3, etag = $4, last_modified = $5, failures = 0, last_error = NULL,
   due_at = clock_timestamp() + $6::int * interval '1 millisecond', checked_at = $7`;
 
@@ -189,8 +189,8 @@ function standByValues(list: VerifiedCrl, { askedAt, dueInMs }: CrlApplying): un
 }
 
 /**
- * One look into the primary key for each that goes, and one at its place: whatever was known of the tables when they were small, there
- * is no other plan. The index of the lists would have all of a list's rows looked at each time.
+ * One primary key lookup per deleted row: even with outdated table statistics, there is no other plan. With the index of the
+ * lists, all rows of a list would be read each time.
  */
 const batchStatement = `
   WITH ${held},

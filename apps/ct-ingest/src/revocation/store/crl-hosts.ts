@@ -3,16 +3,16 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { type HostLease } from './host-lease';
 
-/** A list that is fetched: somebody needs it, and its signature can be verified. */
+/** A list to fetch: it is needed, and its signature can be verified. */
 export const isWanted = `(crl.role IS NOT NULL OR crl.needed_until > clock_timestamp())
   AND EXISTS (SELECT FROM ct_issuer WHERE ct_issuer.id = crl.issuer AND ct_issuer.spki_der IS NOT NULL)`;
 
-/** Which process asks which host: one at a time, over all processes. */
+/** Leases of hosts: one process at a time sends requests to a host. */
 @Injectable()
 export class CrlHosts {
   constructor(private readonly database: DataSource) {}
 
-  /** Hosts that lists have appeared at. */
+  /** Adds the hosts of new lists. */
   async discover(): Promise<void> {
     await this.database.query(
       `INSERT INTO ct_crl_host (host) SELECT DISTINCT host FROM ct_crl
@@ -21,8 +21,8 @@ export class CrlHosts {
   }
 
   /**
-   * The host with a list that is due which has waited longest; null: none. Those that nothing could be had from come last: many that
-   * are slow do not keep the others waiting.
+   * The host with a due list that has waited longest; null: none. Failed hosts come last, so that many slow ones do not
+   * delay the others.
    */
   async lease(leaseMs: number): Promise<HostLease | null> {
     const [rows] = await this.database.query<[HostLease[], number]>(
@@ -44,7 +44,7 @@ export class CrlHosts {
     await this.write(lease, leases.extend('$3'), [leaseMs]);
   }
 
-  /** Gives the host back. @param failures in a row: 0 unless nothing can be had from it @throws LeaseLost */
+  /** Releases the host. @param failures consecutive: 0 unless nothing could be fetched @throws LeaseLost */
   async release(lease: HostLease, restMs: number, failures: number): Promise<void> {
     await this.write(
       lease,

@@ -2,14 +2,14 @@ import { setImmediate as others } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
 import type { ListedRevocation } from './apply-crl';
 
-/** What only one connection sees: the entries of a list, and what is different from what is known. */
+/** Temporary tables of a connection: the entries of a list, and their difference from the known ones. */
 export const stagingTables = [
   `CREATE TEMPORARY TABLE IF NOT EXISTS ct_listed (serial bytea, revoked_at timestamptz, reason smallint)`,
   `CREATE TEMPORARY TABLE IF NOT EXISTS ct_change (nth integer PRIMARY KEY, serial bytea, revoked_at timestamptz, reason smallint)`,
   `TRUNCATE ct_listed, ct_change`,
 ];
 
-/** No list is so old, and PostgreSQL counts years before the first one in its own way; nor has a year more than four digits. */
+/** Min date: no list is older, and PostgreSQL counts years before year 1 differently. A year has at most four digits. */
 const [earliestMs, latestMs] = [Date.UTC(1950, 0, 1), Date.UTC(9999, 11, 31)];
 
 /** @throws the reason of the signal */
@@ -35,7 +35,7 @@ async function stagePiece(connection: QueryRunner, piece: readonly ListedRevocat
   ]);
 }
 
-/** Octets go to the server in one piece, as in `storeIssuances`. */
+/** Bytes are sent to the server in one piece, as in `storeIssuances`. */
 const stageStatement = `
   INSERT INTO ct_listed (serial, revoked_at, reason)
   SELECT substring($1::bytea from (after - octets)::int + 1 for octets), to_timestamp(seconds), reason
@@ -44,8 +44,8 @@ const stageStatement = `
     FROM unnest($2::int[], $3::float8[], $4::smallint[]) WITH ORDINALITY AS given (octets, seconds, reason, nth)) AS placed`;
 
 /**
- * What is different; without a time where it is on the list no longer. Of entries with one serial number the first revocation counts.
- * In order, so that neighbours in the index are written together.
+ * The difference; the time is null if the entry is no longer on the list. Of entries with one serial number the first revocation
+ * counts. Sorted, so that adjacent index entries are written together.
  */
 export const changeStatement = `
   WITH listed AS MATERIALIZED (SELECT DISTINCT ON (serial) * FROM ct_listed ORDER BY serial, revoked_at, reason),

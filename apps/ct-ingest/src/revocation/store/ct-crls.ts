@@ -6,7 +6,7 @@ import { isWanted } from './crl-hosts';
 import { discloseCrls } from '@certwright/issuer-profiles';
 import { type HostLease } from './host-lease';
 
-/** A list that is to be fetched, and what is known of it. */
+/** A list to fetch, and its known state. */
 export interface DueCrl {
   readonly id: number;
   readonly url: string;
@@ -17,17 +17,17 @@ export interface DueCrl {
   readonly spkiDer: Buffer;
   readonly etag: string | null;
   readonly lastModified: string | null;
-  /** Null: nothing was accepted so far. */
+  /** Null: no list was accepted so far. */
   readonly checkedAt: Date | null;
   readonly nextUpdate: Date | null;
   readonly freshUntil: Date | null;
   readonly entries: number;
   readonly failures: number;
-  /** When this was read, by the clock of the database: what is fetched now is as new as this at least. */
+  /** Database time of this read: a list fetched now is at least as new. */
   readonly askedAt: Date;
 }
 
-/** A list that once was accepted, and is out of date now. */
+/** A list that was accepted once, and is now out of date. */
 export interface StaleCrl {
   readonly id: number;
   readonly url: string;
@@ -36,39 +36,39 @@ export interface StaleCrl {
 }
 
 export interface CrlCounts {
-  /** That somebody needs, and whose signature can be verified. */
+  /** Lists that are needed and whose signature can be verified. */
   readonly wanted: number;
   readonly fresh: number;
-  /** That were fresh once. */
+  /** Lists that were fresh once. */
   readonly stale: number;
-  /** That could not be fetched, or not be accepted, the last time. */
+  /** Lists whose last fetch failed or was rejected. */
   readonly failing: number;
   readonly overdue: number;
   readonly entries: number;
 }
 
-/** Stale lists of which one hears by name. */
+/** Max stale lists that are reported by name. */
 const mostNamed = 200;
 
-/** Rows that one statement deletes. */
+/** Max rows that one statement deletes. */
 const rowsForgotten = 20_000;
 
-/** Lists that are forgotten at a time. */
+/** Max lists that are deleted at a time. */
 const listsForgotten = 100;
 
-/** Which revocation lists there are, and how it goes with them. */
+/** The known revocation lists and their state. */
 @Injectable()
 export class CtCrls {
   constructor(private readonly database: DataSource) {}
 
-  /** The lists that issuers have disclosed are those that are fetched. */
+  /** Marks the lists that issuers have disclosed as lists to fetch. */
   async disclose(): Promise<void> {
     await discloseCrls(this.database.manager);
   }
 
   /**
-   * The list of this host that has been due longest; null: none is. Those that have been accepted before come first: however many
-   * others somebody says are there, they do not keep these waiting.
+   * The list of this host that has been due longest; null: none is due. Lists that were accepted before come first, so that any number
+   * of made-up lists does not delay them.
    */
   async due(lease: HostLease): Promise<DueCrl | null> {
     const [crl] = await this.database.query<Omit<DueCrl, 'lease'>[]>(
@@ -83,7 +83,7 @@ export class CtCrls {
     return crl === undefined ? null : { ...crl, lease };
   }
 
-  /** @param dueInMs when it is fetched again @throws LeaseLost; the reason of the signal */
+  /** @param dueInMs until the next fetch @throws LeaseLost; the reason of the signal */
   async apply(
     { id, lease, askedAt }: Pick<DueCrl, 'id' | 'lease' | 'askedAt'>,
     list: VerifiedCrl,
@@ -93,7 +93,7 @@ export class CtCrls {
     return await applyCrl(this.database, list, { crl: id, lease, askedAt, dueInMs, signal });
   }
 
-  /** The server says that it is what it was. @throws LeaseLost */
+  /** The server responded that the list is unchanged. @throws LeaseLost */
   async unchanged(crl: Pick<DueCrl, 'id' | 'lease' | 'askedAt'>, dueInMs: number): Promise<void> {
     await this.write(crl, dueInMs, `checked_at = $4, failures = 0, last_error = NULL`, [crl.askedAt]);
   }
@@ -103,7 +103,7 @@ export class CtCrls {
     await this.write(crl, dueInMs, `failures = failures + 1, last_error = $4`, [error]);
   }
 
-  /** Whoever was given the host since may know better. */
+  /** A later leaseholder of the host may have newer data. */
   private async write(
     { id, lease }: Pick<DueCrl, 'id' | 'lease'>,
     dueInMs: number,
@@ -138,10 +138,10 @@ export class CtCrls {
   }
 
   /**
-   * Lists that no unexpired certificate names, and no issuer discloses any more, and what stands on them. Two days after that,
-   * as processes remember for a while that a list is known.
+   * Deletes lists, with their revocations, that no unexpired certificate names and no issuer discloses any more. Waits two
+   * days after that, as processes remember for a while that a list is known.
    *
-   * @returns how many are gone
+   * @returns number of deleted lists
    */
   async forget(): Promise<number> {
     const unneeded = `role IS NULL AND (needed_until IS NULL OR needed_until < now() - interval '2 days')`;
@@ -157,7 +157,7 @@ export class CtCrls {
           [id, rowsForgotten],
         );
       }
-      // What somebody put on it meanwhile goes with it; who holds it now is waited for, and finds it gone afterwards.
+      // Revocations added meanwhile are deleted, too; a process that locks the list is waited for, and then finds it deleted.
       await this.database.transaction(async (tx) => {
         const [, gone] = await tx.query<[unknown, number]>(
           `DELETE FROM ct_crl WHERE id = $1 AND ${unneeded}`,

@@ -1,7 +1,7 @@
-/** The right to ask a host, for a while. */
+/** The temporary right to send requests to a host. */
 export interface HostLease {
   readonly host: string;
   readonly token: string;
-  /** Failures in a row before. */
+  /** Previous consecutive failures. */
   readonly failures: number;
 }

@@ -34,7 +34,7 @@ async function anIssuer(spki = randomBytes(32)): Promise<number> {
   return row.id;
 }
 
-/** As the first certificate that names it makes it known. */
+/** Adds the list like the first certificate that names it. */
 async function named(url: string, of = issuer, notAfter = soon(90)): Promise<number> {
   const [id] = await new CrlIds().ensure(ct.database.manager, [{ issuer: of, url, notAfter }]);
   if (id === null || id === undefined) throw new Error('no list');
@@ -68,7 +68,7 @@ function* piecesOf(entries: readonly ListedRevocation[]): Generator<readonly Lis
   for (let at = 0; at < entries.length; at += 10_000) yield entries.slice(at, at + 10_000);
 }
 
-/** Whoever holds the host of the list now. */
+/** The current leaseholder of the list's host. */
 async function holderOf(id: number): Promise<HostLease> {
   await new CrlHosts(ct.database).discover();
   const [lease] = await ct.database.query<[HostLease]>(
@@ -78,7 +78,7 @@ async function holderOf(id: number): Promise<HostLease> {
   return lease;
 }
 
-/** It goes to another one. */
+/** Transfers the lease. */
 async function takeOver(id: number): Promise<void> {
   await ct.database.query(
     `UPDATE ct_crl_host SET lease_token = lease_token + 1 WHERE host = (SELECT host FROM ct_crl WHERE id = $1)`,
@@ -111,7 +111,7 @@ const statuses = async (...checked: readonly Partial<CheckedIssuance>[]) =>
 const unknown = { status: 'unknown', revokedAt: null, reason: null, checkedAt: null };
 
 describe('the facts about certificates', () => {
-  it('are those of a whole page, in its order', async () => {
+  it('are returned for a whole page, in its order', async () => {
     const crl = await named('http://a/1.crl');
     await apply(crl, [revoked('01', 1), revoked('ff02', 0)]);
     const [first, ...rest] = await facts(
@@ -132,7 +132,7 @@ describe('the facts about certificates', () => {
     expect(await facts()).toEqual([]);
   });
 
-  it('are unknown when it has expired, has no serial number, or no list', async () => {
+  it('are unknown for an expired certificate, and for one without serial number or list', async () => {
     const crl = await named('http://a/1.crl');
     await apply(crl, [revoked('01')]);
     const never = await named('http://a/2.crl');
@@ -146,7 +146,7 @@ describe('the facts about certificates', () => {
     ).toEqual([unknown, unknown, unknown, unknown]);
   });
 
-  it('are unknown while the list was read before the certificate was discovered, unless it is on the list', async () => {
+  it('are unknown when the list was read before the certificate was discovered, unless it is on the list', async () => {
     const crl = await named('http://a/1.crl');
     await apply(crl, [revoked('01')]);
     const later = { crl, discoveredAt: new Date(Date.now() + 60_000) };
@@ -154,7 +154,7 @@ describe('the facts about certificates', () => {
     expect(await facts({ ...later, serial: serial('02') })).toEqual([unknown]);
   });
 
-  it('count a list as read when it was requested, not when it was applied', async () => {
+  it('use the time when the list was requested, not when it was applied', async () => {
     const crl = await named('http://a/1.crl');
     const requestedAt = new Date(Date.now() - 60_000);
     await crls.apply({ id: crl, lease: await holderOf(crl), askedAt: requestedAt }, list([]), 1_000, never);
@@ -174,20 +174,20 @@ describe('the facts about certificates', () => {
     expect(await facts({ crl }, { crl, serial: serial('02') })).toEqual([unknown, unknown]);
   });
 
-  it('are not taken from the list of another issuer, whatever a certificate names', async () => {
+  it('do not come from the list of another issuer, even if a certificate names it', async () => {
     const other = await anIssuer();
     const crl = await named('http://a/1.crl', other);
     await apply(crl, [revoked('01')]);
     expect(await statuses({ crl }, { issuer: other, crl })).toEqual(['unknown', 'revoked']);
   });
 
-  it('say nothing of what a list does not cover, but revoked is revoked', async () => {
+  it('are unknown outside the scope of a list, unless the certificate is on it', async () => {
     const crl = await named('http://a/1.crl');
     await apply(crl, [revoked('01')], { covers: () => false });
     expect(await statuses({ crl }, { crl, serial: serial('02') })).toEqual(['revoked', 'unknown']);
   });
 
-  it('come from the lists that the issuer has disclosed, when all of them together are fresh', async () => {
+  it('come from the lists that the issuer has disclosed, when all of them are fresh', async () => {
     const spki = randomBytes(32);
     issuer = await anIssuer(spki);
     await ct.database.query(
@@ -204,7 +204,7 @@ describe('the facts about certificates', () => {
     expect(await statuses({}, { serial: serial('02') })).toEqual(['revoked', 'unknown']);
     await apply(second ?? 0, []);
     expect(await statuses({}, { serial: serial('02') })).toEqual(['revoked', 'good']);
-    // A full list alone will do; and what is disclosed no longer covers nothing.
+    // A full list alone is sufficient; and one that is no longer disclosed covers nothing.
     await ct.database.query(
       `UPDATE ct_issuer_profile SET full_crls = '{http://a/all.crl}', partitioned_crls = '{}'`,
     );
@@ -216,7 +216,7 @@ describe('the facts about certificates', () => {
   });
 });
 
-it('a certificate whose own list cannot be had has the facts of those that its issuer disclosed', async () => {
+it('come from disclosed lists when the list of the certificate is unavailable', async () => {
   const dead = await named('http://a/dead.crl');
   const [{ id: full }] = await ct.database.query<[{ id: number }]>(
     `INSERT INTO ct_crl (issuer, url, host, role) VALUES ($1, 'http://a/full.crl', 'a', 'full') RETURNING id`,
@@ -231,7 +231,7 @@ it('a certificate whose own list cannot be had has the facts of those that its i
 });
 
 describe('a newer list', () => {
-  it('adds, removes and changes what is different, and nothing else', async () => {
+  it('adds, removes and changes only what differs', async () => {
     const crl = await named('http://a/1.crl');
     const other = await named('http://a/2.crl');
     await apply(other, [revoked('01'), revoked('09')]);
@@ -257,12 +257,12 @@ describe('a newer list', () => {
       'revoked',
       'revoked',
     ]);
-    // A hold that is over.
+    // A certificate hold that has ended.
     await apply(crl, entries);
     expect(await statuses({ crl, serial: serial('02') })).toEqual(['good']);
   });
 
-  it('corrects when, and why, a certificate was revoked', async () => {
+  it('corrects the time and reason of a revocation', async () => {
     const crl = await named('http://a/1.crl');
     await apply(crl, [revoked('01', 0, '2026-01-05T00:00:00Z')]);
     await apply(crl, [revoked('01', 0, '2026-01-03T00:00:00Z')]);
@@ -277,7 +277,7 @@ describe('a newer list', () => {
     expect(await facts({ crl })).toMatchObject([{ revokedAt: new Date('2026-01-03T00:00:00Z'), reason: 1 }]);
   });
 
-  it('is refused when it is older, by time or by number, and the same one is stood by', async () => {
+  it('is rejected when its time or number is older; an unchanged list is confirmed', async () => {
     const crl = await named('http://a/1.crl');
     const present = { contentSha256: randomBytes(32), number: '18446744073709551617' };
     await apply(crl, [revoked('01')], present);
@@ -292,13 +292,13 @@ describe('a newer list', () => {
     expect(after?.checkedAt?.getTime()).toBeGreaterThan(before?.checkedAt?.getTime() ?? Infinity);
   });
 
-  it('of a CA that counts anew is taken once the known one is out of date', async () => {
+  it('of a CA that restarts its numbers is accepted once the known list is out of date', async () => {
     const crl = await named('http://a/1.crl');
     await apply(crl, [], { number: '100', freshUntil: soon(-1) });
     expect(await apply(crl, [revoked('01')], { number: '1' })).toMatchObject({ outcome: 'applied' });
   });
 
-  it('is applied as a whole or not at all', async () => {
+  it('is applied completely or not at all', async () => {
     const crl = await named('http://a/1.crl');
     await apply(crl, [revoked('01')]);
     const failing = function* () {
@@ -309,7 +309,7 @@ describe('a newer list', () => {
     expect(await statuses({ crl }, { crl, serial: serial('100000') })).toEqual(['revoked', 'good']);
   });
 
-  it('of a process that slept while another one was given the host changes nothing', async () => {
+  it('of a process whose lease expired changes nothing', async () => {
     const crl = await named('http://a/1.crl');
     await apply(crl, [revoked('01')], { number: '1' });
     const sleeper = await holderOf(crl);
@@ -329,16 +329,16 @@ describe('a newer list', () => {
     ]);
   });
 
-  it('that is broken off half way is made up for, by the list before it, too', async () => {
+  it('that is interrupted is completed later, also by the previous list', async () => {
     const crl = await named('http://a/1.crl');
     const before = { contentSha256: randomBytes(32) };
     await apply(crl, [revoked('01')], before);
-    // From now on the planner takes it for a table of one row a page.
+    // From now on the planner estimates one row per page for the table.
     await ct.database.query('ANALYZE ct_revocation');
     const entries = Array.from({ length: 50_000 }, (_, nth) => revoked((0x100000 + nth).toString(16)));
     let steps = 0;
     const signal = Object.assign(new AbortController().signal, {
-      // Five pieces are taken in, and two batches of changes are written.
+      // Five chunks are staged, and two batches of changes are written.
       throwIfAborted: () => {
         if ((steps += 1) > 7) throw new Error('the process stops');
       },
@@ -347,25 +347,25 @@ describe('a newer list', () => {
     await expect(applyCrl(ct.database, list(entries), applying)).rejects.toThrow('the process stops');
     const half = await ct.database.query<[{ n: number }]>(`SELECT count(*)::int AS n FROM ct_revocation`);
     expect(half).toEqual([{ n: 39_999 }]);
-    // What is known is neither the old list nor the new one: a server that still has the old one does not leave it so.
+    // The known state is neither the old list nor the new one: a server that still has the old one must not leave it so.
     expect(await apply(crl, [revoked('01')], before)).toMatchObject({ outcome: 'applied', entries: 1 });
     expect(await statuses({ crl }, { crl, serial: serial('100000') })).toEqual(['revoked', 'good']);
   });
 
-  it('keeps nobody waiting who finds it in certificates meanwhile', async () => {
+  it('does not block certificates that name it meanwhile', async () => {
     const crl = await named('http://a/1.crl');
     let found: number | null = null;
     const entries = function* () {
       yield [revoked('02')];
       void named('http://a/1.crl', issuer, soon(300)).then((id) => (found = id));
-      // Somebody else has a turn between any two pieces: without end, if that one waits for the list.
+      // Another task runs between any two chunks: the loop would be endless if it waited for the list.
       while (found === null) yield [];
     };
     expect(await apply(crl, entries())).toMatchObject({ outcome: 'applied', entries: 1 });
     expect(found).toBe(crl);
   });
 
-  it('with which its issuer would have more revocations than are kept changes nothing', async () => {
+  it('changes nothing when its issuer would exceed the max number of revocations', async () => {
     await apply(await named('http://a/1.crl'), [revoked('01'), revoked('02')]);
     const crl = await named('http://a/2.crl');
     const applying = { crl, lease: await holderOf(crl), askedAt: new Date(), dueInMs: 1, signal: never };
@@ -375,7 +375,7 @@ describe('a newer list', () => {
     expect(mostRevocationsPerIssuer).toBeGreaterThan(10_000_000);
   });
 
-  it('beside another one counts where it is the first to say that a certificate is revoked', async () => {
+  it('counts, beside another list, when it is the first with a revocation of a certificate', async () => {
     const [one, two, three] = [
       await named('http://a/1.crl'),
       await named('http://a/2.crl'),
@@ -393,7 +393,7 @@ describe('a newer list', () => {
     ]);
   });
 
-  it('may say that it is good for ever, and that certificates were revoked at the end of time', async () => {
+  it('may have no end of validity, and revocations at the end of time', async () => {
     const crl = await named('http://a/1.crl');
     const end = new Date('9999-12-31T23:59:59Z');
     await apply(crl, [{ ...revoked('01'), revokedAt: end.getTime() + 86_400_000 }], {
@@ -407,7 +407,7 @@ describe('a newer list', () => {
 });
 
 describe('lists', () => {
-  it('are one per issuer and URL, and no more than an issuer may have', async () => {
+  it('are unique per issuer and URL, up to the limit per issuer', async () => {
     const ids = new CrlIds();
     const ensure = async (url: string, of = issuer) =>
       (await ids.ensure(ct.database.manager, [{ issuer: of, url, notAfter: soon() }]))[0];
@@ -422,14 +422,14 @@ describe('lists', () => {
     expect(await ensure('http://a/1.crl')).toBe(first);
   });
 
-  it('are at no more hosts than an issuer may have', async () => {
+  it('use a limited number of hosts per issuer', async () => {
     for (let nth = 0; nth < maxHostsPerIssuer; nth += 1) await named(`http://a${nth}/1.crl`);
     await expect(named('http://b/1.crl')).rejects.toThrow('no list');
     await named('http://a3/2.crl');
     await named('http://b/1.crl', await anIssuer());
   });
 
-  it('are needed as long as the last certificate that names them, and then forgotten', async () => {
+  it('are needed until the last certificate that names them expires, and then deleted', async () => {
     const crl = await named('http://a/1.crl', issuer, soon(-40));
     await apply(crl, [revoked('01')]);
     await named('http://a/1.crl', issuer, soon(-100));
@@ -443,7 +443,7 @@ describe('lists', () => {
 });
 
 describe('a host', () => {
-  it('is in one pair of hands, with the list that has been due longest first', async () => {
+  it('has one leaseholder at a time; the host with the list that has been due longest comes first', async () => {
     await named('http://a/1.crl');
     await named('http://a/2.crl');
     await ct.database.query(
@@ -466,7 +466,7 @@ describe('a host', () => {
     expect(await hosts.lease(1)).toMatchObject({ failures: 1 });
   });
 
-  it('that something was to be had from comes before those that nothing was', async () => {
+  it('with a successful fetch comes before failed ones', async () => {
     for (const host of ['a', 'b', 'c']) await named(`http://${host}/1.crl`);
     const hosts = new CrlHosts(ct.database);
     await hosts.discover();
@@ -477,7 +477,7 @@ describe('a host', () => {
     expect(await hosts.lease(60_000)).toMatchObject({ failures: 3 });
   });
 
-  it('has lists that were accepted before asked for first, however many others somebody says are there', async () => {
+  it('requests accepted lists first, despite any number of made-up ones', async () => {
     const known = await named('http://a/known.crl');
     await apply(known, []);
     for (let nth = 0; nth < 5; nth += 1) await named(`http://a/${nth}.crl`);
@@ -488,14 +488,14 @@ describe('a host', () => {
     expect(await crls.due(await holderOf(known))).toMatchObject({ id: known });
   });
 
-  it('by https is another one than by http', async () => {
+  it('is another one with https than with http', async () => {
     for (const url of ['http://a/', 'https://a/', 'https://a:443/1', 'http://A:80/2', 'https://a:80/'])
       await named(url);
     const rows = await ct.database.query<{ host: string }[]>(`SELECT host FROM ct_crl ORDER BY id`);
     expect(rows.map(({ host }) => host)).toEqual(['a', 'a:443', 'a:443', 'a', 'a:80']);
   });
 
-  it('with lists that nobody needs, or whose signer is not known, is not asked', async () => {
+  it('receives no request for lists that are not needed, or whose signer is unknown', async () => {
     await named('http://a/1.crl', issuer, soon(-40));
     await named('http://b/1.crl');
     await ct.database.query(`UPDATE ct_issuer SET spki_der = NULL`);

@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 
-/** DER, as far as specs need it. */
+/** Minimal DER encoder for specs. */
 function tlv(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(parts);
   if (body.length < 0x80) return Buffer.concat([Buffer.from([tag, body.length]), body]);
@@ -33,7 +33,7 @@ export interface Making {
   readonly authoritiesOnly?: boolean;
 }
 
-/** A CA that makes lists and no certificates. */
+/** A CA that publishes lists but no certificates. */
 export class CrlMaker {
   readonly nameDer: Buffer;
   readonly spkiDer: Buffer;
