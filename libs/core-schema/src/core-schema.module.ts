@@ -8,7 +8,7 @@ import { Outbox } from './outbox/outbox';
 import { coreSchema } from './roles/core-schema';
 import { Transactions } from './transactions/transactions';
 
-/** When the database is unavailable at start, a process retries for half a minute before it gives up. */
+/** When the database is unavailable at start, a process retries for half a minute before it exits. */
 const connecting = { retryAttempts: 15, retryDelay: 2_000 };
 
 export interface CoreProcess extends Omit<CoreDatabase, 'applicationName'> {
