@@ -81,13 +81,13 @@ describe('at the target of a standing record', () => {
   });
 });
 
-describe('at a name that is delegated itself', () => {
-  it('are the values of all tenants that name it', async () => {
+describe('the values at a delegated name', () => {
+  it('are those of all tenants that name it', async () => {
     await challenges.publishRecords([ours('a'), others('b'), others('a')]);
     expect(await challenges.ofName(dnsName)).toEqual([value('a'), value('b')]);
   });
 
-  it('omits values of a tenant that no longer names it, and expired ones', async () => {
+  it('exclude those of a tenant that no longer names it, and expired ones', async () => {
     await challenges.publishRecords([ours('a')]);
     await expire('challenge_record');
     await challenges.publishRecords([others('b')]);

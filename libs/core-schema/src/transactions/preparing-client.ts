@@ -48,7 +48,7 @@ class PreparingClient extends DatabaseClient {
         : setTimeout(() => this.giveUp(this.patienceMs), this.patienceMs).unref();
   }
 
-  /** The time of the request is over. A server that lives ends the statement, and the connection can be used again. */
+  /** The time of the request is over. A responsive server ends the statement, and the connection can be used again. */
   private cancel(afterMs: number): void {
     const { host, port, processID, secretKey } = this as unknown as Required<Cancelable>;
     sendCancelRequest({ host, port, processID, secretKey });

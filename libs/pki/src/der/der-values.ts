@@ -62,7 +62,7 @@ export function objectIdentifierValue(element: DerElement, what: string): string
   return [first, joined - 40n * first, ...numbers].join('.');
 }
 
-/** The text of a DirectoryString or IA5String (RFC 5280, section 4.1.2.4). Teletex is read as Latin-1, as everybody does. */
+/** The text of a DirectoryString or IA5String (RFC 5280, section 4.1.2.4). Teletex is read as Latin-1, as usual. */
 export function textValue(element: DerElement, what: string): string {
   const { content, tagClass, tagNumber, offset } = element;
   if (tagClass === 'universal') {
