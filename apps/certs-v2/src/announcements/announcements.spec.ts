@@ -146,7 +146,7 @@ describe('the wake-up', () => {
   });
   afterAll(async () => await queues.close());
 
-  // Redis refuses commands until the connection stands.
+  // Redis refuses commands until the connection is open.
   const nudge = async (version: number) =>
     await eventually(async () => await queues.addAll([currentInstanceChanged(await planId(), version)]));
 

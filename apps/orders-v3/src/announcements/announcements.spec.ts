@@ -163,7 +163,7 @@ describe('the wake-up', () => {
   });
   afterAll(async () => await queues.close());
 
-  // Redis refuses commands until the connection stands.
+  // Redis refuses commands until the connection is open.
   const nudge = async (version: number) =>
     await eventually(async () => await queues.addAll([currentCertificateChanged(await planId(), version)]));
 
