@@ -74,7 +74,7 @@ describe('two accounts', () => {
     expect(answer.headers).not.toHaveProperty('idempotency-replayed');
   });
 
-  it('are not made ready by what stands for the other one', async () => {
+  it('are not made ready by a record of the other one', async () => {
     await one.post(at, { csr, approval_method: 'dns' });
     await other.post(at, { csr, approval_method: 'dns' });
     await api.database.query(

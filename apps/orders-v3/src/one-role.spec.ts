@@ -13,7 +13,7 @@ it('starts without a warning as its own role', async () => {
   await api.stop();
 });
 
-it('works as the owner of the tables, and says at the start that it may do more than it needs', async () => {
+it('works as the owner of the tables, and logs at the start that it has more privileges than it needs', async () => {
   const api = await RunningApi.start((_, ownerUrl) => ({ DATABASE_URL: ownerUrl, LOG_LEVEL: 'warn' }));
   const role = decodeURIComponent(new URL(api.database.url).username);
   expect(warnings(api)).toMatchObject([{ role, database: 'core' }]);

@@ -14,7 +14,7 @@ import { RunningApi } from './testing/running-api';
 const csr = certificateRequest(keyPair('p256'), { dnsNames: ['example.com'] });
 const order = (name: string) => ({ name, dns_names: ['example.com'], csr });
 
-describe('while the database is away', () => {
+describe('while the database is unavailable', () => {
   let link: SeverableLink;
   let api: RunningApi;
 
@@ -122,7 +122,7 @@ describe('more writes than can be stored', () => {
   }, 90_000);
 });
 
-describe('while Redis is away', () => {
+describe('while Redis is unavailable', () => {
   it('starts and serves, limits included', async () => {
     const port = await freePort();
     const api = await RunningApi.start({ REDIS_URL: `redis://127.0.0.1:${port}`, WRITES_PER_S: '1' });
@@ -136,7 +136,7 @@ describe('while Redis is away', () => {
     await api.stop();
   }, 20_000);
 
-  it('tells webhooks of a new certificate all the same', async () => {
+  it('still notifies webhooks of a new certificate', async () => {
     const port = await freePort();
     const api = await RunningApi.start({ REDIS_URL: `redis://127.0.0.1:${port}` });
     const tenant = await api.tenant('Full Access');

@@ -10,7 +10,7 @@ import {
   url,
 } from '@certwright/service';
 
-/** Every setting of the prober. It has no database and no secret besides the password that REDIS_URL may hold. */
+/** All settings of the prober. It has no database and no secret except the password in REDIS_URL. */
 export const settings = defineSettings({
   ...processSettings({ opsPort: 4351 }),
   REDIS_URL: url({

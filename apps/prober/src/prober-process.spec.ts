@@ -66,7 +66,7 @@ describe('the prober as a process', () => {
   // Before the hook of `startChild`, which ends Redis: a client that is closed without Redis keeps a timer for 2 s.
   afterAll(() => probes.close());
 
-  it('starts while Redis is away, is not ready then, and answers as soon as Redis is there', async () => {
+  it('starts while Redis is unavailable, is not ready then, and responds once Redis is up', async () => {
     const ops = await freePort();
     const prober = await startProber(ops);
     expect(await readiness(ops)).toBe(503);

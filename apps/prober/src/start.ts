@@ -4,7 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { AppModule } from './app.module';
 import { Config } from './config';
 
-/** @param queue another name keeps specs apart */
+/** @param queue set by specs to separate them */
 export async function start(config: Config, running: RunningProcess, queue = probeQueue): Promise<void> {
   const { name, log, readiness } = running;
   const { REDIS_URL, PROBE_CONCURRENCY: concurrency, DRAIN_TIME: drainMs } = config;

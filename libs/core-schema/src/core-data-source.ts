@@ -8,13 +8,13 @@ export interface CoreDatabase {
   readonly url: string;
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
-  /** Connections that one process keeps at most. */
+  /** Maximum connections of one process. */
   readonly poolSize: number;
   /** The server ends a statement that runs longer, ms. */
   readonly statementTimeoutMs: number;
 }
 
-/** The server ends a transaction whose client fell silent: a frozen process must not hold a row for ever. */
+/** The server ends a transaction whose client is silent: a frozen process must not hold a row forever. */
 const idleInTransactionTimeoutMs = 10_000;
 const connectTimeoutMs = 5_000;
 

@@ -8,13 +8,13 @@ import { Outbox } from './outbox/outbox';
 import { coreSchema } from './roles/core-schema';
 import { Transactions } from './transactions/transactions';
 
-/** When the database is unavailable at start, a process retries for half a minute before it gives up. */
+/** When the database is unavailable at start, a process retries for half a minute before it exits. */
 const connecting = { retryAttempts: 15, retryDelay: 2_000 };
 
 export interface CoreProcess extends Omit<CoreDatabase, 'applicationName'> {
   /** Of the process; its database role has the same name. */
   readonly name: string;
-  /** Null: the process works in either deployment. `access: 'await'` is for a role that may not claim the database. */
+  /** Null: the process runs in either deployment. `access: 'await'` is for a role that may not claim the database. */
   readonly deployment: { readonly mode: DeploymentMode; readonly access: 'claim' | 'await' } | null;
   readonly log: { warn(members: object, message: string): void };
   readonly readiness: { add(name: string, check: () => Promise<unknown>): void };

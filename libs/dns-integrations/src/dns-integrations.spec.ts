@@ -65,7 +65,7 @@ describe('create', () => {
 });
 
 describe('another account', () => {
-  it('sees, lists and deletes nothing of it', async () => {
+  it('does not show, list or delete it', async () => {
     const id = await fixture.create('1');
     expect(await integrations.get('2', id)).toBeNull();
     expect(await integrations.ofAccount('2')).toEqual([]);
@@ -76,7 +76,7 @@ describe('another account', () => {
 });
 
 describe('markDeleted', () => {
-  it('takes it from its account at once, has its records removed, and nudges', async () => {
+  it('hides it from its account at once, has its records removed, and writes a wake-up', async () => {
     const id = await fixture.create('1');
     await fixture.record(id, { dnsName: 'a.example', state: 'standing', dueInS: 3_600 });
     await fixture.record(id, { dnsName: 'b.example', state: 'wanted', dueInS: null });
@@ -99,7 +99,7 @@ describe('markDeleted', () => {
     expect(await handleOf(id)).toBe(`handle of ${id}`);
   });
 
-  it('waits for nobody who holds the lease', async () => {
+  it('does not wait for the holder of the lease', async () => {
     const id = await fixture.create('1');
     await leases.lease(id, 60_000);
     expect(await fixture.delete('1', id)).toBe(true);
@@ -107,7 +107,7 @@ describe('markDeleted', () => {
 });
 
 describe('forgetDeleted', () => {
-  it('drops the handle once no record is left to remove, and not while somebody holds it', async () => {
+  it('drops the handle once no record is left to remove, and not while it is leased', async () => {
     const [standing, waiting, free] = [
       await fixture.create('1'),
       await fixture.create('1'),

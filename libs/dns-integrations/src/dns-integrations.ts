@@ -10,7 +10,7 @@ import { Transactions, type Tx } from '@certwright/core-schema';
 import type { IntegrationState } from './integration-lease';
 import { replaceZones } from './leased-integrations';
 
-/** As its account sees it: what opens it is not among it. */
+/** The account's view, without the credentials. */
 export interface DnsIntegration {
   readonly id: string;
   readonly accountId: string;
@@ -24,25 +24,28 @@ export interface DnsIntegration {
 }
 
 export interface NewDnsIntegration {
-  /** A fresh random 48-bit integer, in decimal: what the gateway sealed the handle for. */
+  /** A fresh random 48-bit integer, in decimal: the gateway seals the handle for it. */
   readonly id: string;
   readonly accountId: string;
   readonly provider: ProviderName;
   readonly description: string;
   readonly handle: string;
-  /** Null: they could not be listed yet, and are at once. */
+  /** Null: not listed yet; they are listed as soon as possible. */
   readonly zones: readonly Zone[] | null;
   /** When they are listed again; without zones it does not count. */
   readonly zonesDueAt: Date;
 }
 
-/** Integrations of one account at most, so that none can make the platform ask providers without bound. */
+/** Maximum integrations per account, which bounds the requests to providers. */
 export const mostDnsIntegrations = 50;
 
-/** Why a deleted integration's handle goes although records are left: the provider has refused for so long, days. */
+/**
+ * After this time, in days, a deleted integration's handle is dropped although records are left: the provider keeps
+ * refusing.
+ */
 const patienceDays = 7;
 
-/** The DNS providers of accounts. Every method looks at the account's own integrations only, and at none that is deleted. */
+/** The DNS providers of accounts. Every method covers only the account's own integrations that are not deleted. */
 @Injectable()
 export class DnsIntegrations {
   constructor(
@@ -53,7 +56,7 @@ export class DnsIntegrations {
   /** @returns null when the account has `mostDnsIntegrations` already */
   async create(tx: Tx, integration: NewDnsIntegration): Promise<DnsIntegration | null> {
     const { id, accountId, provider, description, handle, zones, zonesDueAt } = integration;
-    // One creation at a time for each account, or two would count the same.
+    // One creation at a time per account, or two would see the same count.
     await tx.query(`SELECT 1 FROM account WHERE id = $1 FOR NO KEY UPDATE`, [accountId]);
     const rows: IntegrationRow[] = await tx.query(
       `INSERT INTO dns_integration (id, account_id, provider, description, handle, state, checked_at, zones_due_at)
@@ -69,7 +72,7 @@ export class DnsIntegrations {
     return integrationOf(created);
   }
 
-  /** To be asked before the gateway is; only `create` knows for certain. */
+  /** Early check before a request to the gateway; only `create` is reliable. */
   async hasRoom(accountId: string): Promise<boolean> {
     const [row] = await this.database.query<[{ count: number }]>(
       `SELECT count(*)::int AS count FROM dns_integration WHERE account_id = $1 AND deleted_at IS NULL`,
@@ -95,7 +98,7 @@ export class DnsIntegrations {
     return row === undefined ? null : integrationOf(row);
   }
 
-  /** As they were listed last, by name. @returns integration → its zones; nothing for those without */
+  /** Last known zones, by name. @returns integration → its zones; no entry for those without */
   async zonesOf(accountId: string, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Zone[]>> {
     const rows: { readonly integration_id: string; readonly id: string; readonly name: string }[] =
       await this.database.query(
@@ -113,8 +116,7 @@ export class DnsIntegrations {
   }
 
   /**
-   * From now on it is gone for its account, whoever holds its lease. Its records are due to be removed by whoever gets the
-   * lease next.
+   * Deletes it for its account, regardless of leases. The next holder of the lease removes its records.
    *
    * @returns false when the account has no such integration
    */
@@ -136,8 +138,8 @@ export class DnsIntegrations {
   }
 
   /**
-   * Drops the handle of deleted integrations whose records are removed, and after seven days that of all: what could not
-   * be removed until then counts as removed, or its name could never be approved through another integration.
+   * Drops the handle of deleted integrations whose records are removed, and after seven days that of all. Records
+   * left by then count as removed, or their names could never be approved through another integration.
    *
    * @returns how many were forgotten
    */
@@ -170,7 +172,7 @@ const deleted: Outcome = { code: 'integration_deleted' };
 const columns = `id, account_id AS "accountId", provider, description, state, problem, outcome, checked_at AS "checkedAt",
   created_at AS "createdAt"`;
 
-/** Not while somebody holds it: an answer may still be under way. Counting the token up makes a late one lose. */
+/** Only without a lease: a response may still be under way. Incrementing the token invalidates a late one. */
 const forgetStatement = `
   UPDATE dns_integration SET handle = NULL, lease_token = lease_token + 1, ${leases.release}
   WHERE deleted_at IS NOT NULL AND handle IS NOT NULL

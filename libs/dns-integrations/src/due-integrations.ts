@@ -1,6 +1,6 @@
 /**
- * $1 limit. now() and not clock_timestamp(): a bound that stands still lets the indexes of what is due find the rows. Its
- * cost grows with what is due, not with what stands.
+ * $1 limit. now() and not clock_timestamp(): a bound that is constant lets PostgreSQL use the indexes on due times.
+ * Its cost grows with the due rows, not with all rows.
  */
 export const dueStatement = `
   WITH waiting (integration_id, due_at) AS (

@@ -1,14 +1,14 @@
 import type { Outcome } from '@certwright/issuance';
 import type { ProviderName, Zone } from '@certwright/gateway-contract';
 
-/** The right to call the gateway for one integration, and to write what came of it. */
+/** The right to call the gateway for one integration, and to write the result. */
 export interface IntegrationLease {
   readonly integrationId: string;
   /** The fencing token. */
   readonly token: string;
 }
 
-/** All that calling the gateway for it takes, read in the statement that leased it. */
+/** Inputs for calling the gateway, read by the statement that leased it. */
 export interface LeasedIntegration {
   readonly lease: IntegrationLease;
   readonly integration: {
@@ -21,7 +21,7 @@ export interface LeasedIntegration {
     readonly zonesDueAt: Date;
     /** Of listing the zones, in a row. */
     readonly failures: number;
-    /** Not null: nothing is added any more, only removed. */
+    /** Not null: records are only removed, not added. */
     readonly deletedAt: Date | null;
   };
   /** The database's clock. */
@@ -30,24 +30,24 @@ export interface LeasedIntegration {
 
 export type IntegrationState = 'ok' | 'failing';
 
-/** What came of calling the gateway; what is left out stays. */
+/** Result of calling the gateway; omitted fields keep their value. */
 export interface IntegrationProgress {
-  /** A new handle. To be written before anything else is asked: the old one may be worth nothing any more. */
+  /** A new handle. Write it before any other request: the old one may be invalid by now. */
   readonly handle?: string;
   readonly state?: IntegrationState;
   readonly problem?: Outcome | null;
   /** Failures of listing the zones, in a row. */
   readonly failures?: number;
-  /** When the provider answered. */
+  /** When the provider responded. */
   readonly checkedAt?: Date;
-  /** All of them: they take the place of those that were known. Of two with one name the first is kept. */
+  /** The complete list, which replaces the known zones. Of two with one name the first is kept. */
   readonly zones?: readonly Zone[];
   readonly zonesDueAt?: Date;
 }
 
 /**
- * Whether nobody took the lease since, for statements on `dns_integration`. The time does not count: a new handle that
- * comes too late is worth storing as long as no other caller went on with the old one.
+ * Whether the lease was not taken since, for statements on `dns_integration`. The time does not count: a late new
+ * handle is worth storing as long as no other caller used the old one.
  */
 export const underIntegrationLease = (id: string, token: string) =>
   `dns_integration.id = ${id} AND dns_integration.lease_token = ${token}`;

@@ -33,7 +33,7 @@ const timeIsUp = async (id: string) =>
 const zonesOf = async (id: string) => (await integrations.zonesOf('1', [id])).get(id) ?? [];
 
 describe('a lease', () => {
-  it('is held by one at a time, however many ask together', async () => {
+  it('is granted to one worker at a time, also concurrently', async () => {
     const id = await fixture.create('1');
     const got = await Promise.all(Array.from({ length: 8 }, () => leases.lease(id, 30_000)));
     const held = got.filter((each) => each !== null);
@@ -60,7 +60,7 @@ describe('a lease', () => {
     expect(await leases.lease(id, 30_000)).toBeNull();
   });
 
-  it('that somebody else took since writes nothing, extends nothing and gives nothing back', async () => {
+  it('that was taken by another worker writes nothing, extends nothing and releases nothing', async () => {
     const id = await fixture.create('1');
     const { lease: old } = await lease(id);
     await timeIsUp(id);
@@ -75,7 +75,7 @@ describe('a lease', () => {
     expect((await lease(id)).integration.handle).toBe('new');
   });
 
-  it('whose time is up still saves a new handle, as long as nobody else took it', async () => {
+  it('that has expired still saves a new handle, unless another worker took it', async () => {
     const id = await fixture.create('1');
     const { lease: held } = await lease(id);
     await timeIsUp(id);
@@ -140,7 +140,7 @@ describe('saving', () => {
 describe('due', () => {
   const due = async (limit = 100) => (await leases.due(limit)).map(({ id }) => id);
 
-  it('names those with a due record or due zones that nobody holds, each once', async () => {
+  it('returns those with a due record or due zones and without a lease, each once', async () => {
     const [quiet, zones, record, held, both] = [
       await fixture.create('1'),
       await fixture.create('1'),

@@ -37,7 +37,7 @@ interface LeaseRow {
   readonly now: Date;
 }
 
-/** Keep the lease for what comes next (and extend it), or give it back. */
+/** Keep the lease for the next step (and extend it), or release it. */
 export type AfterSaving = { readonly keepForMs: number } | 'release';
 
 /** Integrations in the hands of the one process that calls the gateway for them. */
@@ -48,7 +48,7 @@ export class LeasedIntegrations {
     private readonly transactions: Transactions,
   ) {}
 
-  /** Deleted ones too, for as long as they have a handle. @returns null when there is none, or in other hands */
+  /** Deleted ones too, while they have a handle. @returns null when there is none, or it is leased */
   async lease(integrationId: string, leaseMs: number): Promise<LeasedIntegration | null> {
     const [[row]] = await this.database.query<[LeaseRow[], number]>(leaseStatement, [integrationId, leaseMs]);
     return row === undefined ? null : leasedIntegration(row);
@@ -59,12 +59,12 @@ export class LeasedIntegrations {
     await saveIntegration(this.database, lease, {}, { keepForMs: leaseMs });
   }
 
-  /** Writes what came of a call. @throws LeaseLost */
+  /** Writes the result of a call. @throws LeaseLost */
   async save(lease: IntegrationLease, progress: IntegrationProgress, after: AfterSaving): Promise<void> {
     await this.transactions.run(async (tx) => await saveIntegration(tx, lease, progress, after));
   }
 
-  /** Also when the lease is lost: then it is not ours to give back. */
+  /** Also when the lease is lost: then there is nothing to release. */
   async release({ integrationId, token }: IntegrationLease): Promise<void> {
     await this.database.query(
       `UPDATE dns_integration SET ${leases.release} WHERE ${underIntegrationLease('$1', '$2')}`,
@@ -73,8 +73,8 @@ export class LeasedIntegrations {
   }
 
   /**
-   * Integrations with something due, a record or the list of zones, that nobody holds. The first of every account, then
-   * the second of every account …, so that the backlog of one hides no other's.
+   * Integrations with a due record or zone list and without a lease. The first of every account, then the second of
+   * every account …, so that the backlog of one account does not delay the others.
    */
   async due(limit: number): Promise<readonly DueIntegration[]> {
     return await this.database.query(dueStatement, [limit]);
@@ -105,7 +105,7 @@ export async function saveIntegration(
     ],
   );
   if (saved === undefined) throw new LeaseLost('dns_integration', lease.integrationId, lease.token);
-  // One that was deleted meanwhile has none any more.
+  // An integration that was deleted meanwhile has no zones any more.
   if (progress.zones === undefined || saved.deleted_at !== null) return;
   await replaceZones(tx, lease.integrationId, saved.account_id, progress.zones);
 }

@@ -1,4 +1,4 @@
-/** Zones come and go rarely, and whoever adds one can ask for the list at any time. */
+/** Zones change rarely, and users can refresh the list at any time. */
 const everyMs = 6 * 60 * 60 * 1_000;
 const firstRetryMs = 60_000;
 

@@ -167,8 +167,8 @@ describe('a record that is not needed', () => {
   });
 });
 
-describe('what the gateway says', () => {
-  it('gives the handle, and of a wanted record that it was added', () => {
+describe('recording the response of the gateway', () => {
+  it('returns the handle and, for a wanted record, that it was added', () => {
     expect(whenAdded(attempted, 'new', now)).toMatchObject({
       recordHandle: 'new',
       addedAt: now,

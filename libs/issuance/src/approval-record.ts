@@ -2,8 +2,9 @@ import type { Outcome, OutcomeOf } from './outcome/outcome';
 import { nextAuthorityLook, nextRecordTry } from './schedule';
 
 /**
- * `wanted` (being added, or waited for) → `standing` (every authoritative server answers with it) → `unwanted` (being
- * removed) → `removed`. A `standing` one that is gone is `wanted` again, and so is an `unwanted` one that is needed again.
+ * `wanted` (being added, or waited for) → `standing` (every authoritative server returns it) → `unwanted` (being
+ * removed) → `removed`. A `standing` record that disappears becomes `wanted` again, and so does an `unwanted` one
+ * that is needed again.
  */
 export const approvalRecordStates = ['wanted', 'standing', 'unwanted', 'removed'] as const;
 export type ApprovalRecordState = (typeof approvalRecordStates)[number];
@@ -15,42 +16,42 @@ export interface ApprovalRecord {
   /** Without `*.`. */
   readonly dnsName: string;
   readonly state: ApprovalRecordState;
-  /** Before the gateway is first asked to add it: from then on it may be there, handle or not. */
+  /** Set before the first request to add it: from then on the record may exist, with or without a handle. */
   readonly attemptedAt: Date | null;
-  /** When the gateway last confirmed it; null: it is to be added, maybe once more. */
+  /** When the gateway last confirmed it; null: it must be added, possibly again. */
   readonly addedAt: Date | null;
-  /** What removes it; null: not added by us, or the answer was lost. */
+  /** Handle for removing it; null: not added by us, or the response was lost. */
   readonly recordHandle: string | null;
-  /** Since when it is left alone, because somebody else's stands in its place; null: it is not. */
+  /** Since when it is left unchanged because a different record replaced it; null: it was not replaced. */
   readonly stoppedAt: Date | null;
-  /** Null when nothing is wrong. */
+  /** Null when there is no problem. */
   readonly problem: Outcome | null;
   /** Failures in a row. */
   readonly failures: number;
-  /** When to go on; null: there is nothing to do until somebody asks. */
+  /** Next attempt; null: none until a caller requests it. */
   readonly dueAt: Date | null;
 }
 
-/** What the authoritative servers of the zone answer. */
+/** What the authoritative servers of the zone return. */
 export interface RecordFinding {
-  /** Where the record is: at every server, at some, at none. */
+  /** Whether all, some or no servers have the record. */
   readonly seen: 'everywhere' | 'somewhere' | 'nowhere';
-  /** Whether a server says that nothing is there. */
+  /** Whether a server reports that the record does not exist. */
   readonly absent: boolean;
-  /** Whether a server has something else in its place. */
+  /** Whether a server returns a different record. */
   readonly other: boolean;
-  /** Which servers do not answer with the record; null when all do. */
+  /** The servers that do not return the record; null when all do. */
   readonly problem: Outcome | null;
 }
 
 export interface RecordFacts {
   /** An open plan names it, and its integration is not deleted. */
   readonly needed: boolean;
-  /** What this walk found; null: it has not looked yet. */
+  /** Result of this run's DNS lookup; null: not looked up yet. */
   readonly finding: RecordFinding | null;
 }
 
-/** What changes in the row; what is left out stays. */
+/** Changes of the row; omitted fields keep their value. */
 export interface RecordChange {
   readonly state?: ApprovalRecordState;
   readonly attemptedAt?: Date | null;
@@ -64,7 +65,7 @@ export interface RecordChange {
 }
 
 export type RecordStep =
-  /** Ask every authoritative server. */
+  /** Query every authoritative server. */
   | { readonly kind: 'look' }
   /** Have the gateway add it, and keep the handle. */
   | { readonly kind: 'add' }
@@ -87,15 +88,15 @@ export function nextRecordStep(record: ApprovalRecord, facts: RecordFacts, now: 
   }
 }
 
-/** It was added an hour ago and nobody has it: somebody took it away, or the provider forgot it. */
+/** It was added an hour ago and no server has it: it was deleted, or the provider lost it. */
 const addAgainAfterMs = 3_600_000;
 
 function publish(record: ApprovalRecord, finding: RecordFinding | null, now: Date): RecordStep {
-  // Left alone until somebody asks, and somebody did: else it would not be due.
+  // A replaced record is only due again after a caller's request.
   if (record.stoppedAt !== null) return { kind: 'add' };
   if (record.attemptedAt === null) {
     if (finding === null) return { kind: 'look' };
-    // It is the customer's own then, and never removed by us.
+    // It is the customer's own record then, and we never remove it.
     return finding.seen === 'everywhere' ? stand(now) : { kind: 'add' };
   }
   if (record.addedAt === null) return { kind: 'add' };
@@ -109,12 +110,12 @@ function publish(record: ApprovalRecord, finding: RecordFinding | null, now: Dat
   return save({ problem: finding.problem, failures: 0, dueAt: nextAuthorityLook(record.addedAt, now) });
 }
 
-/** As long as a secondary server may be away for a restart; one that is away for longer is away for CAs, too. */
+/** Time a secondary server may be down for a restart; after a longer outage CAs cannot reach it either. */
 const silenceAfterMs = 10 * 60_000;
 
 /**
- * Every server that answers has it, and the others have been silent for long: a name server that is dead for good must not
- * keep the zone without certificates. Resolvers go on to the next server as well.
+ * Every server that responds has it, and the others have been silent for long: a name server that is permanently down
+ * must not keep the zone without certificates. Resolvers try the next server as well.
  */
 function onlySilenceIsMissing(addedAt: Date, { seen, absent, other }: RecordFinding, now: Date): boolean {
   const someHaveItAndNoneDenies = seen === 'somewhere' && !absent && !other;
@@ -125,16 +126,16 @@ function stand(now: Date): RecordStep {
   return save({ state: 'standing', standingAt: now, problem: null, failures: 0, dueAt: null });
 }
 
-/** Somebody doubts a record that stood: it was not found, or an order that names it was changed. */
+/** The state of a standing record is in doubt: it was not found, or an order that names it was changed. */
 function confirm(finding: RecordFinding | null, now: Date): RecordStep {
   if (finding === null) return { kind: 'look' };
   if (finding.seen === 'everywhere') return stand(now);
   if (finding.other && finding.problem !== null) {
-    // Who changed it meant to: two systems that replace each other's record would never end.
+    // The replacement was deliberate: two systems that replace each other's record would never stop.
     const problem = { code: 'record_replaced', found: finding.problem } as const;
     return save({ state: 'wanted', addedAt: null, stoppedAt: now, problem, dueAt: null });
   }
-  // Servers that are silent say nothing about the record.
+  // Servers that do not respond give no information about the record.
   if (!finding.absent) return save({ problem: finding.problem, dueAt: null });
   return save({ state: 'wanted', addedAt: null, problem: finding.problem, failures: 0, dueAt: now });
 }
@@ -146,10 +147,10 @@ function unwant(record: ApprovalRecord, now: Date): RecordStep {
   return save({ ...change, dueAt: now });
 }
 
-/** The zone's servers may still answer with what was there before an attempt whose answer was lost. */
+/** The zone's servers may still return the state before an attempt whose response was lost. */
 const settledAfterMs = 3_600_000;
 
-/** After a month of hourly tries: the provider will not let us remove it any more. */
+/** After a month of hourly attempts: the provider no longer accepts the removal. */
 const giveUpRemovalAfterFailures = 30 * 24;
 
 function remove(
@@ -160,7 +161,8 @@ function remove(
   if (attemptedAt === null) return gone(null);
   if (failures >= giveUpRemovalAfterFailures) return gone(problem);
   if (recordHandle !== null) return { kind: 'remove' };
-  // Adding gives the handle of the one record that stands then. Unless somebody else's does: it would be lost.
+  // Adding returns the handle of the one record that then exists. Unless it is a different owner's record, which
+  // would be lost.
   if (finding === null) return { kind: 'look' };
   if (finding.seen !== 'nowhere' || finding.absent || !finding.other) return { kind: 'add' };
   const settledAt = new Date(attemptedAt.getTime() + settledAfterMs);
@@ -182,7 +184,7 @@ export function whenAdded({ state }: ApprovalRecord, recordHandle: string, now: 
   return state === 'unwanted' ? change : { ...change, addedAt: now, standingAt: null };
 }
 
-/** Of one that is needed again by then, it is known that nothing is there. */
+/** When the record is needed again by then, it is known not to exist. */
 export const whenRemoved: RecordChange = {
   state: 'removed',
   attemptedAt: null,
@@ -194,7 +196,7 @@ export const whenRemoved: RecordChange = {
   dueAt: null,
 };
 
-/** @param retryAfterS as the other side asks for; null: it does not */
+/** @param retryAfterS requested by the remote side; null: not given */
 export function whenFailed(
   { failures }: ApprovalRecord,
   problem: Outcome,
@@ -204,7 +206,7 @@ export function whenFailed(
   return { failures: failures + 1, problem, dueAt: nextRecordTry(failures + 1, now, retryAfterS) };
 }
 
-/** How far a record is, in one word. */
+/** State of a record in one word. */
 export type RecordStanding = 'waiting' | 'standing' | 'failing';
 
 export function recordStanding({
@@ -218,7 +220,7 @@ export function recordStanding({
   return failures > 0 || stoppedAt !== null ? 'failing' : 'waiting';
 }
 
-/** What a name waits for whose record is not in place yet. */
+/** What a name waits for while its record is not in place. */
 export function recordNotReady(
   record: Pick<ApprovalRecord, 'state' | 'addedAt' | 'stoppedAt' | 'failures' | 'problem' | 'integrationId'>,
 ): OutcomeOf<'record_not_ready'> {

@@ -27,14 +27,14 @@ describe('certificateState', () => {
     expect(certificateState({ notAfter: new Date(now.getTime() - 1), revokedAt: null }, now)).toBe('expired');
   });
 
-  it('goes from revoked to expired with time', () => {
+  it('changes from revoked to expired when its validity ends', () => {
     expect(certificateState({ notAfter: days(1), revokedAt: days(-1) }, now)).toBe('revoked');
     expect(certificateState({ notAfter: days(-1), revokedAt: days(-2) }, now)).toBe('expired');
   });
 });
 
 describe('bestCertificate', () => {
-  it('is none where there is none that is valid', () => {
+  it('is null when no certificate is valid', () => {
     expect(best()).toBeNull();
     expect(
       best(certificate('1', { notAfter: days(-1) }), certificate('2', { revokedAt: days(-1) })),
@@ -46,24 +46,24 @@ describe('bestCertificate', () => {
     expect(best(certificate('new'), certificate('old', { notBefore: days(-30) }))).toBe('new');
   });
 
-  it('prefers one that matches to one that expires later', () => {
+  it('prefers a matching certificate to one that expires later', () => {
     expect(
       best(certificate('longer', { spkiSha256: otherKey, notAfter: days(300) }), certificate('matching')),
     ).toBe('matching');
   });
 
-  it('is the one that expires last when none matches', () => {
+  it('is the certificate that expires last when none matches', () => {
     const short = certificate('short', { dnsNames: ['a.example.com'], notAfter: days(5) });
     const long = certificate('long', { dnsNames: ['a.example.com'], notAfter: days(50) });
     expect(best(long, short)).toBe('long');
   });
 
-  it('matches nothing while there is no CSR, and falls back to the one that expires last', () => {
+  it('matches no certificate while the CSR is missing, and falls back to the one that expires last', () => {
     const certificates = [certificate('1', { notAfter: days(9) }), certificate('2', { notAfter: days(8) })];
     expect(bestCertificate(certificates, { ...wanted, spkiSha256: null }, now)?.id).toBe('1');
   });
 
-  it('of two that are equal takes the one issued later', () => {
+  it('prefers the one issued later when two are equal', () => {
     expect(best(certificate('1'), certificate('2'))).toBe('2');
   });
 });

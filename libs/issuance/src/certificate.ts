@@ -14,7 +14,7 @@ export interface Certificate {
 
 export type CertificateState = 'valid' | 'revoked' | 'expired';
 
-/** `valid → revoked`, `valid → expired`, `revoked → expired`: time has the last word. */
+/** `valid → revoked`, `valid → expired`, `revoked → expired`: expiry takes precedence. */
 export function certificateState(
   certificate: Pick<Certificate, 'notAfter' | 'revokedAt'>,
   now: Date,
@@ -23,14 +23,14 @@ export function certificateState(
   return certificate.revokedAt === null ? 'valid' : 'revoked';
 }
 
-/** What a certificate must have to match: the names that are wanted, and the key. */
+/** What a certificate must match: the requested names and the key. */
 export interface Wanted {
   readonly dnsNames: readonly string[];
-  /** Null when there is no CSR at present: then no certificate matches. */
+  /** Null while the CSR is missing: then no certificate matches. */
   readonly spkiSha256: Uint8Array | null;
 }
 
-/** The newest valid certificate that matches names and key; else the valid one that expires last; else none. */
+/** The newest valid certificate that matches names and key; else the valid one that expires last; else null. */
 export function bestCertificate<C extends Certificate>(
   certificates: readonly C[],
   wanted: Wanted,
@@ -48,7 +48,7 @@ function matches(certificate: Certificate, { dnsNames, spkiSha256 }: Wanted): bo
   return names.size === new Set(dnsNames).size && dnsNames.every((name) => names.has(name));
 }
 
-/** The one with the greatest instant; of two with the same, the one that stands later in the list. */
+/** The element with the latest instant; of equal ones, the later in the list. */
 function last<C>(items: readonly C[], instant: (item: C) => Date): C | null {
   return items.reduce<C | null>(
     (best, item) => (best === null || instant(item).getTime() >= instant(best).getTime() ? item : best),

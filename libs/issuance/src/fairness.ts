@@ -4,8 +4,8 @@ export interface Turn {
 }
 
 /**
- * Gives each item its turn among the work of its account: the first of every account, then the second of every account,
- * and so on. Within a turn the order stays.
+ * Orders items fairly by account: the first of every account, then the second of every account, and so on. Within a
+ * round the order is kept.
  *
  * @returns the items with their turn, from 1
  */

@@ -7,12 +7,12 @@ const counting = (said: Parameters<typeof mayBeApprovedBy>[0]) =>
   methods.filter((method) => mayBeApprovedBy(said, method));
 
 describe('mayBeApprovedBy', () => {
-  it('counts every method where no way is said', () => {
+  it('accepts every method when no method is required', () => {
     expect(counting({})).toEqual(methods);
     expect(counting({ way: null })).toEqual(methods);
   });
 
-  it.each(methods)('counts %s alone where that is said', (method) => {
+  it.each(methods)('accepts only %s when it is required', (method) => {
     expect(counting({ way: way(method) })).toEqual([method]);
   });
 });

@@ -2,19 +2,19 @@ import type { Outcome } from './outcome/outcome';
 import type { ApprovalMethod, ApprovalWay } from './product';
 
 /**
- * `open` → `issued` | `superseded` (newer terms took its place) | `canceled` (its plan was closed, or nobody approved
- * in time) | `failed` (a fault that repeating cannot mend). An issuance that left `open` never changes again.
+ * `open` → `issued` | `superseded` (by newer terms) | `canceled` (its plan was closed, or the approval timed out) |
+ * `failed` (permanent error). An issuance that left `open` never changes again.
  */
 export const issuanceStates = ['open', 'issued', 'superseded', 'canceled', 'failed'] as const;
 export type IssuanceState = (typeof issuanceStates)[number];
 
-/** How far the approval of one name has come. Stored with the issuance: one writer, the holder of the lease. */
+/** Approval state of one name. Stored with the issuance: only the holder of the lease writes it. */
 export interface NameApproval {
   readonly dnsName: string;
   readonly status: 'pending' | 'approved';
-  /** What approved the name; null while pending. */
+  /** Method that approved the name; null while pending. */
   readonly method: ApprovalMethod | null;
-  /** What the last check found and where; null before the first check and once approved. */
+  /** Result and place of the last check; null before the first check and once approved. */
   readonly problem: Outcome | null;
   /** RFC 3339, UTC; null before the first check. */
   readonly checkedAt: string | null;
@@ -31,7 +31,10 @@ export interface IssuanceError {
   readonly code: IssuanceErrorCode;
   /** Which name, and why. */
   readonly outcome: Outcome;
-  /** RFC 3339, UTC. Only while attempts end early because of passing faults of a CA that is not down: since the first. */
+  /**
+   * RFC 3339, UTC. Start of the current series of attempts that ended early because of transient errors of a CA that
+   * is up.
+   */
   readonly stalledSince?: string;
 }
 
@@ -59,16 +62,19 @@ export interface Issuance {
   readonly revision: number;
   readonly state: IssuanceState;
   readonly approvals: readonly NameApproval[];
-  /** The CA's own handle of this attempt, stored before anything is spent; with it a lost answer is resumed, never bought again. */
+  /**
+   * The CA's own handle of this attempt, stored before anything is spent; it resumes an attempt whose response was
+   * lost, so nothing is bought twice.
+   */
   readonly caReference: string | null;
   /** Failures in a row. */
   readonly failures: number;
   readonly lastError: IssuanceError | null;
   readonly openedAt: Date;
-  /** Not to be looked at before. */
+  /** Not due before this time. */
   readonly dueAt: Date;
-  /** Names of the CAs that are down and for which it waits; null or absent: for none. */
+  /** Names of the unavailable CAs it waits for; null or absent: none. */
   readonly waitsFor?: readonly string[] | null;
-  /** When what was paid for ends: the certificate is not to be valid longer; null: as long as the product and its CA give. */
+  /** End of the paid time, which bounds the certificate's validity; null: the product and its CA decide. */
   readonly expiresBy: Date | null;
 }

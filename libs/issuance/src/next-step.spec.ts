@@ -48,7 +48,7 @@ describe('nextStep', () => {
     },
   );
 
-  it('issues nothing while the plan is paused, whatever is ready', () => {
+  it('does not issue while the plan is paused', () => {
     const ready = { ...open, caReference: 'x' };
     expect(nextStep(ready, { ...facts, paused: true, certificateFaults: [] }, now)).toEqual({
       kind: 'cancel',
@@ -56,7 +56,7 @@ describe('nextStep', () => {
     });
   });
 
-  it('has records published before it looks for them, and looks at the others meanwhile', () => {
+  it('has records published before it checks them, and checks the others meanwhile', () => {
     const waiting = { ...open, approvals: [approved, pending] };
     const uncovered = { ...facts, unpublished: ['b.example.com'] };
     expect(nextStep(waiting, uncovered, now)).toEqual({
@@ -66,7 +66,7 @@ describe('nextStep', () => {
     expect(nextStep(waiting, facts, now)).toEqual({ kind: 'check-approvals', dnsNames: ['b.example.com'] });
   });
 
-  it('issues nothing for a plan that was closed', () => {
+  it('does not issue for a closed plan', () => {
     expect(nextStep(open, { ...facts, planClosed: true }, now).kind).toBe('cancel');
   });
 
@@ -75,24 +75,24 @@ describe('nextStep', () => {
     expect(nextStep({ ...open, dueAt }, facts, now)).toEqual({ kind: 'wait', until: dueAt });
   });
 
-  it('checks the names that are not approved yet, and only those', () => {
+  it('checks only the names that are not approved yet', () => {
     const step = nextStep({ ...open, approvals: [approved, pending] }, facts, now);
     expect(step).toEqual({ kind: 'check-approvals', dnsNames: ['b.example.com'] });
   });
 
-  it('never goes to the CA while a name is pending, even with a reference of old', () => {
+  it('never contacts the CA while a name is pending, even with an old reference', () => {
     const step = nextStep({ ...open, approvals: [approved, pending], caReference: 'x' }, facts, now);
     expect(step.kind).toBe('check-approvals');
   });
 
-  it('gives up after 30 days without approval and names what is missing', () => {
+  it('fails after 30 days without approval and lists the missing names', () => {
     const openedAt = new Date(now.getTime() - 30 * 24 * 60 * 60 * 1_000);
     const step = nextStep({ ...open, openedAt, approvals: [pending] }, facts, now);
     expect(step).toMatchObject({ kind: 'cancel', error: { code: 'approval_timeout' } });
     expect(step).toMatchObject({ error: { outcome: { dnsNames: ['b.example.com'], days: 30 } } });
   });
 
-  it('never certifies a key that was blocked since the order came', () => {
+  it('rejects a key that was blocked after the order was created', () => {
     const step = nextStep(
       { ...open, caReference: 'x' },
       { ...facts, keyBlocked: true, certificateFaults: [] },
@@ -101,7 +101,7 @@ describe('nextStep', () => {
     expect(step).toMatchObject({ kind: 'fail', final: true, error: { code: 'key_compromised' } });
   });
 
-  it('gives up for good when less than an hour is left of what was paid for, approved or not', () => {
+  it('fails when less than an hour of the paid time is left, approved or not', () => {
     const inMs = (ms: number) => ({ ...open, expiresBy: new Date(now.getTime() + ms) });
     const hourMs = 60 * 60 * 1_000;
     for (const leftMs of [hourMs - 1, 0, -hourMs]) {
@@ -114,7 +114,7 @@ describe('nextStep', () => {
     expect(nextStep(inMs(hourMs), facts, now).kind).toBe('submit-to-ca');
   });
 
-  it('takes what was asked for in time, though the time is over', () => {
+  it('accepts a certificate that was requested in time, although the time has ended', () => {
     const submitted = { ...open, caReference: 'x', expiresBy: now };
     expect(nextStep(submitted, facts, now).kind).toBe('collect');
     expect(nextStep(submitted, { ...facts, certificateFaults: [] }, now).kind).toBe('attach');
@@ -124,7 +124,7 @@ describe('nextStep', () => {
     expect(nextStep(open, facts, now).kind).toBe('submit-to-ca');
   });
 
-  it('resumes what was submitted instead of submitting again', () => {
+  it('resumes a submitted request instead of submitting again', () => {
     expect(nextStep({ ...open, caReference: 'x' }, facts, now).kind).toBe('collect');
   });
 
@@ -133,7 +133,7 @@ describe('nextStep', () => {
     expect(step).toMatchObject({ kind: 'fail', final: false, error: { code: 'product_unavailable' } });
   });
 
-  it('attaches a certificate without faults', () => {
+  it('attaches a certificate without errors', () => {
     expect(nextStep({ ...open, caReference: 'x' }, { ...facts, certificateFaults: [] }, now).kind).toBe(
       'attach',
     );

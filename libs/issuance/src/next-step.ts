@@ -3,7 +3,7 @@ import type { Issuance, IssuanceError } from './issuance';
 import { outcomeTime } from './outcome/outcome';
 import { approvalDeadlineMs } from './schedule';
 
-/** What is known besides the issuance itself. */
+/** Inputs besides the issuance itself. */
 export interface Facts {
   readonly paused: boolean;
   readonly planClosed: boolean;
@@ -12,12 +12,12 @@ export interface Facts {
   readonly keyBlocked: boolean;
   /** Names, without `*.`, for which an integration of the account is still to publish a record. */
   readonly unpublished: readonly string[];
-  /** How the certificate differs from what was asked for; null before the CA delivered one. */
+  /** How the certificate differs from the requested terms; null before the CA delivered one. */
   readonly certificateFaults: readonly IssuedMismatch[] | null;
 }
 
 export type Step =
-  /** Only says what is wanted: publishing takes long, and is done beside. */
+  /** Only states which records are required: publishing takes long and runs separately. */
   | { readonly kind: 'publish-approvals'; readonly dnsNames: readonly string[] }
   | { readonly kind: 'check-approvals'; readonly dnsNames: readonly string[] }
   | { readonly kind: 'submit-to-ca' }
@@ -55,12 +55,14 @@ const keyCompromised: Step = {
   error: { code: 'key_compromised', outcome: { code: 'key_compromised' } },
 };
 
-/** A certificate that is valid for less is worth nothing to whoever would have to install it. */
+/** A certificate with a shorter validity is not worth installing. */
 const leastValidityMs = 60 * 60 * 1_000;
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** Said once nothing more can come of it; what a CA was asked for in time is taken as it comes. */
+/**
+ * Final outcome once no progress is possible; a certificate that was requested from a CA in time is still accepted.
+ */
 function isOver({ expiresBy }: Issuance, now: Date): boolean {
   return expiresBy !== null && expiresBy.getTime() - now.getTime() < leastValidityMs;
 }

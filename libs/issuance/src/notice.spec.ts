@@ -13,7 +13,7 @@ const decide = (leftDays: number, change: Partial<NoticeFacts> = {}, lifetimeDay
 };
 
 describe('noticeDecision', () => {
-  it('tells 30, 14, 7, 3 and 1 days before the end, once each', () => {
+  it('notifies 30, 14, 7, 3 and 1 days before the end, once each', () => {
     const told: number[] = [];
     const noticed: number[] = [];
     for (let left = 90; left >= 0; left -= 0.25) {
@@ -28,13 +28,13 @@ describe('noticeDecision', () => {
     expect(noticed).toEqual([...noticeThresholdsDays]);
   });
 
-  it('tells of the nearest threshold alone when several were passed while nobody looked', () => {
+  it('notifies only for the nearest threshold when several have passed', () => {
     expect(decide(5)).toEqual({ tell: 7, mark: [7, 14, 30] });
     expect(decide(5, { noticed: [30] })).toEqual({ tell: 7, mark: [7, 14] });
     expect(decide(5, { noticed: [30, 14, 7] })).toEqual({ tell: null, mark: [] });
   });
 
-  it('tells nothing of an expired or revoked certificate', () => {
+  it('does not notify about an expired or revoked certificate', () => {
     expect(decide(-0.001)).toEqual({ tell: null, mark: [] });
     expect(decide(5, { certificate: { ...certificate(90), revokedAt: notBefore } })).toEqual({
       tell: null,
@@ -47,7 +47,7 @@ describe('noticeDecision', () => {
     expect(decide(3, {}, 7)).toEqual({ tell: 3, mark: [3] });
   });
 
-  it('tells nothing of a muted plan, not even of what was passed before it was unmuted', () => {
+  it('does not notify about a muted plan, nor about thresholds that passed before it was unmuted', () => {
     const muted = decide(20, { muted: true });
     expect(muted).toEqual({ tell: null, mark: [30] });
     expect(decide(19, { noticed: muted.mark })).toEqual({ tell: null, mark: [] });

@@ -1,6 +1,6 @@
 import { type Certificate, certificateState } from './certificate';
 
-/** Days before the end of the current certificate at which its owner is told. */
+/** Days before the end of the current certificate at which its owner is notified. */
 export const noticeThresholdsDays = [30, 14, 7, 3, 1] as const;
 export type NoticeThresholdDays = (typeof noticeThresholdsDays)[number];
 
@@ -27,15 +27,15 @@ export interface NoticeFacts {
 }
 
 export interface NoticeDecision {
-  /** To be told of in a mail; null: nobody is told. */
+  /** Threshold to send a mail for; null: no mail. */
   readonly tell: NoticeThresholdDays | null;
   /** Dealt with from now on. */
   readonly mark: readonly NoticeThresholdDays[];
 }
 
 /**
- * One mail at most, for the threshold nearest to the end: when several were passed while nobody looked, the larger ones
- * say nothing new. What was passed while the plan was muted is dealt with too, so that unmuting sends no mail at once.
+ * At most one mail, for the threshold nearest to the end: when several have passed, the larger ones add no
+ * information. Thresholds that pass while the plan is muted count as handled, so unmuting sends no mail at once.
  */
 export function noticeDecision({ certificate, muted, noticed }: NoticeFacts, now: Date): NoticeDecision {
   const mark = passedThresholds(certificate, now).filter((days) => !noticed.includes(days));

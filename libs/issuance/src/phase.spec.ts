@@ -25,7 +25,7 @@ describe('phaseOf', () => {
     expect(phaseOf({ paused: true, termsId: null }, open, now)).toBe('paused');
   });
 
-  it('is awaiting_csr while there is nothing to issue from', () => {
+  it('is awaiting_csr while the CSR is missing', () => {
     expect(phaseOf({ paused: false, termsId: null }, { ...open, state: 'issued' }, now)).toBe('awaiting_csr');
   });
 
@@ -74,14 +74,14 @@ describe('phaseOf', () => {
 });
 
 describe('nextAttemptAt', () => {
-  it('tells when something moves by itself, and null when only the caller can move it', () => {
+  it('returns the time of the next automatic step, or null when only the caller can continue', () => {
     expect(nextAttemptAt('backoff', { dueAt: later }, null)).toBe(later);
     expect(nextAttemptAt('failed', { dueAt: later }, null)).toBeNull();
     expect(nextAttemptAt('paused', { dueAt: later }, later)).toBeNull();
     expect(nextAttemptAt('issuing', null, later)).toBeNull();
   });
 
-  it('is the renewal while nothing is under way, also after one that failed', () => {
+  it('is the renewal while no issuance is open, also after one that failed', () => {
     expect(nextAttemptAt('idle', { dueAt: now }, later)).toBe(later);
     expect(nextAttemptAt('failed', { dueAt: now }, later)).toBe(later);
     expect(nextAttemptAt('issuing', { dueAt: now }, later)).toBe(now);

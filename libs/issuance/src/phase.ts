@@ -1,7 +1,7 @@
 import type { Issuance } from './issuance';
 import type { Plan } from './plan';
 
-/** What happens now, in one word, so that a caller is never left guessing. */
+/** Current activity in one word, shown to callers. */
 export const phases = [
   'idle',
   'awaiting_csr',
@@ -30,7 +30,7 @@ export function phaseOf(
   if (latest.state !== 'open') return 'idle';
   if (latest.dueAt.getTime() > now.getTime()) {
     if (latest.lastError?.code === 'rate_limited') return 'rate_limited';
-    // What came after a failure and has not failed itself leaves no error behind.
+    // An issuance after a failure that has not failed itself clears the error.
     const isHeldBack = latest.failures > 0 || (latest.waitsFor ?? null) !== null;
     if (isHeldBack && latest.lastError !== null) return 'backoff';
   }
@@ -39,9 +39,9 @@ export function phaseOf(
 }
 
 /**
- * When something will next be tried by itself; null when only the caller can move it.
+ * Time of the next automatic attempt; null when only the caller can continue.
  *
- * @param renewAt when the current certificate is replaced, or a failed replacement tried again; null: not by itself
+ * @param renewAt when the current certificate is replaced, or a failed replacement retried; null: not automatically
  */
 export function nextAttemptAt(
   phase: Phase,

@@ -92,7 +92,7 @@ describe('a record is published', () => {
     }
   });
 
-  it('for this plan too when another one uses it, where it is', () => {
+  it('for this plan too when another plan uses it, in the same place', () => {
     const younger = [zone('0', 'example.com'), ...zones];
     expect(placed({ record: record({ linked: false }), zones: younger })).toEqual(at('1'));
   });
@@ -115,7 +115,7 @@ describe('a record is published', () => {
     expect(placed({ record: record(), zones: others })).toEqual(expected);
   });
 
-  it('once more by an issuance that was opened after it was left alone', () => {
+  it('again for an issuance that was opened after the record was left alone', () => {
     const before = new Date(openedAt.getTime() - 1);
     const after = new Date(openedAt.getTime() + 1);
     expect(placed({ record: record({ state: 'wanted', stoppedAt: before }) })).toEqual(at('1'));

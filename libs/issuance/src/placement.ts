@@ -15,11 +15,11 @@ export interface IntegrationZone {
 /** A record of the account that is not removed. */
 export interface LiveRecord extends ApprovalRecord {
   readonly zoneName: string;
-  /** Whether the plan that is asked about uses it. */
+  /** Whether the plan in question uses it. */
   readonly linked: boolean;
 }
 
-/** What the account's integrations can do, and do already, for the names of one plan. */
+/** What the account's integrations can publish, and already publish, for the names of one plan. */
 export interface Coverage {
   readonly zones: readonly IntegrationZone[];
   /** By name, without `*.`. */
@@ -28,7 +28,7 @@ export interface Coverage {
 
 export const noCoverage: Coverage = { zones: [], records: new Map() };
 
-/** Where a record is to be published. */
+/** Where a record is published. */
 export interface Placement {
   /** Without `*.`. */
   readonly dnsName: string;
@@ -36,15 +36,15 @@ export interface Placement {
   readonly zoneName: string;
 }
 
-/** The name, its parent, and so on: where its zone may begin. */
+/** The name, its parent, and so on: the candidates for its zone. */
 export function zoneNamesOver(dnsName: string): readonly string[] {
   const labels = dnsName.split('.');
   return labels.map((_, at) => labels.slice(at).join('.'));
 }
 
 /**
- * The longest zone holds the name: a shorter one has delegated it away. Of several integrations with that zone the
- * oldest that works, else the oldest.
+ * The longest matching zone contains the name, since shorter ones have delegated it. Among several integrations with
+ * that zone, the oldest working one is used, else the oldest.
  *
  * @param dnsName without `*.`
  */
@@ -78,13 +78,13 @@ export function placements(
     const record = records.get(dnsName);
     const kept = record !== undefined && isInPlace(record, zone, zones);
     if (kept && record.linked && !wantedAnew(record, openedAt)) return [];
-    // One that another plan has, in a place that is good, stays there.
+    // A record of another plan in a working place is kept there.
     const { integrationId, zoneName } = kept ? record : zone;
     return [{ dnsName, integrationId, zoneName }];
   });
 }
 
-/** It moves to another integration when its own is deleted, has lost the zone, or fails where another one works. */
+/** Moves to another integration when its own is deleted, has lost the zone, or fails while another one works. */
 function isInPlace(record: LiveRecord, best: IntegrationZone, zones: readonly IntegrationZone[]): boolean {
   return zones.some(
     ({ integrationId, zoneName, ok }) =>
@@ -95,7 +95,7 @@ function isInPlace(record: LiveRecord, best: IntegrationZone, zones: readonly In
   );
 }
 
-/** One that is left alone since somebody replaced it goes on for an issuance that was opened after that. */
+/** A record that was replaced and left alone is retried for an issuance opened after that. */
 function wantedAnew({ stoppedAt, dueAt }: LiveRecord, openedAt: Date): boolean {
   return stoppedAt !== null && dueAt === null && openedAt.getTime() > stoppedAt.getTime();
 }

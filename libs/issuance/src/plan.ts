@@ -1,10 +1,10 @@
-/** What a caller wants kept valid, for as long as it is open. */
+/** A certificate to be kept valid while the plan is open. */
 export interface Plan {
   readonly id: string;
   readonly accountId: string;
-  /** Null while there is nothing to issue from: the CSR is missing. */
+  /** Null while the CSR is missing: nothing can be issued. */
   readonly termsId: string | null;
-  /** Positive; grows with every modification. At most one certificate is issued per revision and cause. */
+  /** Positive; incremented by every modification. At most one certificate is issued per revision and cause. */
   readonly revision: number;
   readonly autoRenew: boolean;
   readonly muted: boolean;

@@ -1,25 +1,25 @@
 export type KeyType = 'rsa' | 'ecdsa';
 export type ApprovalMethod = 'dns' | 'http' | 'email';
 
-/** How one name is to be approved, where the caller has said so: in this way and in no other. */
+/** Approval method of one name, if the caller has set one: only this method is used. */
 export interface ApprovalWay {
   readonly method: ApprovalMethod;
-  /** Who approves it; null unless the method is `email`. */
+  /** Approver's address; null unless the method is `email`. */
   readonly approverEmail: string | null;
   /**
-   * A name above it whose standing record approves it as well, where the CA validates at an Authorization Domain Name
-   * (Baseline Requirements 1.6.1); null: only its own does.
+   * A parent name whose standing record approves it as well, where the CA validates at an Authorization Domain Name
+   * (Baseline Requirements 1.6.1); null: only its own record does.
    */
   readonly recordAt: string | null;
 }
 
-/** Who may issue a product, and under which profile of its own (draft-ietf-acme-profiles); null: the CA's default. */
+/** Which CAs may issue a product, each with its profile (draft-ietf-acme-profiles); null: the CA's default. */
 export interface ProductAuthority {
   readonly name: string;
   readonly profile: string | null;
 }
 
-/** What may be ordered under one name. A row of data: an operator changes it without touching code. */
+/** A product that can be ordered by name. Stored as a row: operators change it without a release. */
 export interface Product {
   readonly name: string;
   /** False: new orders and new issuances are refused with `product_unavailable`. */
@@ -34,7 +34,10 @@ export interface Product {
   readonly subjectCommonName: boolean;
   /** Which `CertificateAuthority` issues it. In the sandbox the built-in one always does. */
   readonly certificateAuthority: string;
-  /** In order of preference: the next is asked when one is down, limited or forbidden. Empty: `certificateAuthority` alone. */
+  /**
+   * In order of preference: the next one is used when one is down, limited or forbidden. Empty: only
+   * `certificateAuthority`.
+   */
   readonly authorities: readonly ProductAuthority[];
   /** Whether a web server rule approves its names. */
   readonly httpApproval: boolean;
@@ -42,7 +45,7 @@ export interface Product {
   readonly rsaSizes: readonly number[];
   /** Accepted curves: `P-256`, `P-384`. */
   readonly curves: readonly string[];
-  /** What one purchase covers, in days of 86,400 s; null: nothing is sold by time, certificates are simply replaced. */
+  /** Term of one purchase, in days of 86,400 s; null: not sold by time, certificates are simply replaced. */
   readonly termDays: number | null;
   /** Per term and name, in hundredths of the currency; see `billableNames`. */
   readonly priceCents: number;

@@ -10,10 +10,10 @@ export function decimalOf(cents: number | bigint): string {
   return `${amount < 0n ? '-' : ''}${size / 100n}.${String(size % 100n).padStart(2, '0')}`;
 }
 
-/** Up to ten digits before the point: sums of such amounts stay exact as numbers. */
+/** At most ten digits before the point: sums of such amounts stay exact as numbers. */
 const decimal = /^(-?)(\d{1,10})(?:\.(\d{1,2}))?$/;
 
-/** @returns hundredths; undefined for what is no amount: `1e3`, `1,5`, `.5`, a third decimal place */
+/** @returns hundredths; undefined for an invalid amount: `1e3`, `1,5`, `.5`, a third decimal place */
 export function readAmount(text: string): number | undefined {
   const [whole, sign, units = '', hundredths = ''] = decimal.exec(text) ?? [];
   if (whole === undefined) return undefined;

@@ -43,7 +43,7 @@ describe('billableNames', () => {
     for (const subset of subsets) expect(billableNames(subset)).toEqual(billableNames([...subset].reverse()));
   });
 
-  it('never counts less because of a name that is added, and one more at most', () => {
+  it('never counts less when a name is added, and at most one more', () => {
     for (const subset of subsets) {
       const before = billableNames(subset);
       for (const added of pool.filter((name) => !name.startsWith('*.') && !subset.includes(name))) {
@@ -54,7 +54,7 @@ describe('billableNames', () => {
     }
   });
 
-  it('counts every wildcard, which never makes the other names more', () => {
+  it('counts every wildcard; a wildcard never increases the count of other names', () => {
     for (const subset of subsets) {
       const before = billableNames(subset);
       for (const added of pool.filter((name) => name.startsWith('*.') && !subset.includes(name))) {

@@ -1,4 +1,4 @@
-/** What one purchase has to pay for. */
+/** Names that one purchase pays for. */
 export interface BillableNames {
   readonly names: number;
   readonly wildcards: number;
@@ -17,7 +17,8 @@ export function billableNames(dnsNames: readonly string[]): BillableNames {
   const takenAlong = (name: string) => all.has(`*.${name}`) || all.has(`*.${parentOf(name)}`);
   const paid = new Set(plain.filter((name) => !takenAlong(name)));
   const twins = new Set<string>();
-  // The shortest first: in `a`, `www.a`, `www.www.a` the second is the twin of the first, and the third stands alone.
+  // Shortest first: in `a`, `www.a`, `www.www.a` the second is the twin of the first, and the third counts on its
+  // own.
   for (const name of [...paid].sort((one, other) => one.length - other.length)) {
     const twin = `www.${name}`;
     if (!twins.has(name) && paid.has(twin)) twins.add(twin);

@@ -31,7 +31,7 @@ function unusedAfter(
 const take = (kind: PurchaseKind, sold: SoldProduct, { charges, paid }: ReturnType<typeof unusedAfter>) =>
   takeOver(kind, sold, paid, charges, now);
 
-describe('charges that led to nothing', () => {
+describe('unused charges', () => {
   const bought = unusedAfter({ kind: 'term', names: 1 }, { kind: 'as_paid', names: 3 });
 
   it('serve the next issuance of the running term', () => {
@@ -42,15 +42,15 @@ describe('charges that led to nothing', () => {
     });
   });
 
-  it('are given back before a term is bought, all of them, and what stood as paid before stands again', () => {
+  it('are all refunded before a term is bought, which restores the previous paid term', () => {
     expect(take('term', product, bought)).toEqual({ carried: [], refunded: bought.charges, paid: null });
   });
 
-  it('are given back where the product is another one', () => {
+  it('are refunded when the product is another one', () => {
     expect(take('as_paid', other, bought)).toEqual({ carried: [], refunded: bought.charges, paid: null });
   });
 
-  it('are given back where what they paid was ended, which stays so', () => {
+  it('are refunded when the term that they paid was ended, which stays ended', () => {
     expect(take('as_paid', product, { charges: bought.charges, paid: null })).toEqual({
       carried: [],
       refunded: bought.charges,
@@ -58,7 +58,7 @@ describe('charges that led to nothing', () => {
     });
   });
 
-  it('are given back when a running term is renewed, and carried over when it is not yet time for that', () => {
+  it('are refunded when a running term is renewed, and carried over when it is not yet time for that', () => {
     expect(take('renewal', product, bought).refunded).toEqual([]);
     const paid: Paid = { through: days(20), product: 'paid_ca', names: 1, wildcards: 0 };
     const added = { ...paid, names: 3 };
@@ -71,8 +71,8 @@ describe('charges that led to nothing', () => {
   });
 });
 
-describe('what stands as paid without some charges', () => {
-  it('is what stood before the oldest of them', () => {
+describe('the paid term without some charges', () => {
+  it('is the one before the oldest of them', () => {
     const { charges, paid } = unusedAfter(
       { kind: 'term', names: 1 },
       { kind: 'as_paid', names: 3 },
@@ -83,7 +83,7 @@ describe('what stands as paid without some charges', () => {
     expect(paidWithout(charges.slice(2), paid)).toEqual(charges[1]?.paid);
   });
 
-  it('stays where the charge was not the last to set it', () => {
+  it('is unchanged when the charge was not the last to set it', () => {
     const { charges, paid } = unusedAfter({ kind: 'term', names: 1 }, { kind: 'as_paid', names: 3 });
     expect(paidWithout(charges.slice(0, 1), paid)).toBe(paid);
     expect(paidWithout(charges, null)).toBeNull();

@@ -3,9 +3,9 @@ import { buysTerm, type Paid, type PurchaseKind, runningTerm, type SoldProduct }
 /** A charge that has not led to a certificate. */
 export interface UnusedCharge {
   readonly id: string;
-  /** What stood as paid before it; null: nothing. */
+  /** Paid term before it; null: none. */
   readonly before: Paid | null;
-  /** What stood as paid with it. */
+  /** Paid term after it. */
   readonly paid: Paid;
   /** Of the issuance that it serves. */
   readonly expiresBy: Date | null;
@@ -14,15 +14,15 @@ export interface UnusedCharge {
 export interface TakeOver {
   /** Serve the new issuance. */
   readonly carried: readonly UnusedCharge[];
-  /** Are given back. */
+  /** Charges to refund. */
   readonly refunded: readonly UnusedCharge[];
-  /** What stands as paid once they are. */
+  /** Paid term after the refund. */
   readonly paid: Paid | null;
 }
 
 /**
- * What becomes of unused charges when another issuance is opened: where the term that they paid goes on, they serve the
- * new one; where a term is bought anew, they are given back first.
+ * Decides about unused charges when another issuance is opened. If the term that they paid continues, they serve the
+ * new issuance; if a term is bought again, they are refunded first.
  *
  * @param unused oldest first
  */
@@ -41,7 +41,7 @@ export function takeOver(
 }
 
 /**
- * What stands as paid when charges are given back. A charge that was not the last to set it leaves it as it is.
+ * The paid term after charges are refunded. Refunding a charge that was not the last to set it leaves it unchanged.
  *
  * @param charges oldest first
  */

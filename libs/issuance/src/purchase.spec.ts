@@ -58,7 +58,7 @@ describe('a term', () => {
     expect(expiresBy).toEqual(days(365));
   });
 
-  it('begins where the running one ends, so that nothing paid is lost; the certificate lasts a term from now on', () => {
+  it('begins where the running one ends, so no paid time is lost; the certificate lasts a term from now on', () => {
     const { purchase, expiresBy } = bought('term', names(2), paidFor());
     expect(purchase?.paid.through).toEqual(days(465));
     expect(purchase?.cents).toBe(2_000);
@@ -72,7 +72,7 @@ describe('a term', () => {
     expect(bought('term', names(2), paid).purchase?.paid.through).toEqual(days(365));
   });
 
-  it('pays names beyond the running one for what is left of that as well: a long term cannot be filled', () => {
+  it('charges additional names for the rest of the running term as well, so a long term cannot be filled', () => {
     const { purchase } = bought('term', names(5), paidFor({ names: 1, through: days(730) }));
     expect(purchase?.lines).toEqual([
       {
@@ -96,14 +96,14 @@ describe('a term', () => {
   });
 });
 
-describe('what the running term does not cover', () => {
-  it('is nothing for the same names, fewer, or others of the same number', () => {
+describe('the part that the running term does not cover', () => {
+  it('is empty for the same names, fewer, or others of the same number', () => {
     for (const dnsNames of [names(2), names(1), ['x.org', 'y.org'], ['x.org', 'www.x.org', 'y.org']]) {
       expect(bought('as_paid', dnsNames, paidFor())).toEqual({ purchase: null, expiresBy: days(100) });
     }
   });
 
-  it('is paid pro rata for what is left, in days that have begun, rounded up to the cent', () => {
+  it('is charged pro rata for the remaining days, partial days included, rounded up to the cent', () => {
     const { purchase } = bought('as_paid', [...names(4), '*.example.org'], paidFor({ through: days(99.5) }));
     expect(purchase).toMatchObject({
       kind: 'added_names',
@@ -124,7 +124,7 @@ describe('what the running term does not cover', () => {
     expect(purchase).toMatchObject({ names: 0, wildcards: 1, paid: { names: 2, wildcards: 1 } });
   });
 
-  it('costs as much as in the first place when it is added at once, and never more than the full price later', () => {
+  it('costs the initial price when added at once, and never more than the full price later', () => {
     const fresh = paidFor({ through: days(365) });
     expect(bought('as_paid', names(3), fresh).purchase?.cents).toBe(1_000);
     for (let left = 1; left <= 365; left += 1) {
@@ -202,7 +202,7 @@ describe('every charge', () => {
     }
   });
 
-  it('leaves names and wildcards covered, and no time that was paid for lost', () => {
+  it('keeps names and wildcards covered, and loses no paid time', () => {
     for (const { kind, paid, set } of cases) {
       const { purchase, expiresBy } = bought(kind, set, paid);
       const after = purchase?.paid ?? paid;

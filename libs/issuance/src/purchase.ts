@@ -1,13 +1,13 @@
 import type { Product } from './product';
 import { type BillableNames, billableNames } from './purchase-names';
 
-/** What is sold of a product. */
+/** Sales terms of a product. */
 export type SoldProduct = Pick<
   Product,
   'name' | 'termDays' | 'priceCents' | 'wildcardPriceCents' | 'currency'
 >;
 
-/** What stands as paid: a term that runs, or one that is over. */
+/** The paid term, running or ended. */
 export interface Paid {
   /** End of the term. */
   readonly through: Date;
@@ -18,8 +18,8 @@ export interface Paid {
 }
 
 /**
- * `term`: a term is bought, whatever is paid already. `as_paid`: only what the running term does not cover yet is bought.
- * `renewal`: like `as_paid` until the running term is to be renewed, and from then on like `term`.
+ * `term`: buys a term, even if one is paid already. `as_paid`: buys only what the running term does not cover yet.
+ * `renewal`: like `as_paid` until the running term is due for renewal, then like `term`.
  */
 export type PurchaseKind = 'term' | 'as_paid' | 'renewal';
 
@@ -36,7 +36,7 @@ export interface Purchase {
   /** Paid with it: all of a term's, or those that are added to a running one. */
   readonly names: number;
   readonly wildcards: number;
-  /** What stands as paid from then on. */
+  /** The paid term from then on. */
   readonly paid: Paid;
   readonly lines: readonly PurchaseLine[];
   /** Sum of the lines. */
@@ -49,14 +49,14 @@ export interface PurchaseRequest {
   readonly dnsNames: readonly string[];
   readonly paid: Paid | null;
   readonly now: Date;
-  /** Until when the certificate was to last whose place the new one takes; null or left out: there is none. */
+  /** Intended end of the certificate that the new one replaces; null or omitted: there is none. */
   readonly lasting?: Date | null;
 }
 
 export interface Charge {
-  /** Null: nothing is to be paid for. */
+  /** Null: no charge. */
   readonly purchase: Purchase | null;
-  /** The certificate is not to be valid longer; null: nothing is sold by time. */
+  /** Latest end of the certificate's validity; null: not sold by time. */
   readonly expiresBy: Date | null;
 }
 
@@ -65,8 +65,9 @@ const afterDays = (from: Date, days: number) => new Date(from.getTime() + days *
 const earlier = (one: Date, other: Date) => (one.getTime() < other.getTime() ? one : other);
 
 /**
- * What an issuance costs, and until when its certificate may last: a bought one for a term from now on, also where the
- * purchase prolongs a running term; any other as long as the one whose place it takes, and else to the end of the term.
+ * Price of an issuance, and the latest end of its certificate. A purchased certificate lasts a term from now on, also
+ * when the purchase extends a running term. Any other lasts as long as the one it replaces, else to the end of the
+ * term.
  */
 export function chargeFor(kind: PurchaseKind, request: PurchaseRequest): Charge {
   const { product, paid, now, lasting = null } = request;
@@ -83,7 +84,7 @@ export function chargeFor(kind: PurchaseKind, request: PurchaseRequest): Charge 
   };
 }
 
-/** @returns the term that is paid for this product and not over; null: there is none */
+/** @returns the running term that was paid for this product; null: none */
 export function runningTerm(paid: Paid | null, product: string, now: Date): Paid | null {
   return paid?.product === product && paid.through.getTime() > now.getTime() ? paid : null;
 }
@@ -91,12 +92,12 @@ export function runningTerm(paid: Paid | null, product: string, now: Date): Paid
 /** A term is renewed in its last 30 days, a short one in its last third. */
 const renewal = { maxDays: 30, share: 1 / 3 };
 
-/** How long before its end a term is renewed, or a certificate that stands for one. */
+/** How long before its end a term, or the certificate that represents one, is renewed. */
 export function renewalLeadMs(lastingMs: number): number {
   return Math.min(renewal.maxDays * dayMs, lastingMs * renewal.share);
 }
 
-/** Whether this kind buys a term although one is running. */
+/** Whether this kind buys a term while one is running. */
 export function buysTerm(
   kind: PurchaseKind,
   running: Paid,
@@ -113,8 +114,8 @@ export function covers(paid: BillableNames, { names, wildcards }: BillableNames)
 }
 
 /**
- * The full price of all names, for a term that begins where the running one ends. Names that the running one does not
- * cover are paid for what is left of it as well: else a long term of one name could be bought and then filled.
+ * The full price of all names, for a term that begins where the running one ends. Names that the running term does
+ * not cover are also charged for its remaining time: else a long term of one name could be bought and then filled.
  */
 function term(request: PurchaseRequest, termDays: number, running: Paid | null): Purchase {
   const { product, dnsNames, now } = request;
@@ -162,7 +163,7 @@ interface Span {
   readonly through: Date;
   /** Whole days; a day that has begun counts. */
   readonly days: number;
-  /** Days for which the price is asked. */
+  /** Days that the price covers. */
   readonly termDays: number;
   readonly added: 'added ' | '';
 }
@@ -172,7 +173,7 @@ function rest({ through }: Paid, termDays: number, now: Date): Span {
   return { from: now, through, days, termDays, added: 'added ' };
 }
 
-/** Each line says what it is for: the product, and the first name of the certificate. */
+/** Each line names the product and the first name of the certificate. */
 function linesOf(
   { product, dnsNames: [firstName = ''] }: PurchaseRequest,
   { names, wildcards }: BillableNames,
@@ -196,7 +197,7 @@ function lineOf(
   return { description, quantity, unitCents, cents: quantity * unitCents };
 }
 
-/** Rounded up to the cent; the whole price for a whole term, and never more for less. */
+/** Rounded up to the cent; never more than the price of the whole term. */
 function proRata(priceCents: number, days: number, termDays: number): number {
   const term = BigInt(termDays);
   return Number((BigInt(priceCents) * BigInt(days) + term - 1n) / term);

@@ -16,7 +16,7 @@ const present: PresentTerms = {
 };
 
 describe('a replacement without charge', () => {
-  it('is of the present terms where the running term covers them', () => {
+  it('uses the current terms when the running term covers them', () => {
     expect(coveredReplacement({ present, own, paid }, now)).toEqual({ termsId: '2', expiresBy: days(200) });
   });
 
@@ -59,7 +59,7 @@ describe('a certificate', () => {
   });
 });
 
-describe('what takes the place of a revoked certificate', () => {
+describe('the replacement of a revoked certificate', () => {
   const certificate = { notAfter: days(50) };
   const replace = (
     change: Partial<PresentTerms>,
@@ -72,24 +72,24 @@ describe('what takes the place of a revoked certificate', () => {
       now,
     );
 
-  it('is made from the present terms for as long as is paid', () => {
+  it('uses the current terms for the paid time', () => {
     expect(replace({})).toEqual({ termsId: '2', expiresBy: days(200) });
   });
 
-  it('is made from its own terms where the present ones would have to be paid', () => {
+  it('uses its own terms when the current ones would have to be paid', () => {
     expect(replace({ dnsNames: ['a.org', 'b.org', 'c.org'] })).toEqual({
       termsId: '1',
       expiresBy: days(200),
     });
   });
 
-  it('lasts no longer than the revoked one where nothing is paid any more: a revocation is no purchase', () => {
+  it('lasts no longer than the revoked one when the paid time has ended: a revocation is no purchase', () => {
     expect(replace({}, null)).toEqual({ termsId: '1', expiresBy: days(50) });
     expect(replace({}, { ...paid, through: days(-1) })).toEqual({ termsId: '1', expiresBy: days(50) });
     expect(replace({}, null, null)).toBeNull();
   });
 
-  it('has no end where nothing is sold by time, whatever was paid for another product', () => {
+  it('has no end when the product is not sold by time, even if another product was paid', () => {
     expect(replace({ product: 'free_ca', termDays: null })).toEqual({ termsId: '2', expiresBy: null });
   });
 });

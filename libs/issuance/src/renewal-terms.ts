@@ -3,7 +3,7 @@ import { covers, type Paid, runningTerm } from './purchase';
 import { billableNames } from './purchase-names';
 import type { Terms } from './terms';
 
-/** Terms as they are looked at when a certificate is replaced. */
+/** The properties of terms that matter for replacing a certificate. */
 export type OfferedTerms = Pick<Terms, 'id' | 'product' | 'dnsNames'>;
 
 export interface PresentTerms extends OfferedTerms {
@@ -12,24 +12,24 @@ export interface PresentTerms extends OfferedTerms {
   readonly isAvailable: boolean;
 }
 
-/** From what a plan's certificate can be replaced, and what is paid of it. */
+/** The terms that can replace a plan's certificate, and the paid term. */
 export interface RenewalTerms {
-  /** Null while there is nothing to issue from: the CSR is missing. */
+  /** Null while the CSR is missing: nothing can be issued. */
   readonly present: PresentTerms | null;
-  /** Those of the certificate itself; null: it was issued elsewhere. */
+  /** The certificate's own terms; null: it was issued elsewhere. */
   readonly own: OfferedTerms | null;
   readonly paid: Paid | null;
 }
 
 export interface CoveredReplacement {
   readonly termsId: string;
-  /** The replacement is not to be valid longer; null: nothing is sold by time. */
+  /** Latest end of the replacement's validity; null: not sold by time. */
   readonly expiresBy: Date | null;
 }
 
 /**
- * A replacement that the running term pays for: of the present terms where they are covered; what was changed beyond that
- * waits for its purchase, and the certificate's own terms, which were paid once, are issued again.
+ * A replacement paid by the running term. It uses the current terms if they are covered. Otherwise changes wait for
+ * their purchase, and the certificate's own terms, which are already paid, are issued again.
  */
 export function coveredReplacement(
   { present, own, paid }: Pick<RenewalTerms, 'own' | 'paid'> & { readonly present: OfferedTerms | null },
@@ -43,8 +43,9 @@ export function coveredReplacement(
 }
 
 /**
- * What takes the place of a revoked certificate, without charge: the present terms where nothing is sold by time or the
- * running term covers them, else the certificate's own, and never for longer than is paid or than it was to last.
+ * The free replacement of a revoked certificate. It uses the current terms if they are not sold by time or the
+ * running term covers them, else the certificate's own. It never lasts longer than the paid time or the revoked
+ * certificate.
  */
 export function replacementOfRevoked(
   terms: RenewalTerms & { readonly present: PresentTerms },
@@ -61,14 +62,14 @@ const dayMs = 86_400_000;
 /** A certificate that ends so much before the term is not the last one of it. */
 const lastEndsWithinMs = dayMs;
 
-/** What says whether a certificate belongs to a term. */
+/** Decides whether a certificate belongs to a term. */
 export interface TermOfCertificate {
   /** Null: it was issued elsewhere. */
   readonly own: Pick<OfferedTerms, 'product'> | null;
   readonly paid: Pick<Paid, 'through' | 'product'> | null;
 }
 
-/** Whether a certificate ends so long before what is paid that another one belongs to the term. */
+/** Whether a certificate ends so long before the paid time that another one belongs to the term. */
 export function endsWithinTerm(
   { notAfter }: Pick<Certificate, 'notAfter'>,
   { own, paid }: TermOfCertificate,

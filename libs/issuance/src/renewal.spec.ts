@@ -17,7 +17,7 @@ const leftDays = (days: number, jitter: number) =>
   (lasting(days).notAfter.getTime() - renewalTime(lasting(days), jitter).getTime()) / dayMs;
 
 describe('renewalTime', () => {
-  it('is at one third of the lifetime left', () => {
+  it('is when one third of the lifetime is left', () => {
     expect(leftDays(90, 0)).toBeCloseTo(30, 6);
     expect(leftDays(365, 0)).toBeCloseTo(365 / 3, 6);
     expect(leftDays(10, 0)).toBeCloseTo(10 / 3, 6);
@@ -28,7 +28,7 @@ describe('renewalTime', () => {
     expect(leftDays(1, 0)).toBeCloseTo(0.5, 6);
   });
 
-  it('is brought forward by the jitter, by 3 % of the lifetime at most, and never put off', () => {
+  it('is brought forward by the jitter, by at most 3 % of the lifetime, and never delayed', () => {
     for (const days of [1, 6, 10, 47, 90, 200, 365]) {
       for (const jitter of [0, 0.25, 0.5, 0.999_999]) {
         expect(leftDays(days, jitter)).toBeGreaterThanOrEqual(leftDays(days, 0));
@@ -39,7 +39,7 @@ describe('renewalTime', () => {
 });
 
 describe('renewalJitter', () => {
-  it('lies in [0, 1), is spread over it, and belongs to the certificate', () => {
+  it('lies in [0, 1), is evenly distributed, and is fixed per certificate', () => {
     const jitters = Array.from({ length: 1_000 }, (_, index) =>
       renewalJitter(String(BigInt(index) * 281_474_976_710n + 12_345n)),
     );
@@ -71,7 +71,7 @@ describe('purchaseTime', () => {
     expect(leftAt(lifetime, 0, term)).toBeCloseTo(left, 6);
   });
 
-  it('is put off by the jitter, by 3 % of that at most', () => {
+  it('is delayed by the jitter, by at most 3 % of that', () => {
     for (const lifetime of [1, 45, 365]) {
       for (const jitter of [0.25, 0.999_999]) {
         expect(leftAt(lifetime, jitter)).toBeLessThan(leftAt(lifetime, 0));
@@ -86,14 +86,14 @@ describe('nextReplacement', () => {
   const paid = (days: number) => ({ through: lasting(days).notAfter, product: 'paid_ca' });
   const own = { product: 'paid_ca' };
 
-  it('is at a third of the lifetime where nothing is sold by time', () => {
+  it('is at a third of the lifetime when the product is not sold by time', () => {
     expect(nextReplacement(current, { own: null, paid: null, termDays: null })).toEqual({
       renewAt: renewalTime(current, 0),
       isPaid: false,
     });
   });
 
-  it('is at a third of the lifetime and paid where the term goes on', () => {
+  it('is at a third of the lifetime and paid when the term continues', () => {
     expect(nextReplacement(current, { own, paid: paid(365), termDays: 365 })).toEqual({
       renewAt: renewalTime(current, 0),
       isPaid: true,
@@ -112,7 +112,7 @@ describe('nextReplacement', () => {
     });
   });
 
-  it('is no later for a certificate that was issued anew in the last days of its term', () => {
+  it('is no later for a certificate that was reissued in the last days of its term', () => {
     const reissued = { ...current, ...lasting(20) };
     const { renewAt } = nextReplacement(reissued, { own, paid: paid(20), termDays: 365 });
     expect(renewAt.getTime()).toBeLessThan(notBefore.getTime());
@@ -139,11 +139,11 @@ describe('renewalDecision', () => {
     decide({ replacement: { issued: false, failures, failedAt: inMinutes(-minutesAgo) } });
   const replace = { kind: 'replace', termsId: '1', expiresBy: null, lookAgainAt: inMinutes(1) };
 
-  it('replaces the current certificate, and looks a minute later what became of it', () => {
+  it('replaces the current certificate, and checks the result a minute later', () => {
     expect(decide({})).toEqual(replace);
   });
 
-  it('waits while an issuance is open, and looks again after a quarter of its age, within the hour', () => {
+  it('waits while an issuance is open, and checks again after a quarter of its age, at most an hour', () => {
     const openFor = (minutes: number) => decide({ open: { openedAt: inMinutes(-minutes) } });
     expect(openFor(0)).toEqual({ kind: 'wait', lookAgainAt: inMinutes(1) });
     expect(openFor(40)).toEqual({ kind: 'wait', lookAgainAt: inMinutes(10) });
@@ -151,7 +151,7 @@ describe('renewalDecision', () => {
     expect(openFor(-5)).toEqual({ kind: 'wait', lookAgainAt: inMinutes(1) });
   });
 
-  it('waits while there is no CSR', () => {
+  it('waits while the CSR is missing', () => {
     expect(decide({ present: null })).toEqual({ kind: 'wait', lookAgainAt: inMinutes(60) });
   });
 
@@ -169,7 +169,7 @@ describe('renewalDecision', () => {
     expect(failed(3, 100)).toEqual(replace);
   });
 
-  it('later waits for a day at most, and for a tenth of what is left', () => {
+  it('later waits for at most a day, and at most a tenth of the remaining time', () => {
     expect(failed(7, 1)).toEqual({ kind: 'wait', lookAgainAt: inMinutes(24 * 60 - 1) });
     expect(failed(7, 24 * 60)).toEqual(replace);
     const hourLeft = { ...current, notAfter: inMinutes(60) };
@@ -202,7 +202,7 @@ describe('renewalDecision', () => {
       });
     });
 
-    it('replaces from the certificate’s own terms where the present ones are not paid', () => {
+    it('uses the certificate’s own terms when the current ones are not paid', () => {
       const more = { ...sold, dnsNames: ['a.org', 'b.org'] };
       expect(decide({ autoRenew: false, present: more, own, paid })).toEqual({
         ...replace,
@@ -211,31 +211,31 @@ describe('renewalDecision', () => {
       });
     });
 
-    it('buys a term when the last certificate of one has 30 days left, and looks within the hour whether it could', () => {
+    it('buys a term when the last certificate of one has 30 days left, and checks the result within the hour', () => {
       expect(decide(last(29))).toEqual(purchase);
       expect(decide(last(45))).toEqual({ kind: 'wait', lookAgainAt: inDays(15) });
     });
 
-    it('buys nothing that nobody wants renewed', () => {
+    it('buys nothing without auto_renew', () => {
       expect(decide({ ...last(29), autoRenew: false })).toEqual({ kind: 'unwanted' });
     });
 
-    it('buys nothing while the product is not available', () => {
+    it('buys nothing while the product is unavailable', () => {
       const facts = { ...last(29), present: { ...sold, isAvailable: false } };
       expect(decide(facts)).toEqual({ kind: 'wait', lookAgainAt: inMinutes(60) });
     });
 
-    it('buys a term for a certificate that was issued elsewhere, when its time has come', () => {
+    it('buys a term for a certificate that was issued elsewhere, when it is due', () => {
       expect(decide({ ...last(29), own: null, paid: null })).toEqual(purchase);
       expect(decide({ ...last(45), own: null, paid: null })).toMatchObject({ kind: 'wait' });
     });
 
-    it('buys a term where what is paid is of another product than the certificate', () => {
+    it('buys a term when the paid product differs from the product of the certificate', () => {
       const free = { ...own, product: 'free_ca' };
       expect(decide({ ...last(29), own: free, paid })).toEqual(purchase);
     });
 
-    it('does not wait for a purchase where the CA would have it replaced before', () => {
+    it('does not wait for a purchase when the CA suggests an earlier replacement', () => {
       const facts = last(45);
       const urgent = { ...facts, current: { ...current, ...facts.current, windowEnd: inDays(1) } };
       expect(decide(urgent)).toEqual({ ...replace, expiresBy: inDays(45) });
@@ -249,7 +249,7 @@ describe('renewalDecision', () => {
       expect(decide({ ...last(29), replacement })).toEqual({ kind: 'wait', lookAgainAt: inMinutes(1) });
     });
 
-    it('replaces as ever where the order has a product by now that is not', () => {
+    it('replaces as before when the order has changed to a product that is not sold by time', () => {
       expect(decide({ own, paid: { ...paid, through: current.notAfter } })).toEqual(replace);
       expect(decide({ own: { ...own, product: 'free_ca' }, paid, autoRenew: false })).toEqual({
         kind: 'unwanted',
@@ -264,18 +264,18 @@ describe('the window of a CA', () => {
 
   const later = inHours(1_000);
 
-  it('gives a point of it, evenly', () => {
+  it('returns an evenly distributed point of it', () => {
     const window = { start: inHours(10), end: inHours(20) };
     expect(renewalTimeIn(window, 0, now, later)).toEqual(inHours(10));
     expect(renewalTimeIn(window, 0.5, now, later)).toEqual(inHours(15));
   });
 
-  it('that lies in the past, or a point of it that does, means now', () => {
+  it('means now when the window or the chosen point lies in the past', () => {
     expect(renewalTimeIn({ start: inHours(-20), end: inHours(-10) }, 0.9, now, later)).toEqual(now);
     expect(renewalTimeIn({ start: inHours(-10), end: inHours(10) }, 0.1, now, later)).toEqual(now);
   });
 
-  it('puts no renewal off: neither past the time that the lifetime gives, nor past the end of validity', () => {
+  it('never delays a renewal beyond the time derived from the lifetime or the end of validity', () => {
     const validity = { notBefore: inHours(-24 * 30), notAfter: inHours(24 * 60) };
     const latest = renewalTime(validity, 0.5);
     for (const window of [
@@ -290,7 +290,7 @@ describe('the window of a CA', () => {
     expect(renewalTimeIn(across, 0.9, now, inHours(-5))).toEqual(now);
   });
 
-  it('is asked for again ever more rarely, between a minute and a day', () => {
+  it('is polled at growing intervals, between a minute and a day', () => {
     const waits = [1, 2, 3, 4, 20].map(
       (failures) => nextWindowLook(failures, now, null).getTime() - now.getTime(),
     );

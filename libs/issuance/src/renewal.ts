@@ -16,15 +16,18 @@ type Validity = Pick<Certificate, 'notBefore' | 'notAfter'>;
 const minuteMs = 60_000;
 const dayMs = 1_440 * minuteMs;
 
-/** A replacement is due at a third of the lifetime left; short-lived certificates need half of it to try often enough. */
+/**
+ * A replacement is due when a third of the lifetime is left; short-lived certificates need half of it for enough
+ * attempts.
+ */
 const leftShare = { usual: 1 / 3, shortLived: 1 / 2, shortLivedBelowMs: 10 * dayMs };
 
 /** Certificates of one day of ordering are renewed over 3 % of their lifetime (2.7 days of 90), not in one minute. */
 const jitterShare = 3 / 100;
 
 /**
- * When a certificate is to be replaced. The jitter only brings it forward: never less than a third (or half) of the
- * lifetime is left, however it falls.
+ * When a certificate is replaced. The jitter only moves it earlier: at least a third (or half) of the lifetime is
+ * left.
  *
  * @param jitter in [0, 1)
  */
@@ -35,11 +38,11 @@ export function renewalTime({ notBefore, notAfter }: Validity, jitter: number): 
 }
 
 /**
- * When the term of a certificate is renewed that is the last one of it. The length of the term decides: a certificate that
- * is issued anew near the end of the term must not put off the renewal. The jitter only puts it off: nobody pays earlier
- * than announced, and 97 % of the time are left however it falls.
+ * When a term is renewed, for the last certificate of the term. The length of the term decides: a certificate that is
+ * reissued near the end of the term must not delay the renewal. The jitter only moves it later: no customer pays
+ * earlier than announced, and at least 97 % of the time are left.
  *
- * @param termDays of the term that the certificate belongs to; null: of none
+ * @param termDays of the term that the certificate belongs to; null: none
  * @param jitter in [0, 1)
  */
 export function purchaseTime(
@@ -52,14 +55,14 @@ export function purchaseTime(
   return new Date(Math.floor(notAfter.getTime() - leadMs * (1 - jitterShare * jitter)));
 }
 
-/** @returns null when nothing stands as paid for it */
+/** @returns null without a paid term */
 function termDaysOf({ own, paid }: TermOfCertificate, termDays: number | null): number | null {
   return paid === null || (own !== null && own.product !== paid.product) ? null : termDays;
 }
 
 export interface NextReplacement {
   readonly renewAt: Date;
-  /** The term pays for it: it is made also where nothing renews by itself. */
+  /** Paid by the term: made even without automatic renewal. */
   readonly isPaid: boolean;
 }
 
@@ -84,9 +87,9 @@ export function renewalJitter(certificateId: string): number {
 }
 
 /**
- * When a certificate is to be replaced for which its CA gave a window (RFC 9773, section 4.2): at a uniform random point of
- * it, and at once where that lies in the past. Chosen once for each window. A CA only brings a replacement forward: never
- * later than without a window.
+ * When a certificate with a renewal window of its CA (RFC 9773, section 4.2) is replaced: at a uniform random point
+ * of the window, and at once if that lies in the past. Chosen once per window. A CA can only move a replacement
+ * earlier, never later than without a window.
  *
  * @param random in [0, 1)
  * @param latest renewalTime of the certificate
@@ -106,10 +109,10 @@ export function renewalTimeIn(
 const windowLook = { leastMs: minuteMs, mostMs: dayMs };
 
 /**
- * When to ask a CA again that did not say when it would have a certificate replaced (RFC 9773, section 4.3.3).
+ * When to query a CA again that did not suggest a renewal time (RFC 9773, section 4.3.3).
  *
  * @param failures failures in a row, this one included
- * @param said as the CA asks for; null: it does not
+ * @param said the delay that the CA requests; null: none
  */
 export function nextWindowLook(failures: number, now: Date, said: Date | null): Date {
   const backoffMs = windowLook.leastMs * 4 ** Math.min(failures - 1, 8);
@@ -118,40 +121,40 @@ export function nextWindowLook(failures: number, now: Date, said: Date | null): 
   return new Date(now.getTime() + waitMs);
 }
 
-/** What is known when the renewal time of a plan has come that is neither paused nor closed. */
+/** Inputs when the renewal time of a plan has come that is neither paused nor closed. */
 export interface RenewalFacts extends RenewalTerms {
   readonly autoRenew: boolean;
   /** The open issuance of the plan, whatever it was opened for. */
   readonly open: Pick<Issuance, 'openedAt'> | null;
-  /** Null: none that is valid. */
+  /** Null: no valid certificate. */
   readonly current:
     | (Pick<Certificate, 'id' | 'notBefore' | 'notAfter'> & {
-        /** End of the window in which its CA would have it replaced; null: it gave none. */
+        /** End of the renewal window of its CA; null: none. */
         readonly windowEnd: Date | null;
       })
     | null;
-  /** What became of earlier attempts at replacing the current certificate. */
+  /** Outcome of earlier attempts to replace the current certificate. */
   readonly replacement: {
     readonly issued: boolean;
-    /** Attempts that ended for good without a certificate. */
+    /** Attempts that ended without a certificate. */
     readonly failures: number;
     /** End of the newest of them. */
     readonly failedAt: Date | null;
   };
 }
 
-/** `lookAgainAt`: when to see what became of it. */
+/** `lookAgainAt`: when to check the result. */
 export type RenewalDecision =
   | (CoveredReplacement & { readonly kind: 'replace'; readonly lookAgainAt: Date })
   /** By buying a term for the present terms. */
   | { readonly kind: 'purchase'; readonly lookAgainAt: Date }
   | { readonly kind: 'wait'; readonly lookAgainAt: Date }
-  /** Nobody wants it renewed, and no term covers a replacement. */
+  /** Automatic renewal is off, and no term covers a replacement. */
   | { readonly kind: 'unwanted' }
-  /** Nothing is to be done until another certificate becomes the current one. */
+  /** No action until another certificate becomes the current one. */
   | { readonly kind: 'rest' };
 
-/** Decides about one plan whose renewal time has come. */
+/** Decides about one plan whose renewal is due. */
 export function renewalDecision(facts: RenewalFacts, now: Date): RenewalDecision {
   const { open, current, replacement } = facts;
   if (current === null || replacement.issued) return { kind: 'rest' };
@@ -171,7 +174,7 @@ function wayOf(
   now: Date,
 ): RenewalDecision {
   const lookAgainAt = nextLook(now, now);
-  // Without `auto_renew` its owner decides when what was changed is issued: until then what was issued is issued again.
+  // Without `auto_renew` the owner decides when changes are issued: until then the previous terms are issued again.
   const covered = coveredReplacement({ ...facts, present: facts.autoRenew ? present : null }, now);
   if (covered !== null && endsWithinTerm(current, facts)) return { kind: 'replace', ...covered, lookAgainAt };
   if (!facts.autoRenew) return { kind: 'unwanted' };
@@ -179,19 +182,22 @@ function wayOf(
     return { kind: 'replace', termsId: present.id, expiresBy: null, lookAgainAt };
   const purchaseAt = purchaseTime(current, termDaysOf(facts, present.termDays), renewalJitter(current.id));
   if (purchaseAt.getTime() <= now.getTime()) {
-    // Nobody pays for what nobody issues.
+    // A product that is unavailable is not charged.
     if (!present.isAvailable) return { kind: 'wait', lookAgainAt: new Date(now.getTime() + look.mostMs) };
     return { kind: 'purchase', lookAgainAt: new Date(now.getTime() + look.mostMs) };
   }
   const { windowEnd } = current;
-  // A CA that is about to revoke it does not wait until a term is to be bought.
+  // A CA that is about to revoke it does not wait for the purchase of a term.
   if (covered !== null && windowEnd !== null && windowEnd.getTime() < purchaseAt.getTime()) {
     return { kind: 'replace', ...covered, lookAgainAt };
   }
   return { kind: 'wait', lookAgainAt: purchaseAt };
 }
 
-/** An open issuance is looked at after a quarter of its age, so many that wait for approval cost little; as soon as the first back-off. */
+/**
+ * An open issuance is checked after a quarter of its age, so many pending approvals cost little; at the earliest
+ * after the first back-off.
+ */
 const look = { shareOfAge: 1 / 4, leastMs: minuteMs, mostMs: 60 * minuteMs };
 
 function nextLook(openedAt: Date, now: Date): Date {

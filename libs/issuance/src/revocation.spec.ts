@@ -1,7 +1,7 @@
 import { isReplacedAfterRevocation, lastingReason, revocationReason } from './revocation';
 
 describe('revocationReason', () => {
-  it('takes names and numbers of RFC 5280 that a subscriber may give', () => {
+  it('accepts names and numbers of RFC 5280 that a subscriber may use', () => {
     expect(revocationReason('keyCompromise')).toBe(1);
     expect(revocationReason(0)).toBe(0);
     expect(revocationReason(9)).toBe(9);

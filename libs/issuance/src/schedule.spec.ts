@@ -38,11 +38,11 @@ describe('nextAttempt', () => {
     expect(ahead(nextAttempt(failures, now, null))).toBe(wait);
   });
 
-  it('waits at most a tenth of what is left of the certificate in use', () => {
+  it('waits at most a tenth of the remaining time of the certificate in use', () => {
     expect(ahead(nextAttempt(4, now, new Date(now.getTime() + 5 * day)))).toBe(day / 2);
   });
 
-  it('never spins when nothing is left', () => {
+  it('keeps a minimum delay when no time is left', () => {
     expect(ahead(nextAttempt(9, now, ago(day)))).toBe(min);
   });
 });
@@ -84,11 +84,11 @@ describe('dueAfterModification', () => {
     expect(second).toEqual(first);
   });
 
-  it('begins a new window when what it takes the place of had begun', () => {
+  it('begins a new window when the superseded issuance had begun', () => {
     expect(ahead(dueAfterModification(now, settlingMs, { dueAt: ago(1) }))).toBe(settlingMs);
   });
 
-  it('does not wait for the far-off next check of what it takes the place of', () => {
+  it('does not wait for the late next check of the superseded issuance', () => {
     expect(ahead(dueAfterModification(now, settlingMs, { dueAt: new Date(now.getTime() + hour) }))).toBe(
       settlingMs,
     );

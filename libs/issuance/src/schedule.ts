@@ -3,7 +3,10 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Nobody approved a name: the issuance ends. Random values of domain validation live 30 days (Baseline Requirements 3.2.2.4). */
+/**
+ * Approval timeout: the issuance ends. Random values of domain validation live 30 days (Baseline Requirements
+ * 3.2.2.4).
+ */
 export const approvalDeadlineMs = 30 * day;
 
 /** Approval is checked again after a quarter of the issuance's age: eagerly for a person at the keyboard, hourly at the end. */
@@ -18,7 +21,10 @@ export function nextApprovalCheck(openedAt: Date, now: Date): Date {
   return new Date(now.getTime() + waitMs);
 }
 
-/** A record that was added is looked for after a quarter of the time since: most providers take seconds, few take hours. */
+/**
+ * An added record is looked up after a quarter of the time since it was added: most providers take seconds, few take
+ * hours.
+ */
 const authorityLook = { shareOfAge: 1 / 4, leastMs: second, mostMs: hour };
 
 export function nextAuthorityLook(addedAt: Date, now: Date): Date {
@@ -32,7 +38,7 @@ const gatewayBackoffMs = [30 * second, 2 * minute, 10 * minute, hour] as const;
 
 /**
  * @param failures failures in a row, this one included
- * @param retryAfterS as the other side asks for; null: it does not
+ * @param retryAfterS requested by the remote side; null: not given
  */
 export function nextRecordTry(failures: number, now: Date, retryAfterS: number | null): Date {
   const backoffStepMs = gatewayBackoffMs[failures - 1] ?? hour;
@@ -44,7 +50,7 @@ const backoffMs = [minute, 10 * minute, 100 * minute] as const;
 
 /**
  * @param failures failures in a row, this one included
- * @param validUntil end of the certificate in use, if there is one: never wait more than a tenth of what is left of it
+ * @param validUntil end of the certificate in use, if any: never wait more than a tenth of its remaining time
  */
 export function nextAttempt(failures: number, now: Date, validUntil: Date | null): Date {
   const stepMs = backoffMs[failures - 1];
@@ -54,7 +60,7 @@ export function nextAttempt(failures: number, now: Date, validUntil: Date | null
   return new Date(now.getTime() + waitMs);
 }
 
-/** Nothing is known of what went wrong: it may be over soon, and nobody gains by waiting for hours. */
+/** Unknown cause: it may pass soon, so waiting for hours has no benefit. */
 const mostUnexpectedMs = 10 * minute;
 
 /** After a failure that is not the order's own. @param failures failures in a row, this one included */
@@ -62,15 +68,15 @@ export function nextUnexpectedAttempt(failures: number, now: Date): Date {
   return new Date(now.getTime() + Math.min(backoffMs[failures - 1] ?? mostUnexpectedMs, mostUnexpectedMs));
 }
 
-/** Attempts that passing faults of a CA ended: a quarter of the time that it has been so, spread by a quarter. */
+/** Attempts that transient errors of a CA ended: a quarter of the time since the first one, with 25 % jitter. */
 const stall = { shareOfAge: 1 / 4, leastMs: 3 * second, mostMs: minute, failureAfterMs: 15 * minute };
 
 /**
- * When the next attempt begins after one that passing faults of a CA ended, while the CA serves others.
+ * When the next attempt begins after transient errors of a CA that serves others.
  *
- * @param since the first of such attempts in a row
+ * @param since start of the first of such attempts in a row
  * @param random in [0, 1)
- * @returns null when it has lasted so long that it is a failure of the order
+ * @returns null when it has lasted so long that the order fails
  */
 export function nextAfterStall(since: Date, now: Date, random: number): Date | null {
   const ageMs = now.getTime() - since.getTime();
@@ -80,10 +86,10 @@ export function nextAfterStall(since: Date, now: Date, random: number): Date | n
 }
 
 /**
- * When an issuance for new terms is due. A modification waits until the settling window has passed, so that several
- * modifications in a row make one certificate; the window starts with the first of them, so nobody postpones for ever.
+ * When an issuance for new terms is due. It waits until the settling window has passed, so that several modifications
+ * in a row make one certificate. The window starts with the first one, so the delay is bounded.
  *
- * @param superseded the open issuance whose place this one takes, if it has not yet begun
+ * @param superseded the open issuance that this one replaces, if it has not yet begun
  */
 export function dueAfterModification(
   now: Date,

@@ -1,6 +1,6 @@
 import type { ApprovalWay, KeyType } from './product';
 
-/** What one certificate is to contain: an immutable snapshot. A change of anything makes new terms. */
+/** Contents of one certificate: an immutable snapshot. Any change makes new terms. */
 export interface Terms {
   readonly id: string;
   readonly planId: string;
@@ -8,7 +8,7 @@ export interface Terms {
   /** Normal form (A-labels, lower case), no duplicates, in the caller's order. */
   readonly dnsNames: readonly string[];
   readonly keyType: KeyType;
-  /** PKCS#10 DER, judged against these very terms before they were stored. */
+  /** PKCS#10 DER, validated against these terms before it was stored. */
   readonly csr: Uint8Array;
   /** SHA-256 over the DER SubjectPublicKeyInfo of `csr`. */
   readonly spkiSha256: Uint8Array;

@@ -4,8 +4,8 @@ export type DecodedBase64 =
   { readonly ok: true; readonly bytes: Uint8Array } | { readonly ok: false; readonly fault: Base64Fault };
 
 /**
- * The one encoding of some octets and nothing else (RFC 4648, section 4): no line breaks, padding in full, no stray bits in
- * the last character. `Buffer.from` skips whatever is no base64, so the octets are encoded again and compared.
+ * The canonical encoding of some bytes (RFC 4648, section 4): no line breaks, full padding, no stray bits in the last
+ * character. `Buffer.from` skips invalid characters, so the bytes are encoded again and compared.
  */
 export function decodeBase64(text: string, maxBytes: number): DecodedBase64 {
   if (text === '') return { ok: false, fault: 'empty' };

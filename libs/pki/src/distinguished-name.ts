@@ -6,9 +6,9 @@ const commonName = '2.5.4.3';
 const countryName = '2.5.4.6';
 
 export interface DistinguishedName {
-  /** DER of the whole Name: what issuers and subjects are compared by. */
+  /** DER of the whole Name, for comparing issuers and subjects. */
   readonly der: Uint8Array;
-  /** Every common name, in order; software that asks for each part of a subject writes empty ones. */
+  /** Every common name, in order; software that prompts for each part of a subject writes empty ones. */
   readonly commonNames: readonly string[];
   /** Every country, in order; may be empty, as above. */
   readonly countries: readonly string[];

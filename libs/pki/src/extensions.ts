@@ -12,13 +12,13 @@ export const extensionIds = {
   extendedKeyUsage: '2.5.29.37',
 } as const;
 
-/** Values by identifier; each is DER of its own, parsed when it is asked for. */
+/** Values by identifier; each is separate DER, parsed on access. */
 export type Extensions = ReadonlyMap<string, Uint8Array>;
 
 /**
  * Reads Extensions (RFC 5280, section 4.1); the same one twice is refused (section 4.2). Throws DerError.
  *
- * @param minCount 0 in a request: some software writes an empty list when it asks for none
+ * @param minCount 0 in a request: some software writes an empty list when no extension is requested
  */
 export function readExtensions(element: DerElement, minCount: 0 | 1 = 1): Extensions {
   const extensions = new Map<string, Uint8Array>();
@@ -60,7 +60,7 @@ const generalNameKinds = [
 
 const dnsNameTag = 2;
 
-/** Null when there is no such extension. Throws DerError. */
+/** Null when the extension is missing. Throws DerError. */
 export function readSubjectAlternativeNames(extensions: Extensions): SubjectAlternativeNames | null {
   const value = extensions.get(extensionIds.subjectAlternativeName);
   if (value === undefined) return null;
@@ -75,7 +75,7 @@ export function readSubjectAlternativeNames(extensions: Extensions): SubjectAlte
   return { dnsNames, otherKinds: [...otherKinds] };
 }
 
-/** An IA5String under an implicit tag, which the walk could not know as one. */
+/** An IA5String under an implicit tag, which the parser could not recognize. */
 function ia5Text(element: DerElement): string {
   if (element.constructed) throw new DerError('a DNS name in a constructed encoding', element.offset);
   if (element.content.some((octet) => octet > 0x7f))

@@ -5,7 +5,9 @@ export function sha256Hex(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** For identifiers that others fixed (key identifiers, fingerprints that people compare); never for security. */
+/**
+ * Only for identifiers that standards fixed (key identifiers, fingerprints that people compare); never for security.
+ */
 export function sha1Hex(bytes: Uint8Array): string {
   return createHash('sha1').update(bytes).digest('hex');
 }

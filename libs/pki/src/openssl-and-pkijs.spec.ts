@@ -16,7 +16,7 @@ import {
 } from 'pkijs';
 import { checkIssued, decodePem, judgeCsr, readCertificate, readCsr } from './index';
 
-// A 4096-bit key takes OpenSSL seconds when it is unlucky.
+// Generating a 4096-bit key may take OpenSSL seconds.
 jest.setTimeout(60_000);
 
 const folder = mkdtempSync(join(tmpdir(), 'pki-spec-'));
@@ -86,7 +86,7 @@ describe('requests that OpenSSL makes', () => {
     expect(faultsOf(opensslCsr(key, options)).map((fault) => fault.code)).toEqual([code]),
   );
 
-  it('have the public key digest that OpenSSL tells', () => {
+  it('have the public key digest that OpenSSL computes', () => {
     const reading = readCsr(opensslCsr(ec('P-256')));
     const spki = openssl('pkey', '-in', file('key.pem'), '-pubout', '-outform', 'DER');
     expect(reading.ok && reading.csr.spkiSha256).toBe(createHash('sha256').update(spki).digest('hex'));

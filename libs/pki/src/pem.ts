@@ -15,13 +15,13 @@ export type PemFault =
   | 'stray_line'
   /** Or one inside another. */
   | 'too_many_blocks'
-  /** A block ends under another label than it began with. */
+  /** The END label differs from the BEGIN label. */
   | 'other_label'
   | 'not_base64'
   | 'no_end'
   | 'no_block';
 
-/** Octets of one block. */
+/** Bytes of one block. */
 const maxBlockBytes = 64 * 1024;
 
 /** RFC 7468, section 2: lines of 64 characters, the last one shorter, each ended by a line feed. */
@@ -31,8 +31,8 @@ export function encodePem(label: string, der: Uint8Array): string {
 }
 
 /**
- * Reads a sequence of PEM blocks and nothing between them but empty lines (RFC 7468, the strict form of figure 3, save that
- * any line width and any kind of line end is taken, since CAs differ in both). At most `maxBlocks`.
+ * Reads a sequence of PEM blocks, separated by empty lines only (RFC 7468, the strict form of figure 3, except that
+ * any line width and line end is accepted, since CAs differ in both). At most `maxBlocks`.
  */
 export function decodePem(text: string, maxBlocks: number): DecodedPem {
   if (text.length > 2 * maxBlockBytes * maxBlocks) return refused('too_long');

@@ -10,7 +10,7 @@ interface AcceptedAlgorithm {
   readonly hash: 'sha256' | 'sha384' | 'sha512';
 }
 
-/** What requests and certificates may be signed with (Baseline Requirements, section 7.1.3.2, without RSASSA-PSS). */
+/** Accepted algorithms of requests and certificates (Baseline Requirements, section 7.1.3.2, without RSASSA-PSS). */
 const accepted: Readonly<Record<string, AcceptedAlgorithm>> = {
   '1.2.840.113549.1.1.11': { name: 'sha256WithRSAEncryption', key: 'rsa', hash: 'sha256' },
   '1.2.840.113549.1.1.12': { name: 'sha384WithRSAEncryption', key: 'rsa', hash: 'sha384' },
@@ -20,7 +20,7 @@ const accepted: Readonly<Record<string, AcceptedAlgorithm>> = {
   '1.2.840.10045.4.3.4': { name: 'ecdsa-with-SHA512', key: 'ec', hash: 'sha512' },
 };
 
-/** What people do send, so that a message can name it. */
+/** Other algorithms in use, so that a message can name them. */
 const refused: Readonly<Record<string, string>> = {
   '1.2.840.113549.1.1.2': 'md2WithRSAEncryption',
   '1.2.840.113549.1.1.4': 'md5WithRSAEncryption',
@@ -37,14 +37,15 @@ const refused: Readonly<Record<string, string>> = {
 
 export interface SignatureAlgorithm {
   readonly name: string;
-  /** Undefined for an algorithm that is not taken, or whose parameters its RFC does not allow. */
+  /** Undefined for an algorithm that is not accepted, or whose parameters its RFC does not allow. */
   readonly accepted: AcceptedAlgorithm | undefined;
 }
 
 /**
- * Reads an AlgorithmIdentifier. Throws DerError when it is none; whether it is accepted is in the result.
+ * Reads an AlgorithmIdentifier. Throws DerError for any other structure; the result states whether it is accepted.
  *
- * @param ecdsaNull requests only: mbedTLS writes NULL as the parameters of ECDSA, which RFC 5758, section 3.2, wants absent
+ * @param ecdsaNull requests only: mbedTLS writes NULL as the parameters of ECDSA; RFC 5758, section 3.2, requires
+ *   none
  */
 export function readSignatureAlgorithm(element: DerElement, ecdsaNull = false): SignatureAlgorithm {
   const reader = DerReader.sequence(element, 'the signature algorithm');
@@ -62,8 +63,8 @@ export function readSignatureAlgorithm(element: DerElement, ecdsaNull = false): 
 }
 
 /**
- * Whether the signature is the key's over these octets. Never throws: a key that OpenSSL does not take has signed nothing.
- * Of an ECDSA signature it takes DER only (RFC 3279, section 2.2.3), so that no second encoding of one is accepted.
+ * Whether the signature over these bytes is valid for the key. Never throws: false for a key that OpenSSL rejects.
+ * ECDSA signatures must be DER (RFC 3279, section 2.2.3), so that no second encoding of one is accepted.
  */
 export function verifySignature(
   spkiDer: Uint8Array,

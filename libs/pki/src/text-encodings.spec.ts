@@ -5,7 +5,7 @@ import { decodeBase64, decodePem, encodeBase64, encodePem } from './index';
 import { forgeCsr } from './testing/csr-forge';
 
 describe('strict base64', () => {
-  it('reads what it writes, whatever the octets', () => {
+  it('reads what it writes, for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 100 }), (bytes) => {
         const decoded = decodeBase64(encodeBase64(bytes), 100);
@@ -44,7 +44,7 @@ describe('strict base64', () => {
 describe('PEM', () => {
   const block = encodePem('CERTIFICATE', Buffer.alloc(100, 7));
 
-  it('writes lines of 64 and reads them back, one block after another, with any kind of line end', () => {
+  it('writes lines of 64 characters and reads them back, for several blocks and any kind of line end', () => {
     expect(block.split('\n')[1]).toHaveLength(64);
     const decoded = decodePem(`${block}\n${block.replaceAll('\n', '\r\n')}`, 2);
     expect(decoded.ok && decoded.blocks.map(({ der, label }) => [label, der.length])).toEqual([
@@ -128,7 +128,7 @@ describe('a private key that was pasted', () => {
       expect([containsPrivateKey(within(text)), holdsPrivateKey(within(text))]).toEqual([true, true]);
   });
 
-  it('is not held by a text that only speaks of one', () => {
+  it('is not found in a text that only mentions one', () => {
     for (const text of [
       'Rotates the private key of web1',
       'Key: MIIB and so on, in a text that is long enough',
@@ -136,7 +136,7 @@ describe('a private key that was pasted', () => {
       expect(holdsPrivateKey(text)).toBe(false);
   });
 
-  it('is looked for in time that is linear in the text', () => {
+  it('is found in time that is linear in the text', () => {
     for (const unit of ['/M', 'M', ' LS0tLS1CRUdJTi', '/M0'])
       expect(holdsPrivateKey(unit.repeat(100_000))).toBe(false);
   });

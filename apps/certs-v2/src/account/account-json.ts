@@ -46,8 +46,8 @@ export function accountJson(
 }
 
 /**
- * What is to change of an account: its distinguished name, and which mails it gets. Null: the attribute is removed, which an
- * empty string asks for. What is left out, or null in JSON, stays.
+ * Changes of an account: its distinguished name, and which mails it gets. Null: removes the attribute, requested by
+ * an empty string. Omitted members, or null in JSON, stay.
  */
 @ApiSchema({ name: 'AccountRequest' })
 export class AccountRequest {

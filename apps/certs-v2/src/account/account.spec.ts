@@ -90,7 +90,7 @@ describe('an account', () => {
     ]);
   });
 
-  it('stands in the dn of its objects', async () => {
+  it('is in the dn of its objects', async () => {
     await tenant.postForm(path, {
       country: 'GB',
       state: 'England',
@@ -109,7 +109,7 @@ describe('an account', () => {
     expect((await tenant.post(path, later)).json).toEqual(later);
   });
 
-  it('changes nothing where nothing is said', async () => {
+  it('changes nothing for omitted members', async () => {
     await tenant.postForm(path, { country: 'GB' });
     for (const answer of [
       await tenant.post(path),
@@ -181,11 +181,11 @@ describe('the newest version of the client', () => {
     ['SSLMate/9.9', '9.9.9'],
     ['curl/99.0.0', '9.9.9'],
     ['SSLMate/999999999999999999999.0', '9.9.9'],
-  ])('is never older than the one that asks: %s', async (agent, version) => {
+  ])('is never older than the client: %s', async (agent, version) => {
     expect(await versionFor(api, agent)).toEqual([200, version]);
   });
 
-  it('is the one that asks where the operator names none, and unknown to other programs', async () => {
+  it('is the version of the client when the operator names none, and unknown for other programs', async () => {
     const plain = await RunningApi.start();
     try {
       expect(await versionFor(plain, 'SSLMate/1.10.0 curl')).toEqual([200, '1.10.0']);

@@ -63,7 +63,7 @@ const at = (...domains: string[]) =>
   domains.flatMap((domain) => mailboxes.map((mailbox) => `${mailbox}@${domain}`));
 
 describe('how a name can be approved', () => {
-  it('is told with the addresses of the name first, then those above it', async () => {
+  it('is listed with the addresses of the name first, then those of its parents', async () => {
     const { status, headers, json } = await methods('WWW.shop.example.com');
     expect([status, headers['content-type']]).toEqual([200, 'application/json']);
     expect(json).toEqual({
@@ -117,7 +117,7 @@ describe('how a name can be approved', () => {
 describe('dns.integrated', () => {
   const integrated = async (cn: string) => (await methods(cn)).json.dns.integrated;
 
-  it('says that an integration of the account has the zone of the name', async () => {
+  it('reports that an integration of the account has the zone of the name', async () => {
     await integrate('example.com');
     expect([await integrated('example.com'), await integrated('*.a.example.com')]).toEqual([true, true]);
     expect([await integrated('notexample.com'), await integrated('example.net')]).toEqual([false, false]);
@@ -139,13 +139,13 @@ describe('dns.integrated', () => {
 describe('http.integrated', () => {
   const integrated = async (cn: string) => (await methods(cn)).json.http.integrated;
 
-  it('says that the web server follows the rule of the account', async () => {
+  it('reports that the web server follows the rule of the account', async () => {
     await learnRule('example.com');
     answer = ruleWorks;
     expect([await integrated('example.com'), await integrated('other.example.com')]).toEqual([true, true]);
   });
 
-  it('is not said of a server that answers something else, nor where nobody can tell', async () => {
+  it('is not reported for a server with another response, nor without a result', async () => {
     await learnRule('example.com');
     answer = anything;
     expect(await integrated('example.com')).toBe(false);

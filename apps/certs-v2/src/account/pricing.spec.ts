@@ -36,7 +36,7 @@ const balance = async (cents: number) =>
   );
 
 describe('the price of a certificate', () => {
-  it('is told for a year, in cents, with the names that default SANs make', async () => {
+  it('is returned for a year, in cents, with the names that default SANs add', async () => {
     const { status, headers, json } = await pricing('cn=WWW.example.com');
     expect([status, headers['content-type']]).toEqual([200, 'application/json']);
     expect(json).toEqual({
@@ -96,7 +96,7 @@ describe('the price of a certificate', () => {
     expect(json).toMatchObject({ price: 0, payment: null, duration: 1, duration_unit: 'year' });
   });
 
-  it('is told of the other type, in days where a term is no year', async () => {
+  it('is returned for the other type, in days when a term is no year', async () => {
     expect((await pricing('cn=example.com&type=ev')).json).toMatchObject({
       duration: 30,
       duration_unit: 'day',
@@ -138,7 +138,7 @@ describe('the price of a certificate', () => {
     expect(refusalOf(await pricing(query))).toEqual([400, 'bad_sans', 'san']);
   });
 
-  it('is not told of what is not sold', async () => {
+  it('is not returned for products that are not sold', async () => {
     expect(refusalOf(await pricing('cn=example.com&type=ev', await sandbox.tenant()))).toEqual([
       409,
       'product_unavailable',
@@ -146,14 +146,14 @@ describe('the price of a certificate', () => {
     ]);
   });
 
-  it('is not told to those who may not buy', async () => {
+  it('is not returned to users who may not buy', async () => {
     expect((await pricing('cn=example.com', await production.tenant('Search Certificates'))).status).toBe(
       403,
     );
   });
 });
 
-describe('a product, as clients up to version 1.7 ask for it', () => {
+describe('a product, as clients up to version 1.7 request it', () => {
   const product = async (query: string, type = 'dv') => await tenant.get(`/api/v2/products/${type}?${query}`);
 
   it('has its price, the names that are added, and how the name can be approved', async () => {

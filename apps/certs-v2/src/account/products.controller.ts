@@ -13,7 +13,7 @@ import { ProductOfferJson, RetrieveProduct } from './retrieve-product.use-case';
 
 const productType = ApiParam({ name: 'type', type: String, description: 'dv or ev.' });
 
-/** What callers want to know before they buy a certificate. */
+/** Data for callers before they buy a certificate. */
 @Controller('api/v2')
 @RequirePermission('Order and Manage Certificates')
 export class ProductsController {

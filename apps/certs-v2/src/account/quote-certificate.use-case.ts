@@ -8,7 +8,7 @@ import { CertProducts } from '../cert-objects/cert-products';
 import { type PricingJson, pricingJson } from './pricing-json';
 import { pricedNames, productOf } from './product-query';
 
-/** What a certificate would cost, bought now. */
+/** Price of a certificate bought now. */
 @Injectable()
 export class QuoteCertificate {
   constructor(

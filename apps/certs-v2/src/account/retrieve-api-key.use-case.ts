@@ -10,7 +10,7 @@ import { Refusal } from '../wire/reasons';
 /** Of a nonce of the sealing keys. */
 const nonceBytes = 12;
 
-/** What the key is sealed for; another account's does not open with it. */
+/** Context of the sealed key; another account's context does not open it. */
 const contextOf = (accountId: string) => `api-credential:${accountId}`;
 
 @ApiSchema({ name: 'ApiCredentials' })

@@ -73,7 +73,7 @@ export class RetrieveApprovalMethods {
     return zoneFor(place, zones)?.ok === true;
   }
 
-  /** The web server follows the account's rule now; where nobody can tell, it did when somebody last looked. */
+  /** The web server follows the account's rule now; without a result, the last one counts. */
   private async followsRule(accountId: string, cn: string): Promise<boolean> {
     const object = await this.objects.find(accountId, cn);
     const approval = { dnsName: cn, method: 'http', recordPlace: cn } as const;

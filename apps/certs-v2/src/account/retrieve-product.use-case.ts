@@ -30,7 +30,7 @@ export class ProductOfferJson {
   @ApiList(String, 'Who may approve by email.') approver_emails: readonly string[];
 }
 
-/** Price and approval of one product for one name, as clients up to version 1.7 ask for both together. */
+/** Price and approval of one product for one name, which clients up to version 1.7 request together. */
 @Injectable()
 export class RetrieveProduct {
   constructor(
@@ -47,7 +47,7 @@ export class RetrieveProduct {
     const ways = await this.approval.run(accountId, query);
     return {
       cn,
-      // With the common name: clients tell by them which names of a certificate need no SAN object.
+      // With the common name: clients use them to determine which names of a certificate need no SAN object.
       default_sans: [cn, defaultSanOf(cn)],
       description: pricing.description,
       ...(isOfYears ? { years: duration } : {}),

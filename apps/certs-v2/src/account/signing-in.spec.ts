@@ -147,7 +147,7 @@ describe('user name and password', () => {
 });
 
 describe('the API key of an account', () => {
-  it('is told to its users, the same to all of them, and works', async () => {
+  it('is returned to its users, the same to all of them, and works', async () => {
     const colleague = await api.user(tenant, nextEmail(), 'another');
     const answers = await Promise.all(
       [user, colleague, user, colleague].map((each) => each.get(credentials)),
@@ -183,7 +183,7 @@ describe('the API key of an account', () => {
     }
   });
 
-  it('does not open for another account, whoever copies the row; that one gets a key of its own', async () => {
+  it('does not open for another account when the row is copied; that account gets its own key', async () => {
     const thief = await api.tenant();
     const theirs = await api.user(thief, nextEmail(), 'another');
     const { api_key: mine } = (await user.get(credentials)).json;
@@ -209,7 +209,7 @@ describe('the API key of an account', () => {
     expect(status).toBe(200);
   });
 
-  it('is not told to a program that has one, nor to anybody', async () => {
+  it('is not returned to programs with a key, nor to anonymous callers', async () => {
     const full = await api.tenant('Full Access');
     expect(reasonOf(await full.get(credentials))).toEqual([403, 'unauthorized']);
     expect(reasonOf(await tenant.get(credentials))).toEqual([403, 'unauthorized']);

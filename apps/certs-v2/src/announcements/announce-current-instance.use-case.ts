@@ -37,7 +37,7 @@ export class CurrentInstanceMessage {
   }
 }
 
-/** Tells the webhooks of the account that another instance is the current one of a certificate object. */
+/** Notifies the account's webhooks that another instance is the current one of a certificate object. */
 @Injectable()
 export class AnnounceCurrentInstance {
   constructor(

@@ -84,7 +84,7 @@ describe('when an instance is issued', () => {
     expect(await deliveriesOf(api, tenant)).toEqual([]);
   });
 
-  it('and another one before anybody was told, the newest alone is told', async () => {
+  it('and another one before the announcement, only the newest is announced', async () => {
     await addWebhook(api, tenant);
     const sweep = withoutSweep();
     await changeCurrent(api, tenant, cn);
@@ -99,7 +99,7 @@ describe('when an instance is issued', () => {
 });
 
 describe('when there is no current instance any more', () => {
-  it('nothing is sent, and it counts as told', async () => {
+  it('nothing is sent, and it counts as announced', async () => {
     await addWebhook(api, tenant);
     await changeCurrent(api, tenant, cn);
     await toldAll();
@@ -129,7 +129,7 @@ describe('when there is no current instance any more', () => {
     expect(await deliveriesOf(api, tenant)).toMatchObject([{ version: 1, state: 'pending' }]);
   });
 
-  it('nothing is sent for a plan that was closed before anybody was told', async () => {
+  it('nothing is sent for a plan that was closed before the announcement', async () => {
     await addWebhook(api, tenant);
     const meanwhile = async (tx: Parameters<Plans['close']>[0], id: string) =>
       await api.app.get(Plans).close(tx, id);
@@ -139,18 +139,18 @@ describe('when there is no current instance any more', () => {
   });
 });
 
-describe('the nudge', () => {
+describe('the wake-up', () => {
   let queues: JobQueues;
   beforeAll(() => {
     queues = new JobQueues(api.redis.url, () => undefined);
   });
   afterAll(async () => await queues.close());
 
-  // Redis refuses commands until the connection stands.
+  // Redis refuses commands until the connection is open.
   const nudge = async (version: number) =>
     await eventually(async () => await queues.addAll([currentInstanceChanged(await planId(), version)]));
 
-  it('stands in the outbox with the change', async () => {
+  it('is in the outbox with the change', async () => {
     await addWebhook(api, tenant);
     await changeCurrent(api, tenant, cn);
     const nudges = await api.database.query(`SELECT job FROM outbox WHERE payload->>'planId' = $1`, [
@@ -171,7 +171,7 @@ describe('the nudge', () => {
     expect(await deliveriesOf(api, tenant)).toHaveLength(1);
   });
 
-  it('may be lost with everything in Redis: the sweep finds what was not told', async () => {
+  it('may be lost with all data in Redis: the sweep finds unannounced plans', async () => {
     const sweep = withoutSweep();
     await addWebhook(api, tenant);
     await changeCurrent(api, tenant, cn);
@@ -184,7 +184,7 @@ describe('the nudge', () => {
 });
 
 describe('two copies of the process', () => {
-  it('make one delivery per webhook and version, whoever announces', async () => {
+  it('make one delivery per webhook and version, also concurrently', async () => {
     const copy = await RunningApi.start({ DATABASE_URL: api.database.url, REDIS_URL: api.redis.url });
     const webhooks = [await addWebhook(api, tenant), await addWebhook(api, tenant)];
     const id = await planId();
@@ -207,7 +207,7 @@ describe('two copies of the process', () => {
 });
 
 describe('the sweep', () => {
-  it('leaves plans alone that another API owns', async () => {
+  it('skips plans that another API owns', async () => {
     await api.database.query(
       `INSERT INTO plan (account_id, revision, auto_renew, muted, paused, download_token, current_version)
        VALUES ($1, 1, true, false, false, gen_random_uuid(), 1)`,
@@ -220,7 +220,7 @@ describe('the sweep', () => {
     await api.database.query(`UPDATE plan SET announced_version = current_version`);
   });
 
-  it('tells of every other plan while one cannot be announced', async () => {
+  it('announces every other plan while one cannot be announced', async () => {
     const other = await api.tenant();
     await createObject(other);
     await addWebhook(api, tenant);

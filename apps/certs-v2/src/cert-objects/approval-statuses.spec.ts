@@ -75,7 +75,7 @@ const ruleWorks = async ({ path: wanted }: WebRuleQuestion) => {
 };
 
 describe('dns_approval.status.ready', () => {
-  it('is shown when it is asked for, of the object, of each SAN and of the added one', async () => {
+  it('is shown on request, of the object, of each SAN and of the added one', async () => {
     const sans = [
       { value: 'a.example.com', approval_method: 'dns' },
       { value: 'b.example.com', approval_method: 'email', approver_email: 'admin@example.com' },
@@ -105,7 +105,7 @@ describe('dns_approval.status.ready', () => {
     expect(await ready('www.a.example.com')).toBe(false);
   });
 
-  it('is true where a record stands', async () => {
+  it('is true when a record is in place', async () => {
     await save('*.example.com', { approval_method: 'dns' });
     const id = await integrate('example.com', 'failing');
     const record = async (state: string) =>
@@ -176,7 +176,7 @@ describe('http_approval.status.ready', () => {
     expect(await Promise.all([ready('a.example.com'), ready('b.example.com')])).toEqual([true, false]);
   });
 
-  it('asks about no more names than it may in one request, however many objects it shows', async () => {
+  it('limits the names checked per request, regardless of the number of objects', async () => {
     answer = ruleWorks;
     const sans = Array.from({ length: 12 }, (_, at) => ({
       value: `n${at}.example.com`,
@@ -191,7 +191,7 @@ describe('http_approval.status.ready', () => {
     expect(shown[0]).toBe(true);
   });
 
-  it('asks a web server once in a while, however often a caller asks', async () => {
+  it('limits the requests to a web server, however often a caller polls', async () => {
     answer = ruleWorks;
     await save('example.com', { approval_method: 'http' });
     const found = await Promise.all(Array.from({ length: 5 }, () => ready('example.com')));
@@ -223,7 +223,7 @@ describe('http_approval.status.ready', () => {
     expect([other.accountId === tenant.accountId, await ready('example.org')]).toEqual([false, true]);
   });
 
-  it('is looked at before a change takes hold of the object: nobody waits for a web server', async () => {
+  it('is checked before the transaction of a change, so that no lock waits for a web server', async () => {
     await save('example.com', { approval_method: 'http' });
     let otherIsDone: (value: unknown) => void = () => undefined;
     const other = new Promise((resolve) => (otherIsDone = resolve));

@@ -5,10 +5,10 @@ import { DataSource } from 'typeorm';
 import type { PlacedWay } from './approval-ways';
 import { WebRuleLooks } from './web-rule-looks';
 
-/** A name whose approval is asked about. */
+/** A name whose approval status is requested. */
 export type AskedApproval = Pick<PlacedWay, 'dnsName' | 'method' | 'recordPlace'>;
 
-/** Which approvals are in place. An approval by email never is: somebody has to press a button each time. */
+/** Approvals that are in place. An approval by email never is: it requires a click each time. */
 export class ReadyApprovals {
   private readonly keys: ReadonlySet<string>;
 
@@ -27,28 +27,28 @@ function keyOf({ dnsName, method }: Pick<AskedApproval, 'dnsName' | 'method'>): 
   return `${method} ${dnsName}`;
 }
 
-/** Whether a name was approved in a way at the last look. */
+/** Whether the last check approved a name by a method. */
 interface LastLook {
   readonly dnsName: string;
   readonly method: ApprovalMethod;
   readonly approved: boolean;
 }
 
-/** Issuances of a plan that are looked back at: the open one, and what it replaces. */
+/** Issuances of a plan that provide results: the open one, and the one it replaces. */
 const issuancesEach = 3;
 
 /**
- * How long an approval says that what gave it still stands: as long as public CAs use one again since 2026-03-15 (Baseline
- * Requirements 4.2.1); 100 days from 2027-03-15.
+ * How long an approval proves that its record or rule is still in place: as long as public CAs reuse one since
+ * 2026-03-15 (Baseline Requirements 4.2.1); 100 days from 2027-03-15.
  */
 const reuseDays = 200;
 
-/** What issuances have found out about names. */
+/** Results of issuances for names. */
 @Injectable()
 export class ApprovalHistory {
   constructor(private readonly database: DataSource) {}
 
-  /** The newest finding for each name and way; nothing where nobody has looked. */
+  /** The newest result for each name and method; no entry without a check. */
   async lastLooks(planIds: readonly string[], dnsNames: readonly string[]): Promise<LastLook[]> {
     if (planIds.length === 0 || dnsNames.length === 0) return [];
     return await this.database.query(
@@ -70,17 +70,17 @@ export class ApprovalHistory {
 
 export interface AskedApprovals {
   readonly accountId: string;
-  /** Whose issuances may have looked already. */
+  /** Plans whose issuances may have results. */
   readonly planIds: readonly string[];
-  /** The ones that matter most first: not all can be looked at. */
+  /** The most important ones first: not all can be checked. */
   readonly approvals: readonly AskedApproval[];
 }
 
 /**
- * Whether a name would be approved right now, as far as it can be known within a request. No API process asks DNS: a record
- * counts as ready when an integration has published it or will do so by itself (the account's zone that holds the name), or
- * when an issuance found it last. A web server is looked at through the prober; where nobody answers in time, what an
- * issuance found last counts.
+ * Whether a name would be approved now, as far as a request can determine it. API processes do not query DNS: a
+ * record counts as ready when an integration has published it or will do so automatically (the account's zone that
+ * contains the name), or when an issuance found it last. The prober checks web servers; after a timeout, the last
+ * result of an issuance counts.
  */
 @Injectable()
 export class ApprovalStatuses {
@@ -90,7 +90,7 @@ export class ApprovalStatuses {
     private readonly webRules: WebRuleLooks,
   ) {}
 
-  /** Never within a transaction: it waits for web servers, and takes connections of its own. */
+  /** Never within a transaction: it waits for web servers, and uses its own connections. */
   async of({ accountId, planIds, approvals }: AskedApprovals): Promise<ReadyApprovals> {
     const byDns = approvals.filter(({ method }) => method === 'dns');
     const byHttp = approvals.filter(({ method }) => method === 'http');
@@ -106,7 +106,7 @@ export class ApprovalStatuses {
     ]);
   }
 
-  /** Places whose record stands through an integration, or is published as soon as an issuance wants it. */
+  /** Names whose record an integration has published, or publishes as soon as an issuance needs it. */
   private async published(accountId: string, byDns: readonly AskedApproval[]): Promise<ReadonlySet<string>> {
     const places = [...new Set(byDns.map(({ recordPlace }) => recordPlace))];
     if (places.length === 0) return new Set();
@@ -115,7 +115,7 @@ export class ApprovalStatuses {
     return new Set(
       places.filter((place) => {
         if (records.get(place)?.state === 'standing') return true;
-        // The longest first: those that are shorter have delegated the name away.
+        // Longest first: shorter zones have delegated the name.
         const zoneName = zoneNamesOver(place).find((name) => zonesByName.has(name));
         return zoneName !== undefined && zoneFor(place, zonesByName.get(zoneName) ?? [])?.ok === true;
       }),

@@ -46,7 +46,7 @@ describe('with default SANs one record approves both names, at the shorter of th
     expect(records(cn, true)).toEqual(expected);
   });
 
-  it('unless whoever issues looks at each name itself', () => {
+  it('unless the issuer checks each name itself', () => {
     expect(records('www.example.com', false).map(([name, , place]) => [name, place])).toEqual([
       ['www.example.com', 'www.example.com'],
       ['example.com', 'example.com'],

@@ -32,7 +32,7 @@ export function approvalWaysOf(object: Pick<CertObject, 'cn' | 'sans'> & NameToA
   );
 }
 
-/** How one name is approved, and where its standing record is looked for. */
+/** Approval method of one name, and the place of its standing record. */
 export interface PlacedWay extends ApprovalWay {
   readonly dnsName: string;
   /** Without `*.`. */
@@ -40,7 +40,7 @@ export interface PlacedWay extends ApprovalWay {
 }
 
 /**
- * @param takesRecordsAbove whether whoever issues takes a record at a name above
+ * @param takesRecordsAbove whether the issuer accepts a record at a parent name
  * @returns DNS name → way, the common name first
  */
 export function placedWaysOf(object: CertObject, takesRecordsAbove: boolean): ReadonlyMap<string, PlacedWay> {
@@ -51,7 +51,7 @@ export function placedWaysOf(object: CertObject, takesRecordsAbove: boolean): Re
   return new Map(placed);
 }
 
-/** What a certificate made from the object contains. */
+/** Contents of a certificate made from the object. */
 export function termsOf(object: CertObject, product: string): NewTerms {
   const approvalWays = approvalWaysOf(object);
   const byEmail = Object.entries(approvalWays).flatMap(([name, { approverEmail }]) =>

@@ -11,7 +11,7 @@ import { changesOf } from './desired-cert-object';
 
 const freshLabel = () => secretLabel(randomBytes(secretBytes));
 
-/** What making or modifying an object does besides its row, all in the caller's transaction. Nothing is issued by it. */
+/** Side effects of creating or modifying an object, all in the caller's transaction. It issues no certificate. */
 @Injectable()
 export class CertObjectChanges {
   constructor(
@@ -30,9 +30,9 @@ export class CertObjectChanges {
   }
 
   /**
-   * The caller holds the rows of `before`. Where nothing changed, nothing is written.
+   * The caller holds the rows of `before`. Without changes, no row is written.
    *
-   * @param product what the type of the modified object stands for; null only where the terms stay
+   * @param product of the modified object's type; null only when the terms stay
    */
   async modify(
     tx: Tx,
@@ -48,7 +48,7 @@ export class CertObjectChanges {
     return stored;
   }
 
-  /** What the customer's own records and servers point to; a name that the account never had gets a fresh label. */
+  /** Labels that the customer's records and servers point to; a new name of the account gets a fresh label. */
   private async ensureSecrets(tx: Tx, object: StoredCertObject): Promise<void> {
     const names = [...new Set(dnsNamesOf(object).map(baseName))];
     await this.delegations.ensure(tx, object.accountId, names, freshLabel);

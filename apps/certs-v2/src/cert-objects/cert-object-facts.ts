@@ -6,7 +6,7 @@ import { DataSource } from 'typeorm';
 import type { ApprovalFacts } from '../wire/approval-json';
 import type { PlacedWay } from './approval-ways';
 
-/** Reads what the objects of an account are shown with; with a transaction, on its connection. */
+/** Reads the data shown with the objects of an account; with a transaction, on its connection. */
 @Injectable()
 export class CertObjectFactsReader {
   constructor(
@@ -24,7 +24,7 @@ export class CertObjectFactsReader {
     return row;
   }
 
-  /** What a way does not need is not read. */
+  /** Data that a method does not need is not read. */
   async approvals(accountId: string, ways: readonly PlacedWay[], tx?: Tx): Promise<ApprovalFacts> {
     const places = ways.filter(({ method }) => method === 'dns').map(({ recordPlace }) => recordPlace);
     const byHttp = ways.some(({ method }) => method === 'http');

@@ -23,7 +23,7 @@ export interface CertObjectFacts extends ApprovalFacts {
   readonly ready: ReadyApprovals;
   /** How each name of the object is approved. */
   readonly ways: ReadonlyMap<string, PlacedWay>;
-  /** Instances as they are shown; null: there is none. */
+  /** Instances in their JSON form; null: there is none. */
   readonly current: InstanceJson | null;
   readonly pending: InstanceJson | null;
   /** Only a purchase renews it. */
@@ -125,7 +125,7 @@ export function missingCertObjectJson(
   };
 }
 
-/** Where the account says no country: a CSR must have one. */
+/** Default for accounts without a country: a CSR must have one. */
 const defaultCountry = 'US';
 
 function subjectJson(
@@ -153,8 +153,8 @@ function instancesJson(
 }
 
 /**
- * How the names of an object are shown. `dns_approval.status` speaks of the object and of each SAN; `sans.dns_approval.status`
- * of the SANs alone.
+ * JSON form of an object's names. `dns_approval.status` applies to the object and each SAN;
+ * `sans.dns_approval.status` only to the SANs.
  */
 function nameJsonIn(
   expansion: Expansion,
@@ -173,7 +173,7 @@ function nameJsonIn(
   };
 }
 
-/** Whether the answer tells if approvals in this way are in place; of an email nobody can know. */
+/** Whether the response includes if approvals by this method are in place; unknown for email. */
 export function wantsStatus(expansion: Expansion, method: ApprovalMethod): boolean {
   return method !== 'email' && expansion.below(`${method}_approval`).has('status');
 }

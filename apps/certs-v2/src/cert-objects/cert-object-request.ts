@@ -22,8 +22,8 @@ import { type CertType, certTypes } from './cert-object';
 import { singleTags, SingleTagsArgument, TagsArgument } from './tags';
 
 /**
- * What a caller asks for; undefined: nothing is said about it. What the arguments mean together is for
- * `cert-object-rules.ts`. The one that decides which others are needed is read first, and the one that costs most last.
+ * A caller's arguments; undefined: omitted. `cert-object-rules.ts` checks their combination. The one that decides
+ * which others are needed is read first, and the most expensive one last.
  */
 @ApiSchema({ name: 'CertObjectRequest' })
 export class CertObjectRequest {
@@ -48,7 +48,7 @@ export class CertObjectRequest {
   @TagsArgument() tags?: readonly string[];
   @FlagArgument({}) auto_renew?: boolean;
   @FlagArgument({}) muted?: boolean;
-  /** Decoded, and not yet checked. */
+  /** Decoded, but not yet checked. */
   @TextArgument({ description: 'PEM PKCS#10 with the common name in CN and a country in C.' }, readCsrText)
   csr?: Csr;
 }
@@ -74,7 +74,7 @@ function lowerCaseAddress(address: string): string {
 
 export const emailNeedsApprover = 'The approval method email needs an approver_email.';
 
-/** A certificate has 100 names at most, whatever the product, and the common name is one of them. */
+/** A certificate has at most 100 names for any product, including the common name. */
 const maxSans = 99;
 
 /**
@@ -117,10 +117,10 @@ function readSan(san: unknown): StoredSan | Unreadable<ReasonCode> {
 
 const badSans = (message: string) => unreadable('bad_sans', message);
 
-/** RFC 7468, section 7: the second one stands for the first. */
+/** RFC 7468, section 7: the second label is a synonym of the first. */
 const csrLabels: ReadonlySet<string> = new Set(['CERTIFICATE REQUEST', 'NEW CERTIFICATE REQUEST']);
 
-/** A PKCS #10 request in PEM. What was sent is in no message. */
+/** A PKCS #10 request in PEM. Messages never contain the value. */
 function readCsrText(text: string): Reading<Csr> {
   const bad = (message: string) => unreadable('bad_csr', message);
   if (containsPrivateKey(text)) {

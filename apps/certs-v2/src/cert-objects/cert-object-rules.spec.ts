@@ -20,7 +20,7 @@ const whyNot = (body: object, before: CertObject | null = null, name = cn) => {
 };
 
 describe('a new certificate object', () => {
-  it('has the type dv, default SANs, automatic renewal and no tags unless told otherwise', () => {
+  it('defaults to the type dv, default SANs, automatic renewal and no tags', () => {
     expect(created()).toMatchObject({
       cn,
       type: 'dv',
@@ -73,7 +73,7 @@ describe('a change of an object', () => {
     );
   });
 
-  it('is none when the same is said once more, in another sequence too', () => {
+  it('is none when the same values are sent again, in another order too', () => {
     const again = {
       ...byEmail,
       type: 'dv',
@@ -271,7 +271,7 @@ describe('sans', () => {
     });
   });
 
-  it('by default add no name that nobody can have', () => {
+  it('by default add no name that cannot exist', () => {
     const name = 'www.co.uk';
     const body = { csr: csrFor(name), approval_method: 'dns' };
     expect(whyNot(body, null, name)).toEqual(['bad_sans', 'sans']);

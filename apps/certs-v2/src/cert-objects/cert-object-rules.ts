@@ -32,7 +32,7 @@ export function assertNamesFit(object: CertObject, product: Product): void {
   for (const san of sans ?? []) assertApprovable(san.value, san, product, parametersOfSans);
 }
 
-/** Names of the parameters at fault. */
+/** Names of the invalid parameters. */
 interface Parameters {
   readonly method: string;
   readonly address: string;

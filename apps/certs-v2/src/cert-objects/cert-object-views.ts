@@ -11,13 +11,13 @@ import type { CertObject, StoredCertObject } from './cert-object';
 import { CertObjectFactsReader } from './cert-object-facts';
 import { CertProducts, type ProductsByType } from './cert-products';
 
-/** What was found out before the transaction that the answer is part of. */
+/** Results that were obtained before the transaction of the response. */
 export interface Beforehand {
   readonly products: ProductsByType;
   readonly ready: ReadyApprovals;
 }
 
-/** Shows certificate objects with what was asked to be expanded, in a number of queries that does not grow with theirs. */
+/** Shows certificate objects with the requested expansions, in a constant number of queries. */
 @Injectable()
 export class CertObjectViews {
   constructor(
@@ -31,8 +31,8 @@ export class CertObjectViews {
 
   /**
    * @param objects of one account
-   * @param tx the open transaction, when there is one: everything is read on its connection
-   * @param beforehand for an answer within a transaction; left out there: no approval counts as being in place
+   * @param tx the open transaction, if any: everything is read on its connection
+   * @param beforehand for a response within a transaction; omitted there: no approval counts as being in place
    */
   async show(
     objects: readonly StoredCertObject[],
@@ -66,13 +66,13 @@ export class CertObjectViews {
     return missingCertObjectJson(cn, await this.facts.subject(accountId), expansion);
   }
 
-  /** Whether the answer tells which approvals are in place. */
+  /** Whether the response includes which approvals are in place. */
   tellsReady(expansion: Expansion): boolean {
     return (['dns', 'http'] as const).some((method) => tells(expansion, method));
   }
 
   /**
-   * What `show` within a transaction cannot find out.
+   * Results that `show` cannot obtain within a transaction.
    *
    * @param planId null: the object is not stored yet
    */
@@ -119,14 +119,14 @@ function tells(expansion: Expansion, method: PlacedWay['method']): boolean {
   return wantsStatus(expansion, method) || wantsStatus(expansion.below('sans'), method);
 }
 
-/** What was bought for an object, and how long its active instance lasts. */
+/** The purchase of an object, and the end of its active instance. */
 type Subscription = Pick<StoredCertObject, 'paidThrough' | 'paidProduct' | 'activeUntil'>;
 
 /**
- * Whether only a purchase renews the object. Existing clients buy where it is so, and reissue otherwise; a reissue needs an
- * active instance, and is worth it only while the term lasts longer than that one.
+ * Whether only a purchase renews the object. Existing clients buy in that case, and reissue otherwise; a reissue
+ * needs an active instance, and is useful only while the term lasts longer than that one.
  *
- * @param product what the type of the object stands for; null: there is none
+ * @param product of the object's type; null: there is none
  */
 function isSubscriptionEnding(
   { paidThrough, paidProduct, activeUntil }: Subscription,
@@ -134,7 +134,7 @@ function isSubscriptionEnding(
   now: Date,
 ): boolean {
   if (product === null || paidThrough === null || paidProduct === null || activeUntil === null) return true;
-  // How many names it covers is the price of a reissue, and does not decide whether one is possible.
+  // The number of covered names is the price of a reissue, and does not decide whether one is possible.
   const paid = { through: paidThrough, product: paidProduct, names: 0, wildcards: 0 };
   const running = runningTerm(paid, product.name, now);
   if (running === null || buysTerm('renewal', running, product, now)) return true;

@@ -11,7 +11,7 @@ export interface NameToApprove {
   readonly approverEmail: string | null;
 }
 
-/** What a caller can state of a certificate object: the desired properties for one common name. */
+/** Properties of a certificate object that a caller can set, for one common name. */
 export interface CertObject extends NameToApprove {
   /** Lower case, A-labels; may begin with `*.`. */
   readonly cn: string;
@@ -29,23 +29,23 @@ export interface CertObject extends NameToApprove {
   };
 }
 
-/** The object with what stands on its plan. */
+/** The object with the columns of its plan. */
 export interface StoredCertObject extends CertObject {
   readonly planId: string;
   readonly accountId: string;
-  /** The present details as terms: what a buy, a reissue or a renewal is made from. */
+  /** The current details as terms: the basis of a buy, a reissue or a renewal. */
   readonly termsId: string;
   readonly revision: number;
   readonly downloadToken: string;
-  /** End of the term that was bought; null: none was. */
+  /** End of the paid term; null: none. */
   readonly paidThrough: Date | null;
   /** The product that it was bought for. */
   readonly paidProduct: string | null;
-  /** End of the active instance; null: none is active. */
+  /** End of the active instance; null: none. */
   readonly activeUntil: Date | null;
 }
 
-/** The name that default SANs add: `www.` is taken away or added, `*.` is taken away. */
+/** The name that default SANs add: `www.` is removed or added, `*.` is removed. */
 export function defaultSanOf(cn: string): string {
   if (cn.startsWith('www.')) return cn.slice('www.'.length);
   if (cn.startsWith('*.')) return cn.slice('*.'.length);

@@ -252,7 +252,7 @@ describe('POST /certs/{CN}', () => {
     expect(json).toMatchObject({ reason: 'bad_csr', param: 'csr' });
   });
 
-  it('refuses a key whose private half is published, and says where', async () => {
+  it('rejects a key whose private half is published, and names the source', async () => {
     // The private key of RFC 6979, appendix A.2.5.
     const pkcs8 =
       'MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgya+p2EW6dRZrXCFXZ7HWk05Qw9s26JsSe4piKxIPZyGh' +
@@ -355,7 +355,7 @@ describe('GET /certs/{CN}', () => {
     expect(await shown('example.com')).not.toHaveProperty('current');
   });
 
-  it('tells until when was paid', async () => {
+  it('returns the end of the paid term', async () => {
     await create('example.com');
     await api.database.query(
       `UPDATE plan SET paid_through = '2027-11-20T12:00:00.5Z', paid_product = 'paid_ca' WHERE account_id = $1`,

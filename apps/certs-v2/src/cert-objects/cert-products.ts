@@ -4,7 +4,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
 import type { CertType } from './cert-object';
 
-/** Type → the product that it stands for; null: there is none in this deployment. */
+/** Type → its product; null: there is none in this deployment. */
 export type ProductsByType = Readonly<Record<CertType, Product | null>>;
 
 @Injectable()
@@ -15,7 +15,7 @@ export class CertProducts {
     private readonly config: Pick<CertsConfig, 'DV_PRODUCT' | 'EV_PRODUCT' | 'CERTWRIGHT_MODE'>,
   ) {}
 
-  /** To be called before a transaction is begun: it may need a connection of its own. */
+  /** Call it before a transaction begins: it may need its own connection. */
   async byType(): Promise<ProductsByType> {
     const products = await this.products.byName();
     return {
@@ -25,8 +25,8 @@ export class CertProducts {
   }
 
   /**
-   * Whether a record at a name above one that is to be approved counts. ACME CAs look at the name itself alone; a sandbox
-   * issues everything by its built-in CA, whatever the product says.
+   * Whether a record at a parent name counts. ACME CAs check only the name itself; a sandbox issues everything by its
+   * built-in CA, whatever the product.
    */
   takesRecordsAbove(product: Product | null): boolean {
     if (this.config.CERTWRIGHT_MODE === 'sandbox' || product === null) return true;
@@ -36,5 +36,5 @@ export class CertProducts {
   }
 }
 
-/** As products name the CA of the deployment itself. */
+/** Name of the deployment's own CA in products. */
 const builtInCa = 'built-in';

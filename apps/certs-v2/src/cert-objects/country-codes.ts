@@ -1,6 +1,6 @@
 /**
- * ISO 3166-1 alpha-2, the codes that are officially assigned, as of 2026-11-01: 249. Neither reserved ones (UK, EU) nor
- * those that everybody may use for himself (XX, XK) are among them.
+ * ISO 3166-1 alpha-2, the officially assigned codes, as of 2026-11-01: 249. Excludes reserved codes (UK, EU) and
+ * user-assigned ones (XX, XK).
  */
 const assigned = `
   AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ

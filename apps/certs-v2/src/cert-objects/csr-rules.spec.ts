@@ -26,7 +26,7 @@ describe('a CSR', () => {
     expect(whyNot(certificateRequest(keyPair(kind), { CN: cn }))).toEqual([reason, 'csr']);
   });
 
-  it('is refused when its key is known to be compromised, or none that the product takes', () => {
+  it('is rejected when its key is compromised, or not accepted by the product', () => {
     expect(whyNot(subject(), { keyBlocked: true })).toEqual(['bad_csr', 'csr']);
     const rsaAlone = { products: { dv: product({ curves: [] }), ev: null } };
     expect(whyNot(subject(), rsaAlone)).toEqual(['bad_keytype', 'csr']);
@@ -125,7 +125,7 @@ describe('the subject of a CSR', () => {
   });
 });
 
-it('knows every country code, and nothing else', () => {
+it('contains exactly the assigned country codes', () => {
   expect(countryCodes.size).toBe(249);
   expect([...countryCodes].every((code) => /^[A-Z]{2}$/.test(code))).toBe(true);
 });

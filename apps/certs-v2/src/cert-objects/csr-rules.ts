@@ -10,8 +10,8 @@ import { countryCodes } from './country-codes';
 const param = 'csr';
 
 /**
- * The requirements on a CSR: a key that the product takes, the signature of that key, and a subject with a country and the
- * object's common name. What else the CSR asks for does not count, unless the product wants every name in it.
+ * The requirements on a CSR: a key that the product accepts, the signature of that key, and a subject with a country
+ * and the object's common name. Other contents of the CSR are ignored, unless the product requires every name in it.
  *
  * @param keyBlocked the key is known to be compromised
  * @throws Refusal for the first that is not met
@@ -27,7 +27,7 @@ export function assertCsrFits(csr: Csr, object: CertObject, product: Product, ke
   assertCommonName(csr.commonNames, object.cn);
 }
 
-/** X.520 wants two letters, as ISO 3166-1 writes them: in upper case. */
+/** X.520 requires two letters, as in ISO 3166-1: in upper case. */
 function assertCountry(countries: readonly string[]): void {
   const [country] = countries;
   if (country !== undefined && countries.length === 1 && countryCodes.has(country)) return;
@@ -41,10 +41,10 @@ function assertCountry(countries: readonly string[]): void {
   throw new Refusal('bad_country', message, { param });
 }
 
-/** Compared without regard to case. Exactly one: which of two would be the certificate's is not for us to choose. */
+/** Compared case-insensitively. Exactly one: with two, the certificate's name would be ambiguous. */
 function assertCommonName(commonNames: readonly string[], cn: string): void {
   const [commonName] = commonNames;
-  // ASCII alone: U+212A folds to k.
+  // Only ASCII: U+212A folds to k.
   const lowerCase = commonName?.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
   if (lowerCase === cn && commonNames.length === 1) return;
   const found =

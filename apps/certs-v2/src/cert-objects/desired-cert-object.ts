@@ -10,18 +10,18 @@ import type { ProductsByType } from './cert-products';
 import { assertCsrFits } from './csr-rules';
 import { modifiedTags } from './tags';
 
-/** What had to be looked up. */
+/** Inputs that had to be looked up. */
 export interface DesiredFacts {
   readonly products: ProductsByType;
-  /** The key of the CSR that was sent is known to be compromised. */
+  /** The key of the submitted CSR is known to be compromised. */
   readonly keyBlocked: boolean;
 }
 
 const everything: Changes = { approvals: true, terms: true, any: true };
 
 /**
- * The object that a request makes of the one there is. A rule that it no longer keeps, since the product changed after it
- * was made, stands in the way only of changes of what the rule is about.
+ * The object that results from a request. If the object already violates a rule, because the product changed later,
+ * the rule only blocks changes of the properties that it covers.
  *
  * @param before null: the account has no object of this common name
  * @throws Refusal for the first thing that is wrong
@@ -42,14 +42,16 @@ export function desiredCertObject(
   return after;
 }
 
-/** What is no longer sold can still be reissued, but nothing comes to it. */
+/** A product that is no longer sold can still be reissued, but gets no new objects. */
 function productOf(before: CertObject | null, after: CertObject, products: ProductsByType): Product {
   const product = products[after.type];
   if (product !== null && (product.available || before?.type === after.type)) return product;
   throw badParam('type', 'bad_type', `${after.type} is not offered here at present; choose another type.`);
 }
 
-/** Its names may have become others, or its product one that does not take its key. Of the key's history nothing is asked. */
+/**
+ * Its names may have changed, or its product to one that does not accept its key. The key's history is not checked.
+ */
 function assertStoredCsrFits(object: CertObject, product: Product): void {
   const reading = readCsr(object.csr.der);
   if (!reading.ok) throw badCsr('The CSR of the object cannot be read any more; send a new one.');
@@ -57,7 +59,7 @@ function assertStoredCsrFits(object: CertObject, product: Product): void {
 }
 
 /**
- * A new object: what was left out gets its default.
+ * A new object: omitted properties get their defaults.
  *
  * @throws Refusal `missing_param`, and what `modifiedCertObject` throws
  */
@@ -80,7 +82,7 @@ function newCertObject(cn: string, request: CertObjectRequest): CertObject {
 }
 
 /**
- * The object that results: only what was supplied changes. `cert-object-rules.ts` checks it.
+ * The resulting object: only supplied properties change. `cert-object-rules.ts` checks it.
  *
  * @throws Refusal `missing_param`, `bad_approver_email`, `bad_tags`, `bad_keytype`
  */
@@ -90,7 +92,7 @@ function modifiedCertObject(before: CertObject, request: CertObjectRequest): Cer
     cn: before.cn,
     type: request.type ?? before.type,
     ...modifiedApproval(before, request),
-    // Another sequence of the same SANs is no change: the object keeps the one it has.
+    // Another order of the same SANs is no change: the object keeps its order.
     sans: sameSans(before.sans, sans) ? before.sans : sans,
     tags: modifiedTags(before.tags, request.tags, request['tags.TAGNAME']),
     autoRenew: request.auto_renew ?? before.autoRenew,
@@ -125,11 +127,11 @@ function storedCsr({ der, spkiSha256, keyType }: Csr): CertObject['csr'] {
   return { der, spkiSha256: Buffer.from(spkiSha256, 'hex'), keyType };
 }
 
-/** What a modification changes, each including what stands before it. */
+/** Changes of a modification; each includes the ones before it. */
 interface Changes {
-  /** Which names there are and how they are approved, or by which product. */
+  /** The names and their approval methods, or the product. */
   readonly approvals: boolean;
-  /** What a certificate is made from. */
+  /** The contents of a certificate. */
   readonly terms: boolean;
   readonly any: boolean;
 }
@@ -154,7 +156,7 @@ function sameList(some: readonly string[], others: readonly string[]): boolean {
   return some.length === others.length && some.every((each, at) => each === others[at]);
 }
 
-/** The same set, approved in the same ways; no name stands in either twice. */
+/** The same set, approved by the same methods; neither has duplicates. */
 function sameSans(some: CertObject['sans'], others: CertObject['sans']): boolean {
   if (some === null || others === null) return some === others;
   const known = new Set(some.map(sanKey));

@@ -1,16 +1,16 @@
 import type { TokenBuckets } from '@certwright/service';
 
 /**
- * Looks at web servers of one account. Each may keep one of the prober's places busy for 10 s, and all accounts share those,
- * 64 of them by default: 20 + 10 s · 1/s are half of them, however slow somebody makes his servers.
+ * Checks of web servers of one account. Each may occupy one of the prober's slots for 10 s, and all accounts share
+ * those, 64 by default: 20 + 10 s · 1/s are half of them, however slow the servers are.
  */
 export const looksOfAccount = { ratePerS: 1, burst: 20 } as const;
 
-/** Web servers are looked at for nobody so often that others would have to wait. */
+/** Limits the checks of an account, so that other accounts do not have to wait. */
 export class LookLimit {
   constructor(private readonly buckets: TokenBuckets) {}
 
-  /** @returns whether one more may be looked at; what is not looked at is no error */
+  /** @returns whether another one may be checked; a skipped check is no error */
   async take(accountId: string): Promise<boolean> {
     const taken = await this.buckets.take(`web-rule-looks:${accountId}`, { ...looksOfAccount, cost: 1 });
     return taken.ok;

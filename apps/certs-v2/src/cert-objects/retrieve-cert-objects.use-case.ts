@@ -87,7 +87,7 @@ export class RetrieveCertObjects {
     after: string | null,
     limit: number,
   ): Promise<Part> {
-    // One more than is shown tells whether there is a next part.
+    // One more than the page size shows whether there is a next part.
     const found = await this.objects.page(accountId, { after, tag, limit: limit + 1 });
     const objects = found.slice(0, Math.min(limit, fitting(found)));
     const shown = await this.views.show(objects, expansion);
@@ -95,7 +95,7 @@ export class RetrieveCertObjects {
   }
 }
 
-/** How many of them have no more names together than a page takes; one at least, or nobody would get past it. */
+/** Number of objects whose names together fit on a page; at least one, so that paging always advances. */
 function fitting(objects: readonly CertObject[]): number {
   let names = 0;
   const tooMany = objects.findIndex((object) => (names += dnsNamesOf(object).length) > maxNamesOnPage);

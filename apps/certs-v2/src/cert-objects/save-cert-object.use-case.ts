@@ -53,7 +53,7 @@ export class SaveCertObject {
     try {
       return await save();
     } catch (error) {
-      // Somebody else created it at the same time: then this is a change of it.
+      // A concurrent request created it: then this request modifies it.
       if (!isUniqueViolation(error, 'cert_object_v2_cn')) throw error;
       return await save();
     }
@@ -78,7 +78,7 @@ export class SaveCertObject {
     };
   }
 
-  /** Web servers are looked at before the transaction, or whoever wants the plan would wait for them too. */
+  /** Web servers are checked before the transaction, so that no lock on the plan waits for them. */
   private async beforehand(
     { accountId, cn, request, facts }: Desire,
     expansion: Expansion,
@@ -90,7 +90,7 @@ export class SaveCertObject {
       const draft = desiredCertObject(before, cn, request, facts);
       return await this.views.beforehand(accountId, before?.planId ?? null, draft, expansion);
     } catch (error) {
-      // What is wrong is told by the transaction, unless it finds that the request was carried out already.
+      // The transaction reports the error, unless it finds that the request was carried out already.
       if (error instanceof Refusal) return nothing;
       throw error;
     }

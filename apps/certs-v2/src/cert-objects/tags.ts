@@ -34,13 +34,13 @@ function readAll(list: unknown): Reading<readonly string[]> {
   return list as string[];
 }
 
-/** `tags.NAME`, each of which adds or removes one tag; undefined: there are none. */
+/** `tags.NAME`, each of which adds or removes one tag; undefined: none. */
 export function singleTags(given: Sent): Sent | undefined {
   const single = Object.entries(given).filter(([name]) => name.startsWith(prefix));
   return single.length === 0 ? undefined : Object.fromEntries(single);
 }
 
-/** What `singleTags` found. */
+/** Result of `singleTags`. */
 export const SingleTagsArgument = () =>
   Argument(
     { type: String, enum: ['0', '1'], description: '1 adds the tag TAGNAME, 0 removes it.' },
@@ -83,10 +83,10 @@ export function modifiedTags(
   return [...tags];
 }
 
-/** @returns what is wrong with it, to follow "a tag that"; null: nothing */
+/** @returns the violation, to follow "a tag that"; null: none */
 function faultOf(tag: string): string | null {
   if (tag === '') return 'is empty';
-  // Before anything walks over it: a code point takes at most two UTF-16 units.
+  // Before iterating: a code point has at most two UTF-16 units.
   if (tag.length > 2 * maxTagLength || [...tag].length > maxTagLength)
     return `is longer than ${maxTagLength} characters`;
   return /\p{Cc}/u.test(tag) ? 'has control characters' : null;

@@ -5,23 +5,23 @@ import { ProbeQuestions } from '@certwright/redis';
 import { Injectable } from '@nestjs/common';
 import { LookLimit } from './look-limit';
 
-/** Names that one request has looked at: each is a request to a web server that somebody else chose. */
+/** Maximum names checked per request: each is a request to a third-party web server. */
 export const mostLooks = 10;
 
 /** How long a caller waits for all of them together, ms. */
 const patienceMs = 3_000;
 
-/** Token and content, each: 160 bits, where Baseline Requirements 3.2.2.4.18 want 112. */
+/** Bits of token and content, each: 160, while Baseline Requirements 3.2.2.4.18 require 112. */
 const randomOctets = 20;
 
 const fresh = () => randomBytes(randomOctets).toString('base64url');
 
-/** Where a CA looks (RFC 8555, section 8.3). */
+/** Path that a CA requests (RFC 8555, section 8.3). */
 const challengePath = ({ token }: HttpChallenge) => `/.well-known/acme-challenge/${token}`;
 
 /**
- * How long a finding counts, ms, and how many are kept: however often a caller asks, a web server that somebody else may own
- * is not asked more often.
+ * How long a result is cached, ms, and the maximum number of entries: bounds the requests to third-party web servers,
+ * however often a caller polls.
  */
 const keptMs = 5_000;
 const mostKept = 10_000;
@@ -30,11 +30,13 @@ interface Look {
   readonly until: number;
   /** The part that needs the database is over. */
   readonly opened: Promise<unknown>;
-  /** Undefined: nobody could tell in time. */
+  /** Undefined: no result in time. */
   readonly ready: Promise<boolean | undefined>;
 }
 
-/** Looks whether web servers follow the rule of their account: as the worker does before a name is approved by http. */
+/**
+ * Checks whether web servers follow the rule of their account, as the worker does before it approves a name by http.
+ */
 @Injectable()
 export class WebRuleLooks {
   /** By account and name; the oldest first. */
@@ -49,15 +51,15 @@ export class WebRuleLooks {
   /**
    * Never within a transaction: it waits for web servers.
    *
-   * @param dnsNames without wildcards; what goes beyond `mostLooks` is not looked at
-   * @returns name → whether its server follows the rule; nothing for those about which nobody could tell in time
+   * @param dnsNames without wildcards; names beyond `mostLooks` are not checked
+   * @returns name → whether its server follows the rule; no entry for names without a result in time
    */
   async at(accountId: string, dnsNames: readonly string[]): Promise<ReadonlyMap<string, boolean>> {
     const looks: (readonly [string, Look])[] = [];
     for (const dnsName of dnsNames.slice(0, mostLooks)) {
       const look = this.recent(accountId, dnsName) ?? this.begin(accountId, dnsName);
       looks.push([dnsName, look]);
-      // One after the other, so that a request takes one connection to the database; the looks themselves are parallel.
+      // Sequential, so that a request uses one connection to the database; the checks themselves are parallel.
       await look.opened;
     }
     const found = await Promise.all(looks.map(async ([name, { ready }]) => [name, await ready] as const));
@@ -81,13 +83,13 @@ export class WebRuleLooks {
     const [oldest] = this.kept.keys();
     if (this.kept.size > mostKept && oldest !== undefined) this.kept.delete(oldest);
     const forget = () => this.kept.get(key) === look && this.kept.delete(key);
-    // Nothing was asked, and may be right away: the account gets a rule. Whoever waits sees the error too.
+    // No check was made, but may be soon: the account gets a rule. Waiting callers get the error too.
     opened.then((challenge) => challenge === null && forget(), forget);
     ready.catch(forget);
     return look;
   }
 
-  /** @returns null when the account has no rule, or had too many servers looked at */
+  /** @returns null when the account has no rule, or reached its limit of checks */
   private async open(accountId: string, dnsName: string): Promise<HttpChallenge | null> {
     if (!(await this.limit.take(accountId))) return null;
     return await this.challenges.open(accountId, dnsName, { token: fresh(), content: fresh() });

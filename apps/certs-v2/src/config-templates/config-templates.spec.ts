@@ -73,7 +73,7 @@ describe('over HTTP, to anybody,', () => {
     },
   );
 
-  it('the one that is missing names its parameter', async () => {
+  it('a missing parameter is named in the error', async () => {
     expect((await get('/iis')).json).toEqual({
       reason: 'template_not_found',
       param: 'name',

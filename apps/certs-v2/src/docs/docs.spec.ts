@@ -10,7 +10,7 @@ const kept = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'),
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 };
 
-it('keeps openapi.json as the code says', async () => {
+it('keeps openapi.json in line with the code', async () => {
   expect(JSON.parse(JSON.stringify(await openApiDocument()))).toEqual(kept);
 });
 

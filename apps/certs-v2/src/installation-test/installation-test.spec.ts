@@ -117,7 +117,7 @@ describe('GET /certs/{CN}/test', () => {
     });
   });
 
-  it('asks about every host name of the current certificate on port 443, unless told otherwise', async () => {
+  it('tests every host name of the current certificate on port 443 by default', async () => {
     const leaf = await active('www.example.com');
     await test(at('www.example.com'));
     await test(at('www.example.com', '?hostname=&port=&unknown=1&expand=crt'));
@@ -131,7 +131,7 @@ describe('GET /certs/{CN}/test', () => {
     expect(asked).toMatchObject([about, about]);
   });
 
-  it('asks about the hosts and the port that the caller names', async () => {
+  it('tests the hosts and the port that the caller names', async () => {
     await active('www.example.com');
     await test(at('WWW.example.com', '?hostname=%5B2001:db8::1%5D&hostname=B.example.com&port=8443'));
     expect(asked).toMatchObject([

@@ -38,7 +38,7 @@ export class TestResultJson {
   @ApiPropertyOptional({ description: 'If and only if not conclusive.' }) error?: string;
 }
 
-/** Newest instances whose temporary certificates are recognized; nobody is expected to run those of older ones. */
+/** Newest instances whose temporary certificates are recognized; older ones are unlikely to be in use. */
 const maxInstances = 10;
 
 /** Seconds after which the prober is likely to have a free place again. */

@@ -65,7 +65,7 @@ it('the hosts of a certificate are its names without wildcards, and without what
   ]);
 });
 
-describe('the name that a server is asked for by its address', () => {
+describe('the server name for a test by address', () => {
   it.each([
     ['the common name', 'a.example.com', ['a.example.com', 'b.example.com'], 'a.example.com'],
     ['another name beside a wildcard', '*.example.com', ['*.example.com', 'example.com'], 'example.com'],

@@ -8,8 +8,8 @@ import type { ReasonCode } from '../wire/reasons';
 export const maxAskedHosts = 20;
 
 /**
- * The hosts that a caller names, each once, in the order in which they came: names in normal form, addresses in their
- * shortest one (RFC 5952), an IPv6 address also in brackets, as it stands in a URL.
+ * The hosts that a caller names, without duplicates, in the given order: names in normal form, addresses in their
+ * canonical form (RFC 5952), an IPv6 address also in brackets, as in a URL.
  *
  * @param values of the query parameter; none: the caller names no hosts
  */
@@ -32,7 +32,7 @@ function readHost(value: unknown): string | Unreadable<ReasonCode> {
   const address = addressIn(value);
   if (address !== null) return address;
   const parsed = parseDnsName(value);
-  // Internal names are looked up for nobody: they do not end in a public suffix.
+  // Internal names are never looked up: they do not end in a public suffix.
   if (!parsed.ok && parsed.code === 'not_public_domain') return refused('is not beneath a public suffix');
   if (!parsed.ok) return refused('is neither a host name nor an IP address');
   if (isWildcard(parsed.name)) return refused('is a wildcard: name a host that it covers');
@@ -48,15 +48,15 @@ function addressIn(text: string): string | null {
   return family === 4 ? bare : new URL(`http://[${bare}]`).hostname.slice(1, -1);
 }
 
-/** The hosts that a certificate names: those that somebody's server can have the name of. */
+/** The hosts that a certificate names and that a public server can have. */
 export function hostsOf(dnsNames: readonly string[]): readonly string[] {
   const isHost = (name: string) => !isWildcard(name) && parseDnsName(name).ok;
   return [...new Set(dnsNames)].filter(isHost);
 }
 
 /**
- * What a server is asked for by name (SNI) where the caller names its address alone: the common name, else another name of
- * the certificate, else a name that a wildcard covers, as a visitor would type it.
+ * Server name (SNI) when the caller gives only an address: the common name, else another name of the certificate,
+ * else a name that a wildcard covers, as a visitor would type it.
  */
 export function serverNameFor(cn: string, dnsNames: readonly string[]): string {
   if (!isWildcard(cn)) return cn;

@@ -67,7 +67,7 @@ describe('buy', () => {
     expect((await tenant.post(`${pathOf('example.net')}/buy`)).status).toBe(200);
   });
 
-  it('is refused while the same is pending, and says as which instance', async () => {
+  it('is rejected while the same is pending, and names the instance', async () => {
     await createObject(tenant, cn);
     const { id } = (await buy()).json;
     expect((await buy()).json).toEqual({
@@ -147,7 +147,7 @@ describe('buy', () => {
     expect((await issuancesOf(api, tenant)).length).toBe(1);
   });
 
-  it('is refused for a key that a newer release knows to be published', async () => {
+  it('is rejected for a key that a newer release lists as published', async () => {
     await createObject(tenant, cn);
     const ofRfc6979 = '5a7a78cca4a0f420d9bc62bb669c3c2759e39f723d3ae10dcbe0f0815a07ecd4';
     // Terms are immutable, and a CSR with such a key is refused.

@@ -123,7 +123,7 @@ describe.each(['before', 'after'] as const)('a purchase that is cut off %s any o
 describe.each(['before', 'after'] as const)(
   'a revocation that is cut off %s any of its statements',
   (when) => {
-    it('is complete or has not happened, and complete when it is said again', async () => {
+    it('is complete or has no effect, and is complete when repeated', async () => {
       await everywhere(when, async (fault) => {
         const tenant = await tenantWithObject();
         for (const action of ['buy', 'reissue']) {

@@ -23,7 +23,7 @@ export class ImportInstance {
   ) {}
 
   /**
-   * Takes a certificate that was issued elsewhere. It becomes the current one where it is the best.
+   * Imports a certificate that was issued elsewhere. It becomes the current one if it is the best.
    *
    * @throws Refusal `no_such_cert`, `bad_certificate`, `already_imported`
    */

@@ -185,7 +185,7 @@ describe('what is sent to be imported', () => {
   });
 });
 
-describe('roots that everybody knows', () => {
+describe('well-known roots', () => {
   it('are found by their name, and no others', () => {
     const known = rootCertificates.flatMap((pem) => {
       const decoded = decodePem(pem, 1);

@@ -14,7 +14,7 @@ import { badParam } from '../wire/arguments';
 import type { Refusal } from '../wire/reasons';
 import type { ImportRequest } from './import-request';
 
-/** A certificate that somebody else has issued, found to be what it is said to be. */
+/** A validated certificate that was issued elsewhere. */
 export interface ImportedCertificate {
   readonly leaf: Certificate;
   readonly keyType: KeyType;
@@ -22,11 +22,11 @@ export interface ImportedCertificate {
   readonly dnsNames: readonly string[];
   /** Without the root. */
   readonly chain: readonly Certificate[];
-  /** Null: it was not sent, and is none that everybody knows. */
+  /** Null: it was not sent, and is not a well-known root. */
   readonly root: Certificate | null;
 }
 
-/** What the certificate itself may not be. Whoever issued it answers for the rest, such as further names. */
+/** Requirements on the certificate itself. Its issuer is responsible for the rest, such as further names. */
 const refusedOfLeaf: ReadonlySet<IssuedMismatchCode> = new Set([
   'not_yet_valid',
   'expired',
@@ -37,7 +37,7 @@ const refusedOfChain: ReadonlySet<IssuedMismatchCode> = new Set(['not_yet_valid'
 
 /**
  * @param cn in normal form; the certificate must have it among its names, literally
- * @param rootsNamed roots that everybody knows, by the DER of their subject
+ * @param rootsNamed well-known roots, by the DER of their subject
  * @throws Refusal `bad_certificate`
  */
 export function judgeImport(
@@ -57,7 +57,7 @@ export function judgeImport(
   return { leaf, keyType: leaf.keyType, dnsNames: names, chain, root };
 }
 
-/** A root is known by being its own issuer; one that was not sent is looked for. */
+/** A root is its own issuer; a root that was not sent is looked up. */
 function withoutRoot(
   leaf: Certificate,
   issuers: readonly Certificate[],
@@ -86,7 +86,7 @@ function assertCertified(
   root: Certificate | null,
   now: Date,
 ): void {
-  // Without a root the last of the chain stands for it: nobody is there to certify that one.
+  // Without a root, the last certificate of the chain takes its place: there is no issuer to verify it with.
   const anchor = root ?? chain.at(-1);
   if (anchor === undefined || anchor === leaf) return;
   const between = root === null ? chain.slice(0, -1) : chain;

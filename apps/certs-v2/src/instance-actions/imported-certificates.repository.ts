@@ -7,7 +7,9 @@ import type { ImportedCertificate } from './imported-certificate';
 /** Positive, random, and exact as a JSON number. */
 const ids = { least: 1, below: 2 ** 48 - 1 };
 
-/** In place of a root that nobody knows: no certificate, so that a chain without its root is never taken for another one. */
+/**
+ * Stored instead of an unknown root: not a certificate, so that a chain without its root never equals another one.
+ */
 const noRoot = Buffer.from('root unknown');
 
 /** Certificates that their owners bring along. The caller holds the plan. */

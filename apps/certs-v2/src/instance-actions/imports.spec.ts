@@ -79,7 +79,7 @@ describe('POST /certs/{CN}/instances', () => {
     });
   });
 
-  it('takes forms, and shows no root where nobody knows it', async () => {
+  it('accepts forms, and shows no root when it is unknown', async () => {
     const leaf = intermediate.issue({ dnsNames });
     const { status, json } = await tenant.postForm(`${pathOf(cn)}/instances?expand=root&expand=chain`, {
       crt: leaf.pem,
@@ -98,7 +98,7 @@ describe('POST /certs/{CN}/instances', () => {
     expect(object.current.source).toBe('service');
   });
 
-  it('refuses what is there already, imported or issued here, and says as which instance', async () => {
+  it('rejects an existing certificate, imported or issued here, and names the instance', async () => {
     const leaf = intermediate.issue({ dnsNames });
     const { id } = (await importing(leaf.pem)).json;
     const again = await importing(leaf.pem, intermediate.pem);
@@ -117,7 +117,7 @@ describe('POST /certs/{CN}/instances', () => {
     expect(await rows()).toHaveLength(2);
   });
 
-  it('takes the same certificate once more for another account, also one that was issued for somebody here', async () => {
+  it('accepts the same certificate again for another account, also one that was issued here', async () => {
     const ours = intermediate.issue({ dnsNames });
     await tenant.post(`${pathOf(cn)}/buy`);
     await activatePending(api, tenant, cn, { leaf: ours.der });
@@ -174,7 +174,7 @@ describe('POST /certs/{CN}/instances', () => {
     expect(await chargesOf(api, tenant)).toHaveLength(1);
   });
 
-  it('cannot be reissued, revoked or bought anew by itself', async () => {
+  it('cannot be reissued, revoked or renewed by a purchase', async () => {
     await importing(intermediate.issue({ dnsNames }).pem);
     const { status, json } = await tenant.post(`${pathOf(cn)}/reissue`);
     expect([status, json.reason]).toEqual([409, 'imported_instance']);

@@ -47,13 +47,14 @@ export class InstanceRevocation {
    */
   async revokeOthers(tx: Tx, object: StoredCertObject): Promise<number> {
     const { planId } = object;
-    // The flag may still stand at one that has just expired: whatever comes after it is not to be revoked with the others.
+    // The flag may still be set on a certificate that has just expired: its successor must not be revoked with the
+    // others.
     if (!(await hasCurrent(tx, planId))) await this.reselect(tx, object);
     return await this.revoke(tx, planId, 'all but the current');
   }
 
   /**
-   * Every instance: what is pending ends, the paid term too, and nothing is issued in their place.
+   * Every instance: pending ones and the paid term end, and no replacements are issued.
    *
    * @returns how many were revoked now
    */
@@ -62,7 +63,7 @@ export class InstanceRevocation {
     await this.issuances.closeOpen(tx, planId, 'canceled');
     const revoked = await this.revoke(tx, planId, 'all');
     await this.purchases.endPaidTerm(tx, planId);
-    // One that was imported may be left.
+    // Only an imported one may be left.
     await this.reselect(tx, object);
     return revoked;
   }
@@ -73,9 +74,9 @@ export class InstanceRevocation {
   }
 
   /**
-   * Revokes here, and orders the revocation by the CAs; what is revoked already keeps its date and reason. Together and not
-   * one by one: between two of them another certificate that is about to be revoked would become the current one, be told
-   * to everybody, and even be replaced. Those of one call have the same `revoked_at`: one mail reports them.
+   * Revokes here, and orders the revocation by the CAs; a certificate that is revoked already keeps its date and
+   * reason. All together: otherwise another certificate that is about to be revoked would become the current one in
+   * between, be announced, and even be replaced. Those of one call have the same `revoked_at`: one mail reports them.
    *
    * @returns how many
    */

@@ -6,14 +6,14 @@ import type { StoredCertObject } from '../cert-objects/cert-object';
 /** The pending instance of an object. */
 export interface Pending {
   readonly issuanceId: string;
-  /** What callers call it. */
+  /** Its name in the API. */
   readonly instanceId: string;
   readonly termsId: string;
   /** A term was bought with it. */
   readonly paysTerm: boolean;
 }
 
-/** What decides whether an instance of an object may be opened. */
+/** Inputs for deciding whether an instance of an object may be opened. */
 export interface OpeningFacts {
   /** Of the object's present terms. */
   readonly product: string;

@@ -8,7 +8,7 @@ import { Refusal } from '../wire/reasons';
 import { noSuchCert } from '../instances/instance-reference';
 import { openingFacts, type OpeningFacts } from './opening-facts';
 
-/** What an instance is opened for. */
+/** Reason for opening an instance. */
 export type Purchase =
   | {
       /** Another term is bought with it. */
@@ -79,7 +79,7 @@ export class Openings {
   }
 }
 
-/** An imported instance may stand in the place of one that was bought: what is paid for can be issued all the same. */
+/** An imported instance may have replaced a purchased one: the paid term still allows issuance. */
 function assertReissuable({ current, isPaid }: OpeningFacts): void {
   if (current === null) {
     throw new Refusal('inactive_cert', 'No instance of this certificate is active: buy one.');
@@ -92,7 +92,7 @@ function assertReissuable({ current, isPaid }: OpeningFacts): void {
   }
 }
 
-/** Nothing would come of it: whoever issues looks at the same list. */
+/** It would fail: the issuer checks the same list. */
 function assertCertifiable({ keyBlocked }: OpeningFacts): void {
   if (!keyBlocked) return;
   const message =
@@ -105,8 +105,8 @@ function productUnavailable(): Refusal {
 }
 
 /**
- * What is pending already and would lead to the same: from the same details, and, for a purchase of time, with a term that
- * was bought with it. Everything else gives way.
+ * The pending issuance with the same result: from the same details, and, for a purchase of time, with a term that was
+ * bought with it. All others are superseded.
  */
 function assertNotPending(
   object: StoredCertObject,

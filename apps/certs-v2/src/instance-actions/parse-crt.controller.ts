@@ -29,7 +29,7 @@ class ParsedCertificateJson {
   @ApiProperty({ description: 'Whether it states the policy of Extended Validation.' }) ev: boolean;
 }
 
-/** Clients that import certificates (up to version 1.7) have them parsed here; nothing is stored. */
+/** Clients up to version 1.7 use this to parse certificates before importing them; nothing is stored. */
 @Controller('api/v2/utils/parse_crt')
 @RequirePermission('Order and Manage Certificates')
 export class ParseCrtController {
@@ -50,7 +50,7 @@ export class ParseCrtController {
 const evPolicy = Buffer.from('060567810c0101', 'hex');
 
 /**
- * What existing clients need to know about a certificate before they import it.
+ * Data that existing clients need about a certificate before they import it.
  *
  * @throws Refusal `bad_certificate` when it has no name
  */

@@ -38,7 +38,7 @@ describe('redo_approval', () => {
     await refused();
   });
 
-  it('has the pending instance approved as the object says now, at once', async () => {
+  it('approves the pending instance by the current methods of the object, at once', async () => {
     await createObject(tenant, cn);
     const { id: instanceId } = (await tenant.post(`${pathOf(cn)}/buy`)).json;
     await api.database.query(
@@ -115,7 +115,7 @@ describe('redo_approval', () => {
       await openIssuance(api, tenant, cn);
     });
 
-    it('says when the next mail can be sent while the last one is younger than ten minutes', async () => {
+    it('returns when the next mail can be sent while the last one is younger than ten minutes', async () => {
       expect((await redo()).status).toBe(200);
       await asked('4 minutes');
       const { status, json, headers } = await redo();
@@ -129,7 +129,7 @@ describe('redo_approval', () => {
       expect(await askedAgain()).toEqual([{ address: 'admin@example.com', asked_again: true }]);
     });
 
-    it('says so too when the address has had its mails of the day', async () => {
+    it('returns it too when the address has reached its daily limit of mails', async () => {
       await asked('11 minutes');
       await mailsTo('admin@example.com', 5, '23 hours');
       const { status, json } = await redo();
@@ -138,7 +138,7 @@ describe('redo_approval', () => {
       expect(json.retry_after).toBeLessThanOrEqual(3_600);
     });
 
-    it('does what the object says by now, whenever the last mail was sent', async () => {
+    it('uses the current methods of the object, whenever the last mail was sent', async () => {
       await asked('1 minute');
       await tenant.post(pathOf(cn), { ...byEmail, approver_email: 'webmaster@example.com' });
       expect((await redo()).json.approver_email).toBe('webmaster@example.com');
@@ -157,7 +157,7 @@ describe('redo_approval', () => {
     });
   });
 
-  it('may be said again and again, and in a form', async () => {
+  it('can be repeated, and sent as a form', async () => {
     await createObject(tenant, cn);
     const { id } = (await tenant.post(`${pathOf(cn)}/buy`)).json;
     for (const _ of [1, 2, 3]) {

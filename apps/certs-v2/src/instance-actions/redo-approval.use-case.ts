@@ -19,8 +19,8 @@ export class RedoApproval {
   ) {}
 
   /**
-   * The names of the pending instance are approved as the object says now; one that the object no longer has is approved
-   * as before.
+   * The names of the pending instance are approved by the object's current methods; a name that the object no longer
+   * has keeps its method.
    *
    * @throws Refusal `no_such_cert`, `no_pending_instance`, `rate_limited`
    */

@@ -103,7 +103,7 @@ describe('revoke', () => {
     expect(await revoke('false')).toEqual({ status: 'revoked', ...result });
   });
 
-  it('revokes all with the active one when asked to; what is pending and what was paid for ends', async () => {
+  it('revokes all with the active one on request; pending instances and the paid term end', async () => {
     const [first = 0, second = 0] = await activeOnes(2);
     await tenant.post(pathOf(cn), { auto_renew: true });
     const pending = await open('buy');
@@ -149,7 +149,7 @@ describe('revoke', () => {
     expect(Object.values(await states())).toEqual(['expired']);
   });
 
-  it('keeps the one that is left when the active one has just expired', async () => {
+  it('keeps the remaining one when the active one has just expired', async () => {
     const [first = 0] = await activeOnes(1);
     const second = await open('reissue');
     await activatePending(api, tenant, cn, { from: -9, to: -1 });

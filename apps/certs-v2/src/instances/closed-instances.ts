@@ -14,8 +14,8 @@ interface Asked {
 const mostTogether = 250;
 
 /**
- * Reads the instances of those who have waited. Many are woken at the same moment, and each reading on its own would keep
- * every other request from the database meanwhile: they are read together, one group after another.
+ * Reads the instances for waiting clients. Many wake up at the same moment, and separate reads would block all other
+ * requests from the database: they are read together, one group after another.
  */
 @Injectable()
 export class ClosedInstances {
@@ -24,7 +24,7 @@ export class ClosedInstances {
 
   constructor(private readonly views: InstanceViews) {}
 
-  /** @returns null when it is gone */
+  /** @returns null when it does not exist */
   async show(issuanceId: string, expansion: Expansion): Promise<InstanceJson | null> {
     return await new Promise((resolve, reject) => {
       this.asked.push({ issuanceId, expansion, resolve, reject });
@@ -35,7 +35,7 @@ export class ClosedInstances {
   /** Never rejects. */
   private async read(): Promise<void> {
     this.reading = true;
-    // Whoever is woken by the same news asks before the next turn of the event loop.
+    // All clients that wake up by the same event call before the next turn of the event loop.
     await new Promise(setImmediate);
     while (this.asked.length > 0) {
       const together = this.asked.splice(0, mostTogether);

@@ -27,7 +27,7 @@ it('a purchase takes at most 14 statements, its refusal 2', async () => {
   expect(refused.filter((statement) => statement !== 'ROLLBACK').length).toBeLessThanOrEqual(2);
 });
 
-it('an instance takes at most 3 statements, one that is still pending when it is polled 1', async () => {
+it('an instance needs at most 3 statements, a poll of a pending one 1', async () => {
   const { id } = (await tenant.get(`${pathOf(cn)}?expand=pending`)).json.pending;
   expect(await workOf(() => tenant.get(`${pathOf(cn)}/instances/${id}?poll=0`))).toHaveLength(1);
   expect(

@@ -22,15 +22,15 @@ import {
   wayOf,
 } from './instance';
 
-/** What an instance is shown with besides its own rows. */
+/** Data shown with an instance besides its own rows. */
 export interface InstanceFacts extends ApprovalFacts {
   readonly invoiceNumber: string | null;
   readonly now: Date;
 }
 
-/** What is the same for all instances of a deployment. */
+/** Data that is the same for all instances of a deployment. */
 export interface InstanceSurroundings extends ApprovalPlaces {
-  /** The product that the type ev stands for; every other one is sold as dv. */
+  /** The product of the type ev; all others are sold as dv. */
   readonly evProduct: string;
   /** Sender of approval mails. */
   readonly mailFrom: string;
@@ -109,7 +109,8 @@ export function instanceJson(
     type: attempt === null ? null : attempt.product === surroundings.evProduct ? 'ev' : 'dv',
     sans: attempt === null ? null : sansJson(attempt, facts, surroundings),
     pubkey_hash: instance.spkiSha256.toString('hex'),
-    // Of a pending instance those of its temporary certificate: existing clients recognize by them what is installed.
+    // A pending instance has those of its temporary certificate: existing clients use them to recognize what is
+    // installed.
     sha1_fingerprint: served === null ? null : sha1Hex(served),
     sha256_fingerprint: served === null ? null : (certificate?.sha256.toString('hex') ?? sha256Hex(served)),
     expiration: certificate === null ? null : Math.floor(certificate.notAfter.getTime() / 1_000),
@@ -119,7 +120,7 @@ export function instanceJson(
   };
 }
 
-/** How the common name is approved; and, beyond the contract, how far each name is and what went wrong last. */
+/** How the common name is approved; and, beyond the contract, the state of each name and the last error. */
 function ownApprovalJson(attempt: Attempt | null, { mailFrom }: InstanceSurroundings): InstanceApprovalsJson {
   if (attempt === null) return { approval_method: null, approval: [], last_error: null };
   const way = wayOf(attempt, attempt.dnsNames[0] ?? '');
@@ -149,7 +150,7 @@ function sansJson(attempt: Attempt, facts: ApprovalFacts, places: ApprovalPlaces
   });
 }
 
-/** What does not exist is left out: an imported instance has no request, a canceled one no certificate. */
+/** Missing parts are omitted: an imported instance has no request, a canceled one no certificate. */
 function pemMembers(
   { attempt, certificate }: StoredInstance,
   served: Uint8Array | null,
@@ -158,7 +159,7 @@ function pemMembers(
   const members: Pick<InstanceJson, 'csr' | 'crt' | 'chain' | 'root'> = {};
   if (expansion.has('csr') && attempt?.csr) members.csr = encodePem('CERTIFICATE REQUEST', attempt.csr);
   if (served === null) return members;
-  // A temporary certificate is its own issuer, so it stands for its root as well.
+  // A temporary certificate is self-signed, so it is its own root as well.
   const { chain, root } = certificate ?? { chain: [], root: served };
   const pem = (der: Uint8Array) => encodePem('CERTIFICATE', der);
   if (expansion.has('crt')) members.crt = pem(served);

@@ -10,8 +10,8 @@ export type InstanceReference =
 const keyPrefix = 'pubkey_hash:';
 
 /**
- * @returns null for what no instance can be called
- * @throws Refusal `no_such_pubkey_hash` for what no key can have
+ * @returns null for an invalid instance reference
+ * @throws Refusal `no_such_pubkey_hash` for an invalid key hash
  */
 export function readInstanceReference(text: string): InstanceReference | null {
   if (text.startsWith(keyPrefix)) {

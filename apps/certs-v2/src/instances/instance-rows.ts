@@ -34,7 +34,7 @@ export interface InstanceRow
 export interface InstanceSources {
   /** SELECT … FROM issuances, with the certificates that came of them. */
   readonly attempts: string;
-  /** SELECT … FROM certificates, with the issuances that they came of; those of imported ones are absent. */
+  /** SELECT … FROM certificates, with their issuances; imported ones have none. */
   readonly certificates: string;
 }
 

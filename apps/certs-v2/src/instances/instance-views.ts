@@ -11,7 +11,7 @@ import { type InstanceJson, instanceJson, type InstanceSurroundings } from './in
 import type { InstanceNeeds } from './instance-rows';
 import { InstancesRepository } from './instances.repository';
 
-/** Which members of plans are to be seen, and what of each; null: not at all. */
+/** Which members of plans are shown, and their details; null: not at all. */
 export interface ShownOfPlans {
   readonly current: Expansion | null;
   readonly pending: Expansion | null;
@@ -69,7 +69,7 @@ export class InstanceViews {
     );
   }
 
-  /** @returns in the order asked for; null for an issuance that is gone */
+  /** @returns in the requested order; null for an issuance that does not exist */
   async ofIssuances(asked: readonly AskedIssuance[], tx?: Tx): Promise<(InstanceJson | null)[]> {
     const ids = [...new Set(asked.map(({ issuanceId }) => issuanceId))];
     const needs = needsOf(asked.map(({ expansion }) => expansion));
@@ -88,7 +88,7 @@ export class InstanceViews {
     return instances.map((instance) => show(instance, expansion));
   }
 
-  /** An instance that was read, see `of`; or the issuance that was just opened for one. */
+  /** An instance that was read, see `of`; or a newly opened issuance. */
   async one(instance: StoredInstance | string, expansion: Expansion, tx?: Tx): Promise<InstanceJson> {
     const [shown] =
       typeof instance === 'string'
@@ -108,7 +108,7 @@ export class InstanceViews {
     return await this.of(read, expansion, tx);
   }
 
-  /** Reads what is shown besides the instances' own rows. */
+  /** Reads the data shown besides the instances' own rows. */
   private async withFactsOf(instances: readonly StoredInstance[], tx?: Tx): Promise<Show> {
     const issuanceIds = instances.flatMap(({ attempt }) => (attempt === null ? [] : [attempt.issuanceId]));
     const invoices = issuanceIds.length === 0 ? null : await this.invoices.ofIssuances(issuanceIds, tx);
@@ -121,7 +121,7 @@ export class InstanceViews {
     };
   }
 
-  /** By account. Only SANs that were asked for by name show how they are approved. */
+  /** By account. Only SANs expanded by name show how they are approved. */
   private async approvalFactsOf(
     instances: readonly StoredInstance[],
     tx?: Tx,

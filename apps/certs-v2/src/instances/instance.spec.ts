@@ -63,7 +63,7 @@ describe('how a name is approved', () => {
   const attempt = (approvals: NameApproval[], approvalWays: Attempt['approvalWays']) =>
     ({ approvals, approvalWays }) as unknown as Attempt;
 
-  it('is what its approval says, else what the terms say', () => {
+  it('is the one of its approval, else the one of the terms', () => {
     const terms = { 'example.com': dns };
     expect(wayOf(attempt([approval('example.com', email)], terms), 'example.com')).toBe(email);
     expect(wayOf(attempt([approval('example.com', null)], terms), 'example.com')).toBe(dns);

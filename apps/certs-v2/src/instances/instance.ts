@@ -19,11 +19,11 @@ export interface Attempt {
   readonly dnsNames: readonly string[];
   /** Null: default SANs were used. */
   readonly sans: readonly StoredSan[] | null;
-  /** As the terms say; approvals that were begun anew may say otherwise. */
+  /** As in the terms; redone approvals may differ. */
   readonly approvalWays: Readonly<Record<string, ApprovalWay>> | null;
   readonly approvals: readonly NameApproval[];
   readonly lastError: IssuanceError | null;
-  /** PKCS#10, DER; null where it was not asked for. */
+  /** PKCS#10, DER; null if not requested. */
   readonly csr: Buffer | null;
 }
 
@@ -36,9 +36,9 @@ export interface InstanceCertificate {
   readonly sha256: Buffer;
   /** DER. */
   readonly leaf: Buffer;
-  /** DER, without the root; null where it was not asked for. */
+  /** DER, without the root; null if not requested. */
   readonly chain: readonly Buffer[] | null;
-  /** DER; empty: it is not known; null where it was not asked for. */
+  /** DER; empty: unknown; null if not requested. */
   readonly root: Buffer | null;
 }
 
@@ -77,7 +77,7 @@ export function stateOf(
 /** "Imminently": a month, or a third of a lifetime that is shorter than three. */
 const expiring = { leftMs: 30 * 86_400_000, leftShare: 1 / 3 };
 
-/** Whether an instance that is active should be replaced soon. */
+/** Whether an active instance should be replaced soon. */
 export function isExpiring(
   { notBefore, notAfter }: Pick<InstanceCertificate, 'notBefore' | 'notAfter'>,
   now: Date,
@@ -86,7 +86,7 @@ export function isExpiring(
   return notAfter.getTime() - now.getTime() <= Math.min(expiring.leftMs, lifetimeMs * expiring.leftShare);
 }
 
-/** How one name of an instance is approved: what counts for the approval, else what the terms say. */
+/** How one name of an instance is approved: the method that counts, else the one in the terms. */
 export function wayOf({ approvals, approvalWays }: Attempt, dnsName: string): ApprovalWay | null {
   const own = approvals.find((approval) => approval.dnsName === dnsName)?.way;
   if (own !== undefined && own !== null) return own;

@@ -67,7 +67,7 @@ export class InstancesRepository {
     return await read(reader, statement, certificateIds);
   }
 
-  /** The instance of the current certificate of each plan that has one. A certificate past its end is nobody's current one. */
+  /** The instance of the current certificate of each plan that has one. An expired certificate is never current. */
   async currentOf(
     planIds: readonly string[],
     needs: InstanceNeeds,

@@ -127,7 +127,7 @@ it('2,000 clients wait without a connection to the database, and are answered af
   expect(waiting()).toBe(0);
 });
 
-it('2,000 clients are answered by the round while Redis is away', async () => {
+it('2,000 clients are answered by the polling round while Redis is unavailable', async () => {
   link.cut();
   try {
     await everybodyWaits();
@@ -144,7 +144,7 @@ it('2,000 clients are answered by the round while Redis is away', async () => {
   }
 });
 
-it('2,000 clients that go away leave nothing behind', async () => {
+it('2,000 clients that disconnect leave nothing behind', async () => {
   await everybodyWaits();
   child.signal('SIGKILL');
   await eventually(() => expect(waiting()).toBe(0), { withinMs: 30_000 });

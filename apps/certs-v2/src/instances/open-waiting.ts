@@ -5,7 +5,7 @@ import { Gauge } from 'prom-client';
 import { InstancesRepository } from './instances.repository';
 import { PendingInstances } from './pending-instances';
 
-/** What `openWaiting` needs of the application, which is there before the first request is. */
+/** Dependencies of `openWaiting` that exist before the first request. */
 interface Application {
   get(token: typeof InstancesRepository): InstancesRepository;
 }
@@ -27,7 +27,7 @@ export function openWaiting(
   opened('listener to news of issuances', () => listener.close());
   const pending = new PendingInstances({
     news: listener,
-    // One look for everybody who waits: it is not on the time of the request that happens to start it.
+    // One query for all waiting clients: it does not count as time of the request that starts it.
     closedAmong: async (ids) =>
       await withoutDatabaseTime(async () => await application().get(InstancesRepository).closedAmong(ids)),
     onFailure: (error) => log.warn({ err: error }, 'cannot look for instances that clients wait for'),

@@ -76,7 +76,7 @@ const waiting = (issuanceId: string, change: Partial<Waiting> = {}): Waiting => 
 const settled = () => new Promise(setImmediate);
 
 describe('a client that waits for a pending instance', () => {
-  it('is told when news comes and the database says that it is closed', async () => {
+  it('ends when an event arrives and the database has it closed', async () => {
     const pending = pendingInstances();
     const end = pending.wait(waiting('7'));
     await settled();
@@ -89,7 +89,7 @@ describe('a client that waits for a pending instance', () => {
     expect([pending.count, news.listeners.size]).toEqual([0, 0]);
   });
 
-  it('is told of what closed between the reading of its row and the wait, without any news', async () => {
+  it('ends, without any event, when it closed between reading its row and the wait', async () => {
     closed.add('7');
     expect(await pendingInstances().wait(waiting('7'))).toBe('closed');
   });
@@ -124,7 +124,7 @@ describe('a client that waits for a pending instance', () => {
     expect(looks).toEqual([['7', '8', '9']]);
   });
 
-  it('never waits longer than it said', async () => {
+  it('never exceeds its time limit', async () => {
     const pending = pendingInstances();
     const begun = performance.now();
     const ends = await Promise.all([
@@ -136,7 +136,7 @@ describe('a client that waits for a pending instance', () => {
     expect(pending.count).toBe(0);
   });
 
-  it('is forgotten at once when it goes away', async () => {
+  it('is removed at once when the client disconnects', async () => {
     const pending = pendingInstances();
     let goAway = (): void => undefined;
     const end = pending.wait(waiting('7', { whenGone: (gone) => void (goAway = gone) }));
@@ -151,7 +151,7 @@ describe('a client that waits for a pending instance', () => {
     expect([pending.count, news.listeners.size]).toEqual([0, 0]);
   });
 
-  it('that had gone away before the wait began is not kept', async () => {
+  it('is not kept when the client disconnected before the wait began', async () => {
     const pending = pendingInstances();
     expect(await pending.wait(waiting('7', { whenGone: (gone) => gone() }))).toBe('gone');
     expect([pending.count, news.listeners.size]).toEqual([0, 0]);
@@ -182,7 +182,7 @@ describe('many clients', () => {
     expect(looks).toHaveLength(2);
   });
 
-  it('outlive a database that is away', async () => {
+  it('survive an outage of the database', async () => {
     let isAway = true;
     const pending = pendingInstances({
       lookEveryMs: 1,

@@ -1,17 +1,17 @@
-/** Where is heard that an issuance may have changed. News may be lost, come twice, or mean nothing. */
+/** Source of events that an issuance may have changed. Events may be lost, duplicated, or spurious. */
 export interface InstanceNews {
-  /** @returns what ends it */
+  /** @returns stops it */
   on(issuanceId: string, listener: () => void): () => void;
-  /** Called when news can be heard again: what was told before is lost. @returns what ends it */
+  /** Called when events arrive again: earlier ones are lost. @returns stops it */
   onReconnected(listener: () => void): () => void;
 }
 
-/** Why somebody waits no longer. */
+/** Why a wait ended. */
 export type WaitingEnd =
   /** It is pending no more. */
   | 'closed'
   | 'time is up'
-  /** The client went away: nobody is there to be answered. */
+  /** The client disconnected: no response is sent. */
   | 'gone'
   /** The process stops, or too many wait already. */
   | 'turned away';
@@ -20,7 +20,7 @@ export interface Waiting {
   readonly issuanceId: string;
   readonly accountId: string;
   readonly forMs: number;
-  /** Hands over what is to be called when the client goes away. */
+  /** Registers a function to call when the client disconnects. */
   readonly whenGone: (gone: () => void) => void;
 }
 
@@ -29,11 +29,11 @@ export interface PendingInstancesOptions {
   /** Which of these issuances are open no more. */
   readonly closedAmong: (issuanceIds: readonly string[]) => Promise<readonly string[]>;
   readonly onFailure: (error: unknown) => void;
-  /** Waiting clients of this process, about 3 KB each without their sockets. Default: 10,000. */
+  /** Maximum waiting clients of this process, about 3 KB each without their sockets. Default: 10,000. */
   readonly most?: number;
-  /** Of one account: nobody takes all places. Default: a quarter of them. */
+  /** Maximum per account, so that no account uses all places. Default: a quarter of them. */
   readonly mostOfAccount?: number;
-  /** How often all that wait are looked for in the database, in case news was lost, ms. Default: 5,000. */
+  /** How often all waiting instances are looked up in the database, in case events were lost, ms. Default: 5,000. */
   readonly lookEveryMs?: number;
 }
 
@@ -43,16 +43,16 @@ interface Waiter extends Pick<Waiting, 'issuanceId' | 'accountId'> {
   readonly end: (end: WaitingEnd) => void;
 }
 
-/** One timer for all: how exactly the end of a wait is kept, ms. It ends earlier by at most as much, never later. */
+/** One timer for all: precision of the end of a wait, ms. It ends earlier by at most this time, never later. */
 const tickMs = 250;
 
 /** Ids in one look: a statement of a few dozen kilobytes. */
 const mostInOneLook = 5_000;
 
 /**
- * Who waits for which pending instance. A waiting client holds a socket and an entry here, and neither a connection to the
- * database nor a timer. News leads to a look into the database, which alone says what is so; one statement looks for all
- * whose news came meanwhile.
+ * Clients that wait for pending instances. A waiting client costs a socket and an entry here, but no database
+ * connection and no timer. An event causes a query, since only the database has the state; one statement covers all
+ * events that arrived meanwhile.
  */
 export class PendingInstances {
   readonly #waiters = new Map<string, Set<Waiter>>();
@@ -74,7 +74,7 @@ export class PendingInstances {
     return this.#count;
   }
 
-  /** Never rejects. What closed before the call is noticed as well. */
+  /** Never rejects. Detects instances that closed before the call as well. */
   async wait({ issuanceId, accountId, forMs, whenGone }: Waiting): Promise<WaitingEnd> {
     if (this.#closed || this.#isFull(accountId)) return 'turned away';
     return await new Promise((resolve) => {
@@ -88,12 +88,12 @@ export class PendingInstances {
       };
       this.#add(waiter);
       whenGone(() => waiter.end('gone'));
-      // Whoever was told that it is pending, was so before news of it could be heard here.
+      // The caller saw it as pending before its events were subscribed to.
       this.#lookFor([issuanceId]);
     });
   }
 
-  /** Everybody is answered, and whoever comes now does not wait. */
+  /** Ends all waits; later ones return at once. */
   close(): void {
     this.#closed = true;
     this.#endReconnected();
@@ -168,7 +168,7 @@ export class PendingInstances {
     if (!this.#looking && this.#toLookFor.size > 0) void this.#look();
   }
 
-  /** One statement at a time: what is asked for meanwhile goes together into the next. Never rejects. */
+  /** One statement at a time: requests in the meantime share the next one. Never rejects. */
   async #look(): Promise<void> {
     this.#looking = true;
     while (this.#toLookFor.size > 0) {
@@ -177,7 +177,7 @@ export class PendingInstances {
       try {
         for (const id of await this.options.closedAmong(ids)) this.#tellClosed(id);
       } catch (error) {
-        // The database is away: the next round asks again for all that still wait.
+        // The database is unavailable: the next round repeats the query for all that still wait.
         this.#toLookFor.clear();
         this.options.onFailure(error);
       }

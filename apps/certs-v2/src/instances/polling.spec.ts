@@ -71,7 +71,7 @@ describe('poll', () => {
     expect([later.headers['retry-after'], later.json.retry_after]).toEqual(['31', 31]);
   });
 
-  it('waits as long as it says, and answers 412 when it is still pending', async () => {
+  it('waits for the given time, and returns 412 when it is still pending', async () => {
     const took = begun();
     const { status, json } = await poll(tenant, id, 2);
     expect([status, json.reason]).toEqual([412, 'not_ready']);
@@ -82,7 +82,7 @@ describe('poll', () => {
     expect((await tenant.get(`${pathOf(cn)}/instances/${id}`)).json.state).toBe('pending');
   });
 
-  it('is answered as soon as the instance is active, with what was asked to be expanded', async () => {
+  it('returns as soon as the instance is active, with the requested expansions', async () => {
     const took = begun();
     const answers = [poll(tenant, id, long, '&expand=crt&expand=chain'), poll(tenant, id, 5_000_000)];
     await waits(api, 2);
@@ -158,7 +158,7 @@ describe('poll', () => {
     if (value !== '%00') expect(json.param).toBe('poll');
   });
 
-  it('holds no place for a client that went away', async () => {
+  it('holds no place for a client that disconnected', async () => {
     const socket = await pollBySocket(api, tenant, id);
     await waits(api, 1);
     socket.destroy();

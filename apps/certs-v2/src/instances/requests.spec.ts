@@ -34,7 +34,7 @@ describe('poll', () => {
   );
 });
 
-describe('when a caller may ask again', () => {
+describe('when a caller may retry', () => {
   const openedAt = new Date('2026-11-21T12:00:00Z');
   it.each([
     [-5, 1],

@@ -27,7 +27,7 @@ const buy = async () => (await tenant.post(`${pathOf(cn)}/buy`)).json;
 const dayMs = 86_400_000;
 
 describe('an instance', () => {
-  it('shows the SANs that were asked for, and how each is approved', async () => {
+  it('shows the requested SANs, and how each is approved', async () => {
     const sans = [
       { type: 'dns', value: 'a.example.com', approval_method: 'dns' },
       { type: 'dns', value: 'b.example.com', approval_method: 'http' },
@@ -64,7 +64,7 @@ describe('an instance', () => {
     expect((await buy()).sans).toEqual([]);
   });
 
-  it('tells which names are approved, what stands in the way of others, and what went wrong last', async () => {
+  it('shows which names are approved, what blocks the others, and the last error', async () => {
     await createObject(tenant, cn);
     const { issuanceId, instanceId } = await openIssuance(api, tenant, cn, { approved: [cn] });
     const problem = 'There is no record.';
@@ -83,7 +83,7 @@ describe('an instance', () => {
     });
   });
 
-  it('of the product that the type ev stands for is of that type', async () => {
+  it('has the type ev when its product is the one of that type', async () => {
     await createObject(tenant, cn, { type: 'ev' });
     const { id, type } = await buy();
     await createObject(tenant, cn, { type: 'dv' });
@@ -292,7 +292,7 @@ describe('GET /certs/{CN}/instances', () => {
 });
 
 describe('the instances of objects', () => {
-  it('are read in a number of statements that does not grow, and big columns only where asked for', async () => {
+  it('are read in a constant number of statements, with big columns only on request', async () => {
     const prepare = async (count: number) => {
       tenant = await api.tenant();
       for (let made = 0; made < count; made += 1) {

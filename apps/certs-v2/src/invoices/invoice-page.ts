@@ -22,7 +22,7 @@ const style = inlineStyle(`
   }
 `);
 
-/** Nothing is loaded, nothing runs, nothing is sent anywhere, and only this style applies. */
+/** Loads, runs and sends nothing, and only this style applies. */
 export const contentSecurityPolicy = [
   `default-src 'none'`,
   `style-src ${style.source}`,

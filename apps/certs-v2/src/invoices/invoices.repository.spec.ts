@@ -54,7 +54,7 @@ describe('invoices', () => {
     expect(await invoices.find(stranger, `${accountId}-0001`)).toBeNull();
   });
 
-  it('belong to the issuance that they paid, and to the one that it was bought with', async () => {
+  it('belong to the issuance that they paid, and to the one they were opened with', async () => {
     const accountId = await fixture.account(10_000);
     const planId = await fixture.plan(accountId, one);
     const first = await fixture.buy(planId, { kind: 'term' });

@@ -9,7 +9,7 @@ const invoices = `
   SELECT number, account_id AS "accountId", charge_id AS "chargeId", lines, total_cents AS "totalCents", currency, note,
     email_to AS "emailTo", issued_at AS "issuedAt", refunded_at AS "refundedAt" FROM invoice`;
 
-/** What accounts were charged for. */
+/** Charges of accounts. */
 @Injectable()
 export class Invoices {
   constructor(private readonly database: DataSource) {}
@@ -17,8 +17,8 @@ export class Invoices {
   /**
    * One page of an account's invoices, newest first.
    *
-   * @param after number of the last invoice of the page before; null for the first page. After one that the account does
-   *   not have there is nothing.
+   * @param after number of the last invoice of the previous page; null for the first page. A number that the account
+   *   does not have returns an empty page.
    */
   async page(accountId: string, after: string | null, limit: number): Promise<readonly Invoice[]> {
     return await this.database.query(
@@ -39,8 +39,8 @@ export class Invoices {
   }
 
   /**
-   * Issuance id → number of the invoice with which it was paid for: the newest that serves it, else the one that it was
-   * opened with. Issuances that cost nothing are left out.
+   * Issuance id → number of the invoice that paid for it: the newest that serves it, else the one that it was opened
+   * with. Free issuances are omitted.
    */
   async ofIssuances(
     issuanceIds: readonly string[],

@@ -48,12 +48,12 @@ describe('GET /api/v2/invoices/{number}', () => {
     });
   });
 
-  it('says when what was bought was given back', async () => {
+  it('shows when the charge was refunded', async () => {
     const number = await forgeInvoice(api, tenant, 1, { refundedAt: issuedAt });
     expect((await tenant.get(`${path}/${number}`)).json).toMatchObject({ refunded_at: 1_795_176_000 });
   });
 
-  it('answers the same for the invoice of another account as for one that nobody has', async () => {
+  it('returns the same for the invoice of another account as for an unknown one', async () => {
     const theirs = await forgeInvoice(api, other, 1);
     const nobodys = `${tenant.accountId}-1`;
     for (const suffix of ['', '.html']) {
@@ -181,7 +181,7 @@ describe('GET /api/v2/invoices', () => {
 });
 
 describe('GET /api/v2/invoices/{number}.html', () => {
-  it('is a page that stands alone: its policy allows nothing but the style in it', async () => {
+  it('is a self-contained page: its policy only allows the style in it', async () => {
     const number = await forgeInvoice(api, tenant, 1, { lines, issuedAt });
     const { status, headers, text } = await tenant.get(`${path}/${number}.html`);
     expect(status).toBe(200);
@@ -210,7 +210,7 @@ describe('GET /api/v2/invoices/{number}.html', () => {
     expect(text.split('&lt;/p&gt;&lt;script&gt;alert(1)&lt;/script&gt;\n&quot;&#39;&amp;')).toHaveLength(3);
   });
 
-  it('says when it was given back', async () => {
+  it('shows when it was refunded', async () => {
     const number = await forgeInvoice(api, tenant, 1, { refundedAt: issuedAt });
     expect((await tenant.get(`${path}/${number}.html`)).text).toContain('Given back on 2026-11-20');
   });

@@ -12,7 +12,7 @@ import { contentSecurityPolicy, invoicePage } from './invoice-page';
 /** Invoices on one page. */
 const maxPage = 100;
 
-/** `<account>-<running number of the account>`; nothing else was ever the number of an invoice. */
+/** `<account>-<running number of the account>`; invoice numbers have no other form. */
 const numberShape = /^\d{1,19}-\d{1,10}$/;
 
 export class InvoicesQuery {
@@ -34,7 +34,7 @@ export class RetrieveInvoices {
 
   /** The newest first. */
   async page(accountId: string, { after, limit = maxPage }: InvoicesQuery): Promise<Answer> {
-    // One more than is shown tells whether there is a next page.
+    // One more than the page size shows whether there is a next page.
     const found = await this.invoices.page(accountId, after ?? null, limit + 1);
     const { name } = await this.accounts.get(accountId);
     const shown = found.slice(0, limit);
@@ -67,7 +67,7 @@ export class RetrieveInvoices {
     };
   }
 
-  /** The same answer for a number that nobody has and for one that another account has. */
+  /** The same response for an unknown number and for one of another account. */
   private async find(accountId: string, number: string): Promise<StoredInvoice> {
     const invoice = numberShape.test(number) ? await this.invoices.find(accountId, number) : null;
     if (invoice === null) throw new Refusal('no_such_invoice', 'The account has no invoice of this number.');

@@ -29,16 +29,16 @@ export function pubkeyHash({ publicKey }: KeyPair): string {
   return createHash('sha256').update(spkiOf(publicKey)).digest('hex');
 }
 
-/** What stands in the subject; an attribute comes as often as it has values. */
+/** Subject of the request; an attribute is repeated for each of its values. */
 export interface RequestedSubject {
   readonly CN?: string | readonly string[];
-  /** `GB` unless told; an empty list leaves it out. */
+  /** Default `GB`; an empty list omits it. */
   readonly C?: string | readonly string[];
 }
 
 export interface RequestForm {
   readonly label?: string;
-  /** ASN.1 tag of the country; PrintableString unless told. */
+  /** ASN.1 tag of the country; default PrintableString. */
   readonly countryTag?: number;
 }
 

@@ -72,7 +72,7 @@ export async function deliveriesOf({ database }: RunningApi, { accountId }: Tena
   );
 }
 
-/** Plans of an account whose webhooks are to be told something. */
+/** Plans of an account with pending webhook events. */
 export async function unannounced({ database }: RunningApi, { accountId }: Tenant): Promise<number> {
   const [row] = await database.query<{ count: number }>(
     `SELECT count(*)::int AS count FROM plan WHERE account_id = $1 AND current_version > announced_version`,

@@ -31,7 +31,7 @@ const isOfSweep = (statement: string) => statement.includes('account_with_news')
 /** The whole API on a real PostgreSQL, a real Redis and a real port. */
 export class RunningApi {
   private readonly closes: (() => unknown)[] = [];
-  /** Lines of its log; none below `LOG_LEVEL`, which is `silent` unless told. */
+  /** Lines of its log; none below `LOG_LEVEL`, which defaults to `silent`. */
   readonly logged: string[] = [];
   /** What `openapi.json` says about the responses; every JSON response is compared with it. */
   readonly documented = new DocumentedResponses(openApiDocument);

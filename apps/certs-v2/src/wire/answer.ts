@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 
-/** What goes out, complete: it can be kept and sent again. */
+/** A complete response, which can be stored and sent again. */
 export interface Answer {
   readonly status: number;
   /** Names in lower case. */
@@ -29,14 +29,14 @@ export function sendAnswer(reply: FastifyReply, { status, headers, body }: Answe
     .send(body.length === 0 ? undefined : Buffer.from(body));
 }
 
-/** A list that is too long to be built at once: parts of its `data`, each with one object at least. */
+/** A list that is too long to be built at once: parts of its `data`, each with at least one object. */
 export interface StreamedList {
   readonly parts: AsyncIterable<readonly object[]>;
 }
 
 /**
- * A part is made when the client has taken the one before. One that cannot be made ends the connection, so that the client
- * sees an incomplete document and never a shorter list.
+ * A part is made when the client has read the previous one. An error ends the connection, so that the client sees an
+ * incomplete document and never a shorter list.
  */
 export function sendList(reply: FastifyReply, answer: Answer | StreamedList): void {
   if (!('parts' in answer)) {

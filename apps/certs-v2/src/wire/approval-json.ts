@@ -4,26 +4,26 @@ import type { DelegationLabels } from '@certwright/approvals';
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { ApiList } from './openapi/members';
 
-/** Where approvals lead to. */
+/** Targets of approvals. */
 export interface ApprovalPlaces {
   /** The zone that standing approval records point into, without a dot at its end. */
   readonly approvalZone: string;
-  /** Where web servers redirect to, without a slash at its end. */
+  /** Redirect target of web servers, without a trailing slash. */
   readonly approvalUrl: string;
 }
 
-/** What the approvals of one account are shown with. */
+/** Data shown with the approvals of one account. */
 export interface ApprovalFacts {
-  /** Of every place where a record is to stand. */
+  /** For every place of a record. */
   readonly labels: DelegationLabels;
-  /** The secret in the path that the account's web servers redirect to; null: nobody was told one yet. */
+  /** The secret in the path that the account's web servers redirect to; null: not requested yet. */
   readonly ruleSecret: string | null;
 }
 
-/** Whether an approval is in place; undefined: nobody wants to know. */
+/** Whether an approval is in place; undefined: not requested. */
 type Ready = boolean | undefined;
 
-/** What is shown of one name's approval. */
+/** JSON form of one name's approval. */
 export interface ShownApproval {
   readonly way: Pick<ApprovalWay, 'method' | 'approverEmail'>;
   /** The name whose standing record counts, without `*.`. */

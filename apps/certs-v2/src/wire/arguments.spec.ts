@@ -93,7 +93,7 @@ describe('what is not given', () => {
     for (const body of [undefined, null]) expect(json(body)).toEqual({});
   });
 
-  it('a JSON null says nothing of a text or a flag', () => {
+  it('a JSON null counts as omitted for a text or a flag', () => {
     expect(json({ csr: null, all: null, days: null })).toEqual({});
   });
 

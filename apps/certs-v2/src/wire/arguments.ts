@@ -16,7 +16,7 @@ class Repeated {
   constructor(readonly values: readonly unknown[]) {}
 }
 
-/** @param fields of a form or a query: strings, and an array of them where a field was sent more than once */
+/** @param fields of a form or a query: strings, or an array of them when a field is repeated */
 export function fieldsIn(fields: Sent): Sent {
   const evened = Object.entries(fields).map(([name, value]) => [
     name,
@@ -47,7 +47,7 @@ export const Given = createParamDecorator((_data: unknown, context: ExecutionCon
  * Reads arguments by their class, in the order in which it declares them: a form's like those of JSON. Unknown ones are
  * ignored.
  *
- * @throws Refusal for the first one that cannot be read
+ * @throws Refusal for the first invalid one
  */
 export function readArguments<T extends object>(type: new () => T, sent: Sent): T {
   const { value, faults } = readMembers<T, ReasonCode | FieldFaultCode>(type, sent, {
@@ -61,7 +61,7 @@ export function readArguments<T extends object>(type: new () => T, sent: Sent): 
 
 const isReason = (code: string): code is ReasonCode => Object.hasOwn(reasons, code);
 
-/** A value, undefined when nothing was said, or why it cannot be read. */
+/** A value, undefined when omitted, or why it is invalid. */
 export type Reading<T> = T | undefined | Unreadable<ReasonCode>;
 
 /** Why an argument cannot be read. @param message never repeats what may be a secret */
@@ -92,7 +92,7 @@ export function Required(): PropertyDecorator {
   };
 }
 
-/** A string; an empty one is a value. A number of JSON is taken as its text, and null says nothing. */
+/** A string; an empty one is a value. A JSON number is converted to text, and null counts as omitted. */
 export function TextArgument(
   documented: Documented,
   read: (text: string, name: string) => unknown = (text) => text,
@@ -103,12 +103,12 @@ export function TextArgument(
   });
 }
 
-/** `true`, `"true"`, `"1"` or `1`; null says nothing. */
+/** `true`, `"true"`, `"1"` or `1`; null counts as omitted. */
 export function FlagArgument(documented: Documented): PropertyDecorator {
   return Argument(documented && { type: Boolean, ...documented }, readFlag);
 }
 
-/** A whole number; an empty string says nothing. */
+/** An integer; an empty string counts as omitted. */
 export function IntegerArgument(min: number, max: number, documented: Documented): PropertyDecorator {
   return Argument(documented && { type: 'integer', ...documented }, (value, name) => {
     const text = readText(value, name);
@@ -199,7 +199,7 @@ export function readJson(value: unknown, name: string, reason: ReasonCode): unkn
     return parseJsonBody(Buffer.from(value));
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    // The parser speaks of the body, which is where most of its JSON comes from.
+    // The parser's message mentions the body, the source of most of its JSON.
     return unreadable(reason, `${name} is not valid JSON. ${error.message.replace(/^The body/, 'The text')}`);
   }
 }

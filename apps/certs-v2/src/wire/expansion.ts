@@ -1,14 +1,14 @@
 /**
- * Which expandable members the answer carries: a tree of names. A nested name alone yields its parent with the base
- * fields too; names that mean nothing, and empty ones, do no harm. However many there are, asking for one costs the same:
- * a page of the list asks for each of its names.
+ * Expandable members of the response: a tree of names. A nested name alone yields its parent with the base fields
+ * too; unknown and empty names are ignored. A lookup costs the same for any number of names: a page of the list looks
+ * up each of its names.
  */
 export class Expansion {
   private constructor(private readonly members = new Map<string, Expansion>()) {}
 
   static readonly none = new Expansion();
 
-  /** @param expand the values of the `expand` parameter: absent, one text, or an array where it is repeated */
+  /** @param expand the values of the `expand` parameter: absent, one text, or an array when repeated */
   static of(expand: unknown): Expansion {
     const root = new Expansion();
     for (const value of [expand].flat()) {
@@ -23,7 +23,7 @@ export class Expansion {
     return this.members.has(name);
   }
 
-  /** What is asked for of the member itself: `current.crt` below `current` is `crt`. */
+  /** Expansions within the member: `current.crt` below `current` is `crt`. */
   below(name: string): Expansion {
     return this.members.get(name) ?? Expansion.none;
   }

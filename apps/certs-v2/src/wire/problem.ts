@@ -3,7 +3,7 @@ import type { RenderedProblem } from '@certwright/service';
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { type ReasonCode, reasons, Refusal } from './reasons';
 
-/** What the codes of all APIs are called here. A code that is missing does not compile. */
+/** Error codes of this API for the codes of all APIs. A missing code does not compile. */
 const reasonOfCode = {
   bad_request: 'bad_request',
   bad_query: 'bad_request',
@@ -39,7 +39,7 @@ const reasonOfCode = {
   timeout: 'timeout',
 } as const satisfies Record<ProblemCode, ReasonCode>;
 
-/** What a fault of a field is called here. */
+/** Name of a field error in this API. */
 export const reasonOfFault = {
   missing_field: 'missing_param',
   invalid_value: 'bad_param',
@@ -75,7 +75,7 @@ export class ErrorJson {
   @ApiPropertyOptional({ type: 'integer', description: 'Seconds to wait.' }) retry_after?: number;
 }
 
-/** Seconds until a caller may come back to a service that is away: the existing client repeats only where it is told when. */
+/** Seconds before retrying an unavailable service: the existing client only retries when this is given. */
 const outageRetryAfterS = 5;
 
 export function renderProblem(problem: Problem): RenderedProblem {

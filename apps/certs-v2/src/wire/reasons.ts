@@ -2,7 +2,7 @@ import { Problem, type ProblemCode } from '@certwright/errors';
 
 interface Reason {
   readonly status: number;
-  /** What it is in the words of every API; decides nothing but what is logged and which headers HTTP demands. */
+  /** The common code of all APIs; it only determines what is logged and which headers HTTP requires. */
   readonly code: ProblemCode;
 }
 
@@ -60,7 +60,7 @@ export interface RefusalDetails {
   readonly retryAfterS?: number;
 }
 
-/** A Problem in this API's own words: thrown by what knows the reason more exactly than the codes of all APIs say. */
+/** A Problem with a code of this API, when the reason is more specific than the common codes. */
 export class Refusal extends Problem {
   constructor(
     readonly reason: ReasonCode,

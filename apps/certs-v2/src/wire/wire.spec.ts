@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 
-describe('every answer is JSON, and its Content-Type says exactly that', () => {
+describe('every response is JSON with exactly that Content-Type', () => {
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
   const json = { 'content-type': 'application/json' };
 
@@ -83,7 +83,7 @@ describe('an error object', () => {
 });
 
 describe('a form', () => {
-  it('says what JSON says', async () => {
+  it('means the same as JSON', async () => {
     const sans = [{ type: 'dns', value: 'a.example.com', approval_method: 'http' }];
     const [cn, other] = ['form.example.com', 'json.example.com'];
     const csrOf = (name: string) => certificateRequest(keyPair('p256'), { CN: name });
@@ -119,7 +119,7 @@ describe('a form', () => {
     expect(byForm.json).toMatchObject({ auto_renew: false, tags: ['a', 'ü'] });
   });
 
-  it('with a field twice is refused, for nobody knows which one is meant', async () => {
+  it('with a repeated field is rejected as ambiguous', async () => {
     const fields: [string, string][] = [
       ['csr', csr],
       ['approval_method', 'dns'],

@@ -5,10 +5,10 @@ import { OrderViews } from '../orders/order-views';
 import { OrdersRepository } from '../orders/orders.repository';
 import type { OrderExpansion } from '../wire/expansion';
 
-/** Whose plans are told of here. */
+/** Owner of the plans that are announced here. */
 export const owner: PlanOwner = 'orders-v3';
 
-/** What the header `Webhook-Event` says. */
+/** Value of the header `Webhook-Event`. */
 const currentCertChanged = 'order.current_cert_changed';
 
 /** The order object as the specification has it for the order webhook. */
@@ -18,7 +18,7 @@ const announcedExpansion: OrderExpansion = {
   issuance: false,
 };
 
-/** Tells the webhooks of the account that another certificate, or none, is an order's current one. */
+/** Notifies the account's webhooks that an order's current certificate changed, possibly to none. */
 @Injectable()
 export class AnnounceCurrentCertificate {
   constructor(
@@ -30,10 +30,10 @@ export class AnnounceCurrentCertificate {
   ) {}
 
   /**
-   * One transaction: the newest state, a delivery per endpoint, and the mark that it was told. May run any number of
-   * times and at the same time.
+   * One transaction: the newest state, a delivery per endpoint, and the mark that it was announced. May run any
+   * number of times and at the same time.
    *
-   * @returns false when there was nothing to tell, or another copy is telling it
+   * @returns false when there was no change to announce, or another process is announcing it
    */
   async run(planId: string): Promise<boolean> {
     return await this.transactions.run(async (tx) => {
@@ -45,7 +45,7 @@ export class AnnounceCurrentCertificate {
     });
   }
 
-  /** An order that was deleted meanwhile has nothing to say any more. */
+  /** An order that was deleted meanwhile has no more events. */
   private async tell(tx: Tx, unannounced: Unannounced): Promise<void> {
     const order = await this.orders.ofPlan(tx, unannounced.planId);
     if (order === null) return;

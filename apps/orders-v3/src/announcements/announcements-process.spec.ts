@@ -25,7 +25,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => Promise.all([database.dispose(), redis.dispose()]));
 
-/** Orders whose current certificate changed, in accounts with webhooks; no nudge is left anywhere. */
+/** Orders whose current certificate changed, in accounts with webhooks; without any wake-ups. */
 beforeEach(async () => {
   await database.query(
     `INSERT INTO account (id, name) SELECT id, 'Spec' FROM generate_series(1, $1::int) AS id`,

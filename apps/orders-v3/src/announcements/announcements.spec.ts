@@ -70,7 +70,7 @@ describe('when the current certificate of an order changes', () => {
     expect(await deliveriesOf(api, other)).toEqual([]);
   });
 
-  it('each delivery has its nudge in the same transaction', async () => {
+  it('each delivery has its wake-up in the same transaction', async () => {
     await addWebhook();
     await changeCurrent(api, tenant, 'mine');
     await toldAll();
@@ -81,14 +81,14 @@ describe('when the current certificate of an order changes', () => {
     expect(nudges).toEqual([{ job: 'deliver-webhook' }]);
   });
 
-  it('nothing is put on its way for an account without webhooks, and the plan is done', async () => {
+  it('an account without webhooks gets no delivery, and the plan is done', async () => {
     await changeCurrent(api, tenant, 'mine');
     await toldAll();
     await addWebhook();
     expect(await deliveriesOf(api, tenant)).toEqual([]);
   });
 
-  it('tells null when the last certificate has expired', async () => {
+  it('announces null when the last certificate has expired', async () => {
     await addWebhook();
     await changeCurrent(api, tenant, 'mine');
     await toldAll();
@@ -107,7 +107,7 @@ describe('when the current certificate of an order changes', () => {
 });
 
 describe('the newest state wins', () => {
-  it('when two certificates come before anybody was told: one delivery, of the second', async () => {
+  it('when two certificates come before an announcement: one delivery, of the second', async () => {
     await addWebhook();
     const sweep = withoutSweep();
     await changeCurrent(api, tenant, 'mine');
@@ -137,7 +137,7 @@ describe('the newest state wins', () => {
 });
 
 describe('a deleted order', () => {
-  it('sends nothing when it was deleted before anybody was told', async () => {
+  it('sends nothing when it was deleted before the announcement', async () => {
     await addWebhook();
     const remove = api.app.get(OrdersRepository);
     await changeCurrent(api, tenant, 'mine', {
@@ -156,14 +156,14 @@ describe('a deleted order', () => {
   });
 });
 
-describe('the nudge', () => {
+describe('the wake-up', () => {
   let queues: JobQueues;
   beforeAll(() => {
     queues = new JobQueues(api.redis.url, () => undefined);
   });
   afterAll(async () => await queues.close());
 
-  // Redis refuses commands until the connection stands.
+  // Redis refuses commands until the connection is open.
   const nudge = async (version: number) =>
     await eventually(async () => await queues.addAll([currentCertificateChanged(await planId(), version)]));
 
@@ -179,7 +179,7 @@ describe('the nudge', () => {
     expect(await deliveriesOf(api, tenant)).toHaveLength(1);
   });
 
-  it('may be lost with everything in Redis: the sweep finds what was not told', async () => {
+  it('may be lost with all data in Redis: the sweep finds unannounced plans', async () => {
     const sweep = withoutSweep();
     await addWebhook();
     await changeCurrent(api, tenant, 'mine');
@@ -192,7 +192,7 @@ describe('the nudge', () => {
 });
 
 describe('two copies of the process', () => {
-  it('make one delivery per webhook and version, whoever announces', async () => {
+  it('make one delivery per webhook and version, also concurrently', async () => {
     const copy = await RunningApi.start({
       DATABASE_URL: api.database.urlOf('orders-v3'),
       REDIS_URL: api.redis.url,
@@ -218,7 +218,7 @@ describe('two copies of the process', () => {
 });
 
 describe('the sweep', () => {
-  it('leaves plans alone that another API owns', async () => {
+  it('skips plans that another API owns', async () => {
     await api.database.query(
       `INSERT INTO plan (account_id, revision, auto_renew, muted, paused, download_token, current_version, owner)
        VALUES ($1, 1, true, false, false, gen_random_uuid(), 1, 'certs-v2')`,
@@ -228,7 +228,7 @@ describe('the sweep', () => {
     await eventually(async () => expect(await unannounced(api, tenant)).toBe(1));
   });
 
-  it('tells of every other plan while one cannot be announced', async () => {
+  it('announces every other plan while one cannot be announced', async () => {
     await addWebhook();
     await createOrder('other');
     const orders = api.app.get(OrdersRepository);

@@ -54,7 +54,7 @@ describe('GET /api/v3/orders/{ORDER_NAME}/certs/{ID}', () => {
     expect(json).toMatchObject({ leaf: base64(`leaf ${id}`), chain: [base64('\x02')], root: base64('\x03') });
   });
 
-  it('tells the state by time', async () => {
+  it('derives the state from the time', async () => {
     const past = { notBefore: new Date(Date.now() - 9 * day), isCurrent: false };
     const revoked = await attach({ ...past, revokedAt: new Date() });
     const expired = await attach({ ...past, notAfter: new Date(Date.now() - day) });
@@ -101,7 +101,7 @@ describe('GET /api/v3/orders/{ORDER_NAME}/certs', () => {
 });
 
 describe('current_cert of an order', () => {
-  it('is the current certificate, with the members that were asked for', async () => {
+  it('is the current certificate, with the requested members', async () => {
     const id = await attach();
     const { json } = await tenant.get('/api/v3/orders/mine?expand=current_cert.leaf');
     expect(json.current_cert).toMatchObject({ id, current: true, leaf: base64(`leaf ${id}`) });

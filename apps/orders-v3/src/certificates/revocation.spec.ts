@@ -76,7 +76,7 @@ describe('POST /api/v3/orders/{ORDER_NAME}/certs/{ID}/revoke', () => {
     expect((await tenant.get(`/api/v3/orders/mine/certs/${id}`)).json.state).toBe('valid');
   });
 
-  it('said again answers the same, and the first reason stays; keyCompromise can be said later', async () => {
+  it('returns the same when repeated and keeps the first reason; keyCompromise can be reported later', async () => {
     const id = await attach();
     const first = await revoke(id, { reason: 4 });
     expect((await revoke(id, { reason: 5 })).text).toBe(first.text);
@@ -137,7 +137,7 @@ describe('POST /api/v3/orders/{ORDER_NAME}/certs/{ID}/revoke', () => {
   });
 });
 
-describe('a key that was said to be compromised', () => {
+describe('a key that was reported as compromised', () => {
   it('cannot be used again in the account, and can in another', async () => {
     const id = await attach();
     await revoke(id, { reason: 1 });
@@ -167,7 +167,7 @@ describe('a revocation of the current certificate', () => {
 });
 
 describe('an order whose replacement failed', () => {
-  it('tells when it is tried again', async () => {
+  it('returns the time of the next attempt', async () => {
     await attach();
     const renewAt = new Date(Math.floor(Date.now() / 1_000) * 1_000 + 600_000);
     await api.database.query(`UPDATE plan SET renew_at = $2 WHERE account_id = $1`, [

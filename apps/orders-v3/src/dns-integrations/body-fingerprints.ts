@@ -6,8 +6,8 @@ import { SealBroken, type SealingKeys } from '@certwright/sealing';
 const nonceOctets = 12;
 
 /**
- * Tells whether a repeated request has the same body, when the body holds credentials: a plain digest of them, in the
- * database, could be guessed by whoever reads it. So the digest is kept sealed.
+ * Detects whether a repeated request has the same body, when the body contains credentials. A plain digest in the
+ * database would allow readers to guess them, so the digest is sealed.
  */
 export class BodyFingerprints {
   constructor(private readonly keys: SealingKeys) {}
@@ -21,7 +21,7 @@ export class BodyFingerprints {
     };
   }
 
-  /** @returns null when the key that sealed it is gone: then nobody can tell */
+  /** @returns null when the key that sealed it no longer exists: then it is unknown */
   private open(kept: Buffer, context: string): string | null {
     try {
       return this.keys.open(kept, context);

@@ -36,8 +36,7 @@ export class CreateIntegration {
   ) {}
 
   /**
-   * The credentials go on to the gateway and nowhere else: what comes back, a handle that only the gateway opens, is
-   * stored.
+   * The credentials are only passed to the gateway. It returns a handle that only the gateway opens, which is stored.
    *
    * @throws Problem `bad_request` with everything that is wrong, also when the provider refuses the credentials;
    *   `conflict` when the account has as many as it may; `service_outage`, `provider_…`
@@ -55,7 +54,7 @@ export class CreateIntegration {
 
   private async make(client: Gateway, account: string, request: IntegrationRequest): Promise<Made> {
     const { provider, credentials } = request;
-    // An OAuth code is used up by asking: not for nothing.
+    // A request uses up an OAuth code, so check first whether it can succeed.
     if (!(await this.integrations.hasRoom(account))) throw tooManyIntegrations();
     const owner = { account, provider, integration_id: String(randomInt(ids.min, ids.below)) };
     try {
@@ -87,7 +86,7 @@ export class CreateIntegration {
   }
 }
 
-/** What is made is kept, whether its zones can be listed now or not. */
+/** The created integration is kept, whether its zones can be listed now or not. */
 async function zonesOf(
   client: Gateway,
   owner: IntegrationOwner,
@@ -102,7 +101,7 @@ async function zonesOf(
   }
 }
 
-/** Where the operator runs no gateway, the list of providers is empty, so no provider is valid. */
+/** Without a gateway, the list of providers is empty, so no provider is valid. */
 function noGateway(): Problem {
   return Problem.ofFields([
     {

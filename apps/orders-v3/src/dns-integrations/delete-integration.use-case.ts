@@ -12,7 +12,7 @@ export class DeleteIntegration {
     private readonly integrations: DnsIntegrations,
   ) {}
 
-  /** At once, also while somebody holds its lease; the worker removes its records. @throws Problem `not_found` */
+  /** Takes effect at once, also while it is leased; the worker removes its records. @throws Problem `not_found` */
   async run(accountId: string, id: string): Promise<Answer> {
     if (!isObjectId(id)) throw noSuchIntegration();
     const deleted = await this.transactions.run(

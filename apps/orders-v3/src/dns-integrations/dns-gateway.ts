@@ -2,7 +2,7 @@ import { type Gateway, GatewayClient } from '@certwright/gateway-client';
 import { gatewayConnection } from '@certwright/service';
 import type { OrdersConfig } from '../config';
 
-/** The DNS gateway, where the operator has set one up: without it nothing can be integrated, and nothing else changes. */
+/** The DNS gateway, if the operator has set one up: without it no integrations are possible; all else works. */
 export class DnsGateway {
   constructor(readonly client: Gateway | null) {}
 }

@@ -37,12 +37,12 @@ const row = async (id: number) => {
 };
 
 describe('GET /api/v3/account/dns_providers', () => {
-  it('tells what the gateway tells of this account', async () => {
+  it('returns the response of the gateway for this account', async () => {
     const answer = await tenant.get('/api/v3/account/dns_providers');
     expect(answer).toMatchObject({ status: 200, json: gateway.description });
   });
 
-  it('answers 503 with Retry-After while the gateway is away', async () => {
+  it('returns 503 with Retry-After while the gateway is unavailable', async () => {
     gateway.willFail('description', 'answer is lost', 'answer is lost');
     const answer = await tenant.get('/api/v3/account/dns_providers');
     expect(answer).toMatchObject({ status: 503, json: { code: 'service_outage' } });
@@ -102,7 +102,7 @@ describe('POST /api/v3/account/dns_integrations', () => {
     expect(nudges).toContainEqual({ payload: { integrationId: String(created.json.id) } });
   });
 
-  it('tells everything that is wrong at once, and asks the gateway nothing', async () => {
+  it('reports all errors at once, without a request to the gateway', async () => {
     const wrong = await create({ provider: 'mine', description: 'a\nb', credentials: 7, colour: 'red' });
     expect(wrong).toMatchObject({ status: 400, json: { code: 'bad_request' } });
     expect(faultsOf(wrong).sort()).toEqual([
@@ -139,7 +139,7 @@ describe('POST /api/v3/account/dns_integrations', () => {
     expect(gateway.asked).toEqual([]);
   });
 
-  it('says so on `credentials` when the provider refuses them, and stores nothing', async () => {
+  it('reports an error in `credentials` when the provider rejects them, and stores nothing', async () => {
     const answer = await create({ credentials: { type: 'bearer', token: 'wrong' } });
     expect(answer).toMatchObject({ status: 400, json: { code: 'bad_request' } });
     expect(answer.json.sub_errors).toEqual([
@@ -192,7 +192,7 @@ describe('POST /api/v3/account/dns_integrations', () => {
     expect((await tenant.get(path)).json).toEqual([]);
   });
 
-  it('tells an operator, and nobody else, that the gateway does not know us', async () => {
+  it('reports only to the operator that the gateway rejects our identity', async () => {
     gateway.willFail('make_integration', refusal('unauthorized', 'orders-v3 may not use this endpoint.'));
     const answer = await create();
     expect(answer).toMatchObject({ status: 500, json: { code: 'internal_error' } });
@@ -203,7 +203,7 @@ describe('POST /api/v3/account/dns_integrations', () => {
 describe('GET /api/v3/account/dns_integrations/{ID}/zones', () => {
   const zonesOf = async (id: number) => await tenant.get(`${path}/${id}/zones`);
 
-  it('asks the provider afresh, and remembers what it said', async () => {
+  it('queries the provider again, and stores the result', async () => {
     const { id } = (await create()).json;
     gateway.zones = [
       { id: 'z3', name: 'b.example.net' },
@@ -239,7 +239,7 @@ describe('GET /api/v3/account/dns_integrations/{ID}/zones', () => {
     expect(await row(id)).toMatchObject({ failures: 0 });
   });
 
-  it('keeps the state while the gateway or the provider is away', async () => {
+  it('keeps the state while the gateway or the provider is unavailable', async () => {
     const { id } = (await create()).json;
     gateway.willFail(
       'get_zones',
@@ -252,14 +252,14 @@ describe('GET /api/v3/account/dns_integrations/{ID}/zones', () => {
     expect((await tenant.get(`${path}/${id}`)).json).toMatchObject({ state: 'ok', problem: null });
   });
 
-  it('says that it must be made again when the gateway cannot open it any more', async () => {
+  it('reports that it must be created again when the gateway cannot open it any more', async () => {
     const { id } = (await create()).json;
     gateway.handles.clear();
     expect(await zonesOf(id)).toMatchObject({ status: 409, json: { code: 'conflict' } });
     expect((await tenant.get(`${path}/${id}`)).json.state).toBe('failing');
   });
 
-  it('waits for whoever talks to the provider, and takes the list of last time when that takes long', async () => {
+  it('waits for the holder of the lease, and returns the previous list when that takes long', async () => {
     const { id } = (await create()).json;
     const hold = async (ms: number) =>
       await api.database.query(

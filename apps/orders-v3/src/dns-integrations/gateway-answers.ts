@@ -3,12 +3,12 @@ import { GatewayFault, type GatewayFaultCode } from '@certwright/gateway-client'
 import type { ProviderName, Zone } from '@certwright/gateway-contract';
 import { type IntegrationProgress, type LeasedIntegration, nextZonesAt } from '@certwright/dns-integrations';
 
-/** Seconds until something that is away may be back. */
+/** Seconds before retrying an unavailable service. */
 const outageRetryAfterS = 30;
-/** Seconds, when a provider asks for patience and does not say how much. */
+/** Seconds, when a provider requests a delay without a value. */
 const patienceS = 60;
 
-/** The customer says where their server is; when nothing answers there, the request is at fault. */
+/** The customer gives the server's address; when it does not respond, the request is invalid. */
 const namedByCustomer: ReadonlySet<ProviderName> = new Set(['acme-dns', 'powerdns', 'rfc2136']);
 
 /** Of credentials that are tried for the first time. */
@@ -19,7 +19,7 @@ const refusals: ReadonlySet<GatewayFaultCode> = new Set([
   'request_too_large',
 ]);
 
-/** What the caller is told when an integration cannot be made. */
+/** Error for the caller when an integration cannot be created. */
 export function creationProblem(error: unknown, provider: ProviderName): unknown {
   if (!(error instanceof GatewayFault)) return error;
   const { code, message } = error;
@@ -29,7 +29,7 @@ export function creationProblem(error: unknown, provider: ProviderName): unknown
   return faults.length > 0 ? Problem.ofFields(faults) : gatewayProblem(error);
 }
 
-/** What the caller is told when the gateway does not do what it was asked, through no fault of the request. */
+/** Error for the caller when the gateway fails through no fault of the request. */
 export function gatewayProblem(error: unknown): unknown {
   if (!(error instanceof GatewayFault)) return error;
   const { code, message, retryAfterS } = error;
@@ -57,7 +57,7 @@ export function gatewayProblem(error: unknown): unknown {
         },
       );
     default:
-      // It does not know us, or not what we ask: somebody has to see that.
+      // It rejects our identity or our request: an operator has to fix that.
       return new Error(`the DNS gateway refused a request of ours (${code})`, { cause: error });
   }
 }
@@ -73,7 +73,7 @@ function faultsOfCaller({ code, field, message, faults }: GatewayFault): readonl
 const isOfCaller = (field: string): boolean =>
   field === 'provider' || field === 'credentials' || field.startsWith('credentials.');
 
-/** What is kept of an integration whose zones were listed. */
+/** Stored state of an integration whose zones were listed. */
 export function afterListing(
   { now }: LeasedIntegration,
   zones: readonly Zone[],
@@ -83,7 +83,7 @@ export function afterListing(
   return { ...working, zones, zonesDueAt: nextZonesAt(now, 0), ...(handle === undefined ? {} : { handle }) };
 }
 
-/** What is kept of one whose zones could not be listed. It fails when the provider says so, not when nobody answers. */
+/** Stored state of one whose zones could not be listed. It fails when the provider reports so, not on a timeout. */
 export function afterFault(
   { integration, now }: LeasedIntegration,
   fault: GatewayFault,

@@ -29,8 +29,7 @@ export class ListZones {
   ) {}
 
   /**
-   * As the provider lists them now; as it listed them last, while somebody else is talking to it and where there is no
-   * gateway.
+   * The provider's current list; the last known list while another process holds the lease, or without a gateway.
    *
    * @throws Problem `not_found`, `service_outage`, `provider_…`
    */
@@ -75,7 +74,7 @@ export class ListZones {
     try {
       await this.leases.save(lease, progress, 'release');
     } catch (error) {
-      // Whoever took it stores what the provider told them.
+      // The new holder of the lease stores the provider's list.
       if (!(error instanceof LeaseLost)) throw error;
     }
   }

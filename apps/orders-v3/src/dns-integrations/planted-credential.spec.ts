@@ -8,7 +8,7 @@ const path = '/api/v3/account/dns_integrations';
 const planted = `planted-${randomBytes(16).toString('hex')}`;
 const bodyOf = (token = planted) => ({ provider: 'desec', credentials: { type: 'bearer', token } });
 
-/** Every form in which somebody could find it, or hold a guess against it. */
+/** Every form that could reveal it or confirm a guess. */
 function traces(): readonly string[] {
   const bytes = Buffer.from(planted);
   const canonical = `{"credentials":{"token":"${planted}","type":"bearer"},"provider":"desec"}`;
@@ -83,7 +83,7 @@ it('goes to the gateway, and the ways it went are those meant', () => {
   expect(kept.join()).toContain(planted);
 });
 
-it('stands in no column of the database', async () => {
+it('is in no column of the database', async () => {
   const columns = await api.database.query<{ table_name: string; column_name: string }>(
     `SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'`,
   );
@@ -106,7 +106,7 @@ it('stands in no column of the database', async () => {
   for (const trace of traces()) expect(all).not.toContain(trace);
 });
 
-it('stands in no key and no value of Redis', async () => {
+it('is in no key and no value of Redis', async () => {
   const redis = new Redis(api.redis.url);
   const dumps: string[] = [];
   for (const key of await redis.keys('*')) {
@@ -116,7 +116,7 @@ it('stands in no key and no value of Redis', async () => {
   for (const trace of traces()) expect(dumps.join('\n')).not.toContain(trace);
 });
 
-it('stands in no line of the log and in no answer', () => {
+it('is in no line of the log and in no response', () => {
   const logged = api.logged.join('');
   expect(logged).toContain('the DNS gateway refused a request of ours (unauthorized)');
   const answered = answers.map(({ text, headers }) => text + JSON.stringify(headers)).join('\n');

@@ -90,7 +90,7 @@ it('shows the providers as the gateway describes them', async () => {
   });
 });
 
-it('makes an integration that lists its zones, and stores nothing but its handle', async () => {
+it('creates an integration that lists its zones, and stores only its handle', async () => {
   const created = await create({ type: 'bearer', token });
   expect(created).toMatchObject({ status: 201, json: { state: 'ok', zones: [{ name: 'example.com' }] } });
   const zones = await tenant.get(`${integrations}/${created.json.id}/zones`);

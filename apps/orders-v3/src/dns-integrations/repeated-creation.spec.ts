@@ -33,7 +33,7 @@ function heldUp(endpoint: string, times: number): () => void {
 }
 
 describe('Idempotency-Key', () => {
-  it('gives the same answer again and asks the gateway once', async () => {
+  it('returns the same response again and calls the gateway once', async () => {
     const first = await tenant.post(path, body, headers);
     const again = await tenant.post(path, body, headers);
     expect(first.status).toBe(201);
@@ -111,7 +111,7 @@ it('answers 409 for the fifty-first, also when they come together', async () => 
   expect(gateway.count('make_integration')).toBe(8);
 });
 
-it('deletes at once while its zones are being listed; nothing of them comes back', async () => {
+it('deletes at once while its zones are being listed; the result is discarded', async () => {
   const { id } = (await tenant.post(path, body)).json;
   const letGo = heldUp('get_zones', 1);
   const listing = tenant.get(`${path}/${id}/zones`);

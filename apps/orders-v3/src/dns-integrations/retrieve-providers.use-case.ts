@@ -8,7 +8,7 @@ import { providersJson } from './integration-json';
 export class RetrieveProviders {
   constructor(private readonly gateway: DnsGateway) {}
 
-  /** None, where there is no gateway. @throws Problem `service_outage` */
+  /** Empty without a gateway. @throws Problem `service_outage` */
   async run(accountId: string): Promise<Answer> {
     try {
       const description = await this.gateway.client?.describe(accountId);

@@ -7,7 +7,7 @@ import { openApiDocument } from './openapi-document';
 
 const kept = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'));
 
-it('keeps openapi.json as the code says', async () => {
+it('keeps openapi.json in line with the code', async () => {
   expect(JSON.parse(JSON.stringify(await openApiDocument()))).toEqual(kept);
 });
 

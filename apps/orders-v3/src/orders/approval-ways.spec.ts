@@ -73,7 +73,7 @@ describe('issuance.names[].email', () => {
     csr: csrFor('example.com'),
   };
 
-  it('names the address that approver_emails gives, and when it was asked and approved', async () => {
+  it('contains the address from approver_emails, and when it was mailed and approved', async () => {
     const { issuance } = await create(order);
     const notAsked = { asked_at: null, approved_at: null };
     expect(issuance.names.map(({ email }: { email: unknown }) => email)).toEqual([
@@ -106,7 +106,7 @@ describe('issuance.names[].email', () => {
 });
 
 describe('issuance.names[].next_check_at', () => {
-  it('is the next attempt while a name is pending, and null once it is approved or nothing moves', async () => {
+  it('is the next attempt while a name is pending, and null once it is approved or no attempt is scheduled', async () => {
     const order = { dns_names: ['example.com', 'example.net'], csr: csrFor('example.com', 'example.net') };
     const { issuance } = await create(order);
     expect(issuance.names[0].next_check_at).toBe(issuance.next_attempt_at);

@@ -83,7 +83,7 @@ describe('an order of a product that has a price', () => {
     expect(row?.expires).toBeCloseTo(365, 1);
   });
 
-  it('is refused with 402 when the account cannot pay, and nothing is created', async () => {
+  it('is rejected with 402 when the account cannot pay, and creates nothing', async () => {
     tenant = await tenantWith(1_999);
     const answer = await tenant.post('/api/v3/orders', paid, { 'idempotency-key': 'one' });
     expect(answer.status).toBe(402);
@@ -107,7 +107,7 @@ describe('an order of a product that has a price', () => {
     expect(await balance()).toBe(3_000);
   });
 
-  it('costs nothing while it is paused, and is paid when it goes on', async () => {
+  it('is free while paused, and is charged when it resumes', async () => {
     tenant = await tenantWith(2_000);
     await tenant.post('/api/v3/orders', { ...paid, paused: true });
     expect(await balance()).toBe(2_000);
@@ -137,7 +137,7 @@ describe('an order of a product that has a price', () => {
     expect(await count('issuance')).toBe(1);
   });
 
-  it('costs nothing more for other changes, and its certificates end with the term', async () => {
+  it('is free for other changes, and its certificates end with the term', async () => {
     tenant = await tenantWith(2_000);
     await tenant.post('/api/v3/orders', paid);
     await issuedAnd(100);
@@ -182,14 +182,14 @@ describe('an order of free_ca', () => {
     csr: certificateRequest(keyPair('p256'), { dnsNames: paid.dns_names }),
   };
 
-  it('costs nothing and needs no balance', async () => {
+  it('is free and needs no balance', async () => {
     tenant = await api.tenant();
     expect((await tenant.post('/api/v3/orders', free)).status).toBe(201);
     expect(await count('charge')).toBe(0);
     expect((await standing())?.expires).toBeNull();
   });
 
-  it('pays when its product becomes one that has a price, and only then', async () => {
+  it('is charged when its product changes to one with a price, and only then', async () => {
     tenant = await tenantWith(2_000);
     await tenant.post('/api/v3/orders', free);
     expect((await tenant.post(path, { product: 'paid_ca', csr, key_type: 'ecdsa' })).status).toBe(200);

@@ -19,7 +19,7 @@ const create = (key: string, sent: unknown = body) =>
   tenant.post('/api/v3/orders?expand=issuance', sent, { 'idempotency-key': key });
 
 describe('Idempotency-Key', () => {
-  it('gets the same status, headers and body again, and nothing is done twice', async () => {
+  it('gets the same status, headers and body again, without a second effect', async () => {
     const first = await create('k1');
     const again = await create('k1', `{ "csr": "${csr}",\n "dns_names": ["example.com"] }`);
 

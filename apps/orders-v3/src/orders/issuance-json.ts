@@ -166,7 +166,7 @@ export class IssuanceSchema {
   names: readonly NameApprovalSchema[];
 }
 
-/** What `issuance` is made of. */
+/** Data for `issuance`. */
 export interface IssuanceContext {
   /** The newest issuance of the order, open or not. */
   readonly latest: LatestIssuance | null;
@@ -186,15 +186,15 @@ export interface AskedMailbox {
   readonly approvedAt: Date | null;
 }
 
-/** Where approvals lead to. */
+/** Targets of approvals. */
 export interface ApprovalPlaces {
   /** The zone that standing approval records point into, without a dot at its end. */
   readonly approvalZone: string;
-  /** Where web servers redirect to, without a slash at its end. */
+  /** Redirect target of web servers, without a trailing slash. */
   readonly approvalUrl: string;
 }
 
-/** What happens now, and what the caller can do about it. */
+/** Current activity, and possible actions of the caller. */
 export function issuanceJson(
   order: StoredOrder,
   context: IssuanceContext,

@@ -11,7 +11,7 @@ import { OrdersRepository } from './orders.repository';
 
 const freshLabel = () => secretLabel(randomBytes(secretBytes));
 
-/** What making or modifying an order does besides its row, all in the caller's transaction. */
+/** Side effects of creating or modifying an order, all in the caller's transaction. */
 @Injectable()
 export class OrderChanges {
   constructor(
@@ -67,7 +67,7 @@ export class OrderChanges {
     return stored;
   }
 
-  /** What the customer's own records and servers point to; a name that the account never had gets a fresh label. */
+  /** Labels that the customer's records and servers point to; a new name of the account gets a fresh label. */
   private async ensureSecrets(tx: Tx, { accountId, dnsNames }: StoredOrder): Promise<void> {
     const names = [...new Set(dnsNames.map(baseName))];
     await this.delegations.ensure(tx, accountId, names, freshLabel);
@@ -89,8 +89,8 @@ interface Opening {
 }
 
 /**
- * A modification pays what the running term does not cover, such as names that were added. Whoever turns `auto_renew` on
- * when it is time to renew renews: "to renew manually, set it to true, then immediately back to false".
+ * A modification pays what the running term does not cover, such as added names. Turning `auto_renew` on when a
+ * renewal is due renews: "to renew manually, set it to true, then immediately back to false".
  */
 function kindOfModification(before: Order, after: Order): PurchaseKind {
   return !before.autoRenew && after.autoRenew ? 'renewal' : 'as_paid';

@@ -53,7 +53,7 @@ export function draftModification(
   return { order, faults: [...reading.faults, ...check.faults(), ...unknownMemberFaults(request)] };
 }
 
-/** A compromised key does not matter here: the order keeps such a CSR, and nothing is issued from it. */
+/** A compromised key is allowed here: the order keeps such a CSR, and no certificate is issued from it. */
 function fitsProduct(der: Uint8Array, after: Omit<Order, 'csr'>, product: Product | undefined): boolean {
   if (product === undefined) return true;
   const { keyType, dnsNames } = after;

@@ -71,7 +71,7 @@ export class OrderSchema {
   issuance?: IssuanceSchema;
 }
 
-/** What the expanded members are made of. */
+/** Data for the expanded members. */
 export interface ExpandedContext {
   readonly currentCert: StoredCertificate | null;
   /** Null unless `issuance` is expanded. */

@@ -51,7 +51,7 @@ describe('POST /api/v3/orders', () => {
     });
   });
 
-  it('opens an issuance that is due at once, with its nudge in the outbox', async () => {
+  it('opens an issuance that is due at once, with its wake-up in the outbox', async () => {
     await tenant.post('/api/v3/orders', { dns_names: ['example.com'], csr: csrFor('example.com') });
 
     const issuances = await openIssuances();
@@ -62,7 +62,7 @@ describe('POST /api/v3/orders', () => {
     expect(nudges).toHaveLength(1);
   });
 
-  it('opens nothing for a paused order and for a managed order, which has no CSR yet', async () => {
+  it('opens no issuance for a paused order and for a managed order, which has no CSR yet', async () => {
     await api.database.query(`INSERT INTO cluster (account_id, name) VALUES ($1, 'web')`, [tenant.accountId]);
     const paused = { dns_names: ['a.example.com'], paused: true, csr: csrFor('a.example.com') };
     const managed = { dns_names: ['b.example.com'], cluster: 'web' };
@@ -74,7 +74,7 @@ describe('POST /api/v3/orders', () => {
     expect(await openIssuances()).toEqual([]);
   });
 
-  it('expands what was asked for, and shows the record of each name', async () => {
+  it('expands the requested members, and shows the record of each name', async () => {
     const csr = csrFor('example.com', '*.example.com');
     const path = '/api/v3/orders?expand=csr&expand=current_cert.leaf&expand=issuance&expand=&expand=nothing';
     const { json } = await tenant.post(path, { dns_names: ['example.com', '*.example.com'], csr });
@@ -108,7 +108,7 @@ describe('POST /api/v3/orders', () => {
     expect(wildcard).toMatchObject({ record: apex.record, rule: null });
   });
 
-  it('tells everything that is wrong at once, and stores nothing', async () => {
+  it('reports all errors at once, and stores nothing', async () => {
     const answer = await tenant.post('/api/v3/orders', {
       name: '..',
       dns_names: ['localhost', 'ex ample.com', 7],
@@ -156,7 +156,7 @@ describe('POST /api/v3/orders', () => {
     expect(second.json.sub_errors).toMatchObject([{ field: 'csr', code: 'key_compromised' }]);
   });
 
-  it('refuses a CSR whose private key is published, and says where', async () => {
+  it('rejects a CSR whose private key is published, and names the source', async () => {
     // The private key of RFC 6979, appendix A.2.5.
     const pkcs8 =
       'MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgya+p2EW6dRZrXCFXZ7HWk05Qw9s26JsSe4piKxIPZyGh' +
@@ -235,7 +235,7 @@ describe('GET /api/v3/orders', () => {
     expect(seen).toEqual(['*.x', 'a', 'b & c', 'd/e', 'ö']);
   });
 
-  it('has 100 orders on a page unless fewer are asked for', async () => {
+  it('returns 100 orders per page unless fewer are requested', async () => {
     await api.database.query(
       `WITH made AS (
          INSERT INTO plan (account_id, revision, auto_renew, muted, paused, download_token)

@@ -50,7 +50,7 @@ describe('POST /api/v3/orders/{ORDER_NAME}', () => {
     expect(all.at(-1)).toMatchObject({ revision: 4, due_at: first?.due_at });
   });
 
-  it('does nothing when nothing changes, whatever was sent back', async () => {
+  it('has no effect when nothing changes, whatever was sent back', async () => {
     const { json: order } = await tenant.get(`${path}?expand=csr&expand=current_cert&expand=issuance`);
     const answer = await tenant.post(path, {
       ...order,
@@ -63,7 +63,7 @@ describe('POST /api/v3/orders/{ORDER_NAME}', () => {
     expect(await issuances()).toMatchObject([{ state: 'open', revision: 1 }]);
   });
 
-  it('has a waiting approval looked at when nothing changes', async () => {
+  it('has a pending approval checked when nothing changes', async () => {
     await api.database.query(
       `UPDATE issuance SET due_at = now() + interval '1 hour', opened_at = now() - interval '1 minute' WHERE account_id = $1`,
       [tenant.accountId],
@@ -134,7 +134,7 @@ describe('POST /api/v3/orders/{ORDER_NAME}', () => {
     expect(answer.json.current_cert.id).toBe(long);
   });
 
-  it('tells everything that is wrong at once, and changes nothing', async () => {
+  it('reports all errors at once, and changes nothing', async () => {
     const answer = await tenant.post(path, {
       name: 'other',
       cluster: 'nowhere',
@@ -161,7 +161,7 @@ describe('POST /api/v3/orders/{ORDER_NAME}', () => {
 });
 
 describe('If-Match', () => {
-  it('answers 412 revision_mismatch and does nothing', async () => {
+  it('returns 412 revision_mismatch and has no effect', async () => {
     const refused = await tenant.post(path, { muted: true }, { 'if-match': '"2", W/"1"' });
     expect(refused.status).toBe(412);
     expect(refused.json.code).toBe('revision_mismatch');

@@ -84,7 +84,7 @@ describe('on creation', () => {
     expect(faultsOf({ ...names, csr: null, cluster: 'web' })).toEqual([]);
   });
 
-  it('refuses an unknown product, and one that is not available', () => {
+  it('rejects an unknown product, and an unavailable one', () => {
     expect(faultsOf({ ...free, product: '__proto__' })).toEqual(['product invalid_value']);
     expect(faultsOf({ ...paid, product: 'gone_ca' })).toEqual(['product product_unavailable']);
   });
@@ -95,7 +95,7 @@ describe('on creation', () => {
     ]);
   });
 
-  it('judges the CSR against names, key type and product', () => {
+  it('checks the CSR against names, key type and product', () => {
     expect(faultsOf({ ...free, dns_names: ['www.example.com'] })).toEqual(['csr csr_san_mismatch']);
     expect(faultsOf({ ...free, key_type: 'rsa' })).toEqual(['csr unsupported_key_type']);
     const otherName = { commonName: 'www.example.com', dnsNames: ['example.com'] };
@@ -105,7 +105,7 @@ describe('on creation', () => {
     expect(faultsOf({ ...names, csr: ed25519 })).toEqual(['csr unsupported_key_type']);
   });
 
-  it('looks at nothing but the key of the CSR while the names are in doubt', () => {
+  it('checks only the key of the CSR while the names are invalid', () => {
     expect(faultsOf({ ...free, dns_names: ['localhost'] })).toEqual(['dns_names not_public_domain']);
   });
 
@@ -184,7 +184,7 @@ describe('on modification', () => {
     expect(modified({ csr, key_type: 'rsa' })).toMatchObject({ faults: [], order: { keyType: 'rsa' } });
   });
 
-  it('judges a CSR against the names that result', () => {
+  it('checks a CSR against the resulting names', () => {
     const dns_names = ['a.example.com'];
     expect(codes(modified({ dns_names, csr: csrFor('a.example.com') }))).toEqual([]);
     expect(codes(modified({ dns_names, csr: free.csr }))).toEqual(['csr csr_san_mismatch']);
@@ -196,7 +196,7 @@ describe('on modification', () => {
     expect(codes(modified({ csr: null }, { ...before, csr: null }))).toEqual([]);
   });
 
-  it('judges the existing CSR when the product changes', () => {
+  it('checks the existing CSR when the product changes', () => {
     const paidOrder = draft(paid).order;
     expect(modified({ product: 'free_ca' }, paidOrder).order.csr).toBeNull();
     expect(modified({ product: 'paid_ca' }).order.csr).not.toBeNull();

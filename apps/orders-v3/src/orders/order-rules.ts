@@ -19,7 +19,7 @@ export interface OrderReading {
   readonly faults: readonly FieldFault[];
 }
 
-/** What the rules need from the database. */
+/** Inputs of the rules from the database. */
 export interface OrderContext {
   readonly products: ReadonlyMap<string, Product>;
   /** The account has the cluster of the request, or the request names none. */

@@ -80,7 +80,7 @@ describe('approvers of an update that does not send approver_emails', () => {
     approverEmails: { 'www.example.com': 'admin@example.com' },
   };
 
-  it('fall away with their name', () => {
+  it('are removed with their name', () => {
     expect(modifiedOrder(approved, { dnsNames: ['example.com'] }, paidCa).approverEmails).toEqual({});
   });
 
@@ -89,7 +89,7 @@ describe('approvers of an update that does not send approver_emails', () => {
     expect(approverEmails).toEqual(approved.approverEmails);
   });
 
-  it('fall away with a product that supports approval by email', () => {
+  it('are removed with a product that supports approval by email', () => {
     expect(modifiedOrder(approved, { product: 'free_ca' }, freeCa).approverEmails).toEqual({});
   });
 });
@@ -97,7 +97,7 @@ describe('approvers of an update that does not send approver_emails', () => {
 describe('what a modification brings about', () => {
   const after = (change: Partial<Order>) => consequencesOf(order, { ...order, ...change });
 
-  it('is nothing when nothing changed', () => {
+  it('is null when nothing changed', () => {
     expect(after({})).toBeNull();
     expect(after({ dnsNames: [...order.dnsNames].reverse() })).toBeNull();
     expect(after({ csr: { der: Buffer.from('csr'), spkiSha256: Buffer.alloc(32, 1) } })).toBeNull();

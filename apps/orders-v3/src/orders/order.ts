@@ -1,9 +1,12 @@
 import type { KeyType } from '@certwright/issuance';
 
-/** The product that costs nothing: an order without `product` is never charged. */
+/** The free product: an order without `product` is never charged. */
 export const defaultProduct = 'free_ca';
 
-/** What is kept valid for a caller, in the terms of the order API. Everything but `name` may be modified. */
+/**
+ * A certificate that is kept valid for a caller, as the order API defines it. All members except `name` may be
+ * modified.
+ */
 export interface Order {
   readonly name: string;
   /** Normal form (lower-case A-labels), no duplicates, in the caller's order. */
@@ -41,9 +44,9 @@ export interface StoredOrder extends Order {
 /** The changes of a modification; a member that is left out keeps its value. */
 export type OrderPatch = { readonly [M in keyof Order]?: Order[M] };
 
-/** What the product that results from a modification says about what the order has. */
+/** Requirements of the resulting product on the order. */
 export interface ProductSupport {
-  /** The product wants every DNS name in the CSR. */
+  /** The product requires every DNS name in the CSR. */
   readonly namesEveryDnsName: boolean;
   readonly emailApproval: boolean;
   /** Whether the product issues the modified order from the CSR that the order has at present. */
@@ -81,14 +84,14 @@ function remainingApprovers(
   return Object.fromEntries(Object.entries(approverEmails).filter(([name]) => dnsNames.includes(name)));
 }
 
-/** What an effective modification brings about. */
+/** Effects of a modification. */
 export interface Consequences {
   readonly terms: 'keep' | 'replace' | 'clear';
-  /** `open`: a certificate is issued for the new revision. `close`: what is under way ends, and nothing begins. */
+  /** `open`: a certificate is issued for the new revision. `close`: the open issuance ends, and none begins. */
   readonly issuance: 'open' | 'close';
 }
 
-/** @returns null when nothing changed: then nothing is done, and the revision stays */
+/** @returns null when nothing changed: no effects, and the revision stays */
 export function consequencesOf(before: Order, after: Order): Consequences | null {
   const changesTerms =
     !sameNames(before.dnsNames, after.dnsNames) ||

@@ -26,7 +26,7 @@ const probes: readonly [string, (name: string) => Promise<Answered>][] = [
   ['GET a certificate', (name) => other.get(`/api/v3/orders/${name}/certs/${certificateId}`)],
 ];
 
-it.each(probes)('answers %s of another account exactly as one that nobody has', async (_what, probe) => {
+it.each(probes)('returns the same for %s of another account as for an unknown one', async (_what, probe) => {
   const [theirs, nobodys] = [await probe('example.com'), await probe('example.org')];
   const telling = ({ status, headers, text }: Answered) => {
     const { date: _date, 'x-request-id': _id, ...rest } = headers;
@@ -36,7 +36,7 @@ it.each(probes)('answers %s of another account exactly as one that nobody has', 
   expect(telling(theirs)).toEqual(telling(nobodys));
 });
 
-it('asks the database the same for a name of another account and for one that nobody has', async () => {
+it('sends the same queries for a name of another account and for an unknown one', async () => {
   const countOf = async (name: string) => {
     await other.get(`/api/v3/orders/${name}`);
     return await api.statementsOf(() => other.get(`/api/v3/orders/${name}?expand=issuance`));

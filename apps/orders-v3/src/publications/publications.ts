@@ -22,7 +22,7 @@ const revocationList = (issuer: Publication['issuer']): Publication => ({
   pem: false,
 });
 
-/** What the built-in CA publishes, by file name below `/ca/`. */
+/** Files of the built-in CA, by file name below `/ca/`. */
 export const publications: ReadonlyMap<string, Publication> = new Map([
   ['root.cer', certificate('root')],
   ['intermediate.cer', certificate('intermediate')],

@@ -5,7 +5,7 @@ import type { Answer } from '../wire/answer';
 import { publications } from './publications';
 import { PublicationsRepository } from './publications.repository';
 
-/** A relying party asks for these again and again; a new revocation list is seen after five minutes at most. */
+/** Relying parties request these repeatedly; a new revocation list is visible after at most five minutes. */
 const cacheControl = 'public, max-age=300';
 
 @Injectable()

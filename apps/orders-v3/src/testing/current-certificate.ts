@@ -32,7 +32,7 @@ export async function changeCurrent(
   return id;
 }
 
-/** What was put on its way to the webhooks of an account, oldest first. */
+/** Queued messages to the webhooks of an account, oldest first. */
 export async function deliveriesOf({ database }: RunningApi, { accountId }: Tenant) {
   return await database.query<{
     id: string;
@@ -48,7 +48,7 @@ export async function deliveriesOf({ database }: RunningApi, { accountId }: Tena
   );
 }
 
-/** Plans of an account whose webhooks are to be told something. */
+/** Plans of an account with pending webhook events. */
 export async function unannounced({ database }: RunningApi, { accountId }: Tenant): Promise<number> {
   const [row] = await database.query<{ count: number }>(
     `SELECT count(*)::int AS count FROM plan WHERE account_id = $1 AND current_version > announced_version`,

@@ -25,9 +25,9 @@ type MakeIntegration = IntegrationOwner & { readonly credentials: Credentials | 
 export type Misfortune =
   /** Said before anything was done. */
   | Answer
-  /** Done, and nobody hears of it. */
+  /** Processed, but the response is lost. */
   | 'answer is lost'
-  /** Received and not done before somebody lets it. */
+  /** Received, but not processed until released. */
   | { readonly until: Promise<unknown> };
 
 const description: GatewayDescription = {
@@ -164,7 +164,7 @@ export class FakeGateway {
   }
 }
 
-/** What the provider says. @param handle a new one that the error brings */
+/** Error of the provider. @param handle a new one in the error */
 export function refusal(code: string, message: string, handle?: string): Answer {
   const resealed = handle === undefined ? {} : { integration: handle };
   return { status: 502, body: { code, message, ...resealed } };
@@ -182,7 +182,7 @@ export function selfSigned(names: string): string {
   return execFileSync('openssl', ['req', '-x509', ...key, '-out', '-', ...subject, '-days', '10'], options);
 }
 
-/** What the API under test needs to reach a gateway that trusts this certificate. */
+/** Settings with which the API under test reaches a gateway that trusts this certificate. */
 export function gatewaySettings(port: number, pem: string): Readonly<Record<string, string>> {
   return {
     GATEWAY_URL: `https://localhost:${port}`,

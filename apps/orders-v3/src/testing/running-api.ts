@@ -38,10 +38,10 @@ export class Tenant {
 
 type Settings = Readonly<Record<string, string>>;
 
-/** What `SEALING_KEYS` is in specs. */
+/** Value of `SEALING_KEYS` in specs. */
 export const specSealingKey = randomBytes(32).toString('base64');
 
-/** The sweep asks by itself, whatever a request does. */
+/** Queries of the sweep, which no request causes. */
 const isOfSweep = (statement: string) => statement.includes('account_with_news');
 
 const openApiDocument = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'));
@@ -49,9 +49,9 @@ const openApiDocument = JSON.parse(readFileSync(path.join(__dirname, '../../open
 /** The whole API on a real PostgreSQL, a real Redis and a real port. */
 export class RunningApi {
   private readonly closes: (() => unknown)[] = [];
-  /** Lines of its log; none below `LOG_LEVEL`, which is `silent` unless told. */
+  /** Lines of its log; none below `LOG_LEVEL`, which defaults to `silent`. */
   readonly logged: string[] = [];
-  /** What `openapi.json` says about the responses; every JSON response is compared with it. */
+  /** The responses in `openapi.json`; every JSON response is compared with it. */
   readonly documented = new DocumentedResponses(openApiDocument);
   app: NestFastifyApplication;
   url: string;
@@ -109,7 +109,7 @@ export class RunningApi {
     return new Tenant(this, accountId, apiKey);
   }
 
-  /** The texts of the statements that the API sends to the database for what `work` asks. */
+  /** The texts of the statements that the API sends to the database for `work`. */
   async statementsOf(work: () => Promise<unknown>): Promise<string[]> {
     return (await statementsOf(work)).filter((statement) => !isOfSweep(statement));
   }

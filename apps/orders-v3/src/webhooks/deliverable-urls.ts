@@ -3,17 +3,17 @@ import type { FieldFault } from '@certwright/errors';
 import { type AddressGuard, OutboundFault, portRefusal } from '@certwright/outbound';
 import type { EndpointUrl } from '@certwright/webhooks';
 
-/** No name is looked up, so nothing is waited for. */
+/** No name is looked up, so there is no wait. */
 const boundMs = 1_000;
 
 /**
- * Tells at once what every delivery would be refused for. Names are judged when they are resolved, at each delivery:
- * what they point to now says nothing about later.
+ * Reports at once what every delivery would be rejected for. Names are checked when they are resolved, at each
+ * delivery: their current addresses may change.
  */
 export class DeliverableUrls {
   constructor(private readonly guard: AddressGuard) {}
 
-  /** @param url undefined: nothing was asked for */
+  /** @param url undefined: omitted */
   async faultsOf(url: EndpointUrl | undefined): Promise<readonly FieldFault[]> {
     if (url === undefined) return [];
     // Without a port in it the URL has the scheme's own, which is open.

@@ -135,7 +135,7 @@ describe('POST /api/v3/account/webhooks/{ID}/test', () => {
     expect((await tenant.get(`${webhook}/deliveries`)).json).toHaveLength(3);
   });
 
-  it('answers 409 while the webhook is disabled, and sends nothing', async () => {
+  it('returns 409 while the webhook is disabled, and sends nothing', async () => {
     await test();
     await tenant.post(webhook, { enabled: false });
     expect(await test()).toMatchObject({ status: 409, json: { code: 'conflict' } });
@@ -145,7 +145,7 @@ describe('POST /api/v3/account/webhooks/{ID}/test', () => {
 });
 
 describe('POST /api/v3/account/webhooks/{ID}/deliveries/{DELIVERY_ID}/replay', () => {
-  it('answers 201 with a new delivery of the same body, as often as it is asked for', async () => {
+  it('returns 201 with a new delivery of the same body for each request', async () => {
     const { id } = await announced();
     const [one, two] = [await replay(id), await replay(id)];
 
@@ -156,7 +156,7 @@ describe('POST /api/v3/account/webhooks/{ID}/deliveries/{DELIVERY_ID}/replay', (
     expect([one.json.body, two.json.body]).toEqual([body, body]);
   });
 
-  it('sends nothing about an order that was deleted', async () => {
+  it('sends nothing about a deleted order', async () => {
     const { id } = await announced();
     await tenant.delete('/api/v3/orders/mine');
     expect(await replay(id)).toMatchObject({ status: 409, json: { code: 'conflict' } });

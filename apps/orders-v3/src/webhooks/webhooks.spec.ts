@@ -70,7 +70,7 @@ describe('POST /api/v3/account/webhooks', () => {
     expect(sealing.open(credentials, `webhook-endpoint:${id}:credentials`)).toBe('me:pass word');
   });
 
-  it('tells everything that is wrong at once, and stores nothing', async () => {
+  it('reports all errors at once, and stores nothing', async () => {
     const answer = await create({
       url: 7,
       description: 'a\nb',
@@ -215,7 +215,7 @@ describe('POST /api/v3/account/webhooks/{ID}/rotate_secret', () => {
     expect((await tenant.get(`${path}/${id}`)).json).not.toHaveProperty('secret');
   });
 
-  it('rotates once for one Idempotency-Key, and wants no body', async () => {
+  it('rotates once for one Idempotency-Key, and requires no body', async () => {
     const { id } = (await create()).json;
     const rotate = () => tenant.post(`${path}/${id}/rotate_secret`, {}, { 'idempotency-key': 'r1' });
     expect((await rotate()).json.secret).toBe((await rotate()).json.secret);
@@ -223,7 +223,7 @@ describe('POST /api/v3/account/webhooks/{ID}/rotate_secret', () => {
     expect(faultsOf(refused)).toEqual(['secret invalid_value']);
   });
 
-  it('tells an Idempotency-Key of one webhook from the same of another', async () => {
+  it('distinguishes the same Idempotency-Key of two webhooks', async () => {
     const [one, two] = [(await create()).json.id, (await create()).json.id];
     const rotate = (id: number) =>
       tenant.post(`${path}/${id}/rotate_secret`, undefined, { 'idempotency-key': 'r1' });
@@ -255,7 +255,7 @@ describe('another account', () => {
     ['POST replay', (of, id) => of.post(`${path}/${id}/deliveries/${delivery}/replay`, undefined)],
   ];
 
-  it.each(probes)('gets the same answer to %s as for a webhook that nobody has', async (_what, probe) => {
+  it.each(probes)('returns the same for %s as for an unknown webhook', async (_what, probe) => {
     const { id } = (await create()).json;
     const other = await api.tenant('Full Access');
     const [theirs, nobodys] = [await probe(other, id), await probe(other, 12)];

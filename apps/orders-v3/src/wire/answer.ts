@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 
-/** What goes out, complete: it can be kept and sent again. */
+/** A complete response, which can be stored and sent again. */
 export interface Answer {
   readonly status: number;
   /** Names in lower case. */

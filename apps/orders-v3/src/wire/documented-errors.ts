@@ -69,7 +69,7 @@ const {
   service_outage,
 } = problemExamples;
 
-/** The errors of this API. Where several have one code, the name says which it is. */
+/** The errors of this API. When several have one code, the name identifies the error. */
 export const errorExamples = new ErrorExamples(
   {
     bad_request,

@@ -13,7 +13,7 @@ export interface OrderExpansion {
   readonly issuance: boolean;
 }
 
-/** @param expand the values of the `expand` parameter; names that mean nothing are ignored */
+/** @param expand the values of the `expand` parameter; unknown names are ignored */
 export function orderExpansion(expand: unknown): OrderExpansion {
   const asked = askedFor(expand);
   const currentCert = certificateMembers(asked, 'current_cert.');
@@ -26,7 +26,7 @@ export function orderExpansion(expand: unknown): OrderExpansion {
   };
 }
 
-/** @param expand the values of the `expand` parameter; names that mean nothing are ignored */
+/** @param expand the values of the `expand` parameter; unknown names are ignored */
 export function certificateExpansion(expand: unknown): CertificateExpansion {
   return certificateMembers(askedFor(expand), '');
 }

@@ -21,7 +21,7 @@ export function noSuchDelivery(): Problem {
   return new Problem('not_found', 'The webhook has no delivery with this id; they are kept for 30 days.');
 }
 
-/** Nothing is put on its way that could not be sent. */
+/** The message is not queued, since it could not be sent. */
 export function nothingSent(): Problem {
   return new Problem('conflict', 'Nothing can be sent: the webhook is disabled, or the order was deleted.');
 }

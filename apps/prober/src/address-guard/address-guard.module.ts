@@ -3,7 +3,7 @@ import { AddressGuard, type ResolverAddress } from '@certwright/outbound';
 import { Module } from '@nestjs/common';
 import { Config } from '../config';
 
-/** Which addresses may be connected to, and where names are looked up. */
+/** Allowed addresses, and the resolver for names. */
 @Module({
   providers: [
     {
@@ -17,7 +17,7 @@ import { Config } from '../config';
 })
 export class AddressGuardModule {}
 
-/** A resolver that is given by name (a service of the cluster) is looked up once, by the system's own means. */
+/** A resolver given by name (a service of the cluster) is looked up once, by the operating system. */
 async function addressOf({ host, port }: ResolverAddress): Promise<ResolverAddress> {
   const { address } = await lookup(host);
   return { host: address, port };

@@ -6,7 +6,7 @@ export type Behaviour = (socket: Socket) => void;
 
 export interface AddressedServer {
   readonly port: number;
-  /** Connections taken so far, by the address they came to, and how many were open at once at most. */
+  /** Connections accepted so far, by local address, and the maximum open at once. */
   readonly taken: string[];
   readonly open: { now: number; most: number };
   close(): Promise<void>;
@@ -52,7 +52,7 @@ export async function serveAddresses(
 
 type Listen = (address: string, port: number) => Promise<Server>;
 
-/** The port that the first one gets may be taken at another address: then all begin anew. */
+/** The port of the first one may be in use at another address: then all start again. */
 async function listenAll(addresses: readonly string[], listen: Listen, tries = 10): Promise<Server[]> {
   const servers: Server[] = [];
   try {
@@ -68,7 +68,7 @@ async function listenAll(addresses: readonly string[], listen: Listen, tries = 1
 const portOf = (server: Server | undefined): number =>
   (server?.address() as AddressInfo | undefined)?.port ?? 0;
 
-/** TLS with these certificates, the leaf first; `asked` gets the server names that are asked for. */
+/** TLS with these certificates, the leaf first; `asked` records the requested server names. */
 export function presents(certificates: readonly ForgedCertificate[], asked: string[] = []): Behaviour {
   const context: SecureContext = createSecureContext({
     key: certificates[0]?.key,

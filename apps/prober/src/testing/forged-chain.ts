@@ -12,7 +12,7 @@ export interface ForgedCertificate {
   readonly sha256: string;
 }
 
-/** Certificates made by OpenSSL. @param issuer left out: it certifies itself */
+/** Certificates made by OpenSSL. @param issuer omitted: self-signed */
 export function forgeCertificate(name: string, issuer?: ForgedCertificate): ForgedCertificate {
   const folder = mkdtempSync(path.join(tmpdir(), 'certwright-prober-'));
   const openssl = (...args: readonly string[]) =>

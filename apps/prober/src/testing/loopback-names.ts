@@ -9,7 +9,7 @@ import {
 const named = (name: string): DnsName => parseName(name) as DnsName;
 const apex = named('example.com');
 
-/** Every name in example.com is this machine, apart from those told otherwise; no other name exists. */
+/** Every name in example.com resolves to this machine, except for overrides; no other name exists. */
 export async function serveLoopbackNames(
   others: Readonly<Record<string, string | readonly string[]>> = {},
 ): Promise<{ readonly address: { readonly host: string; readonly port: number }; close(): Promise<void> }> {

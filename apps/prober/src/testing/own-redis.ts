@@ -17,7 +17,7 @@ interface RedisBinary {
 }
 
 export interface OwnRedis {
-  /** SIGKILL: everything it held is gone, and so are its connections. */
+  /** SIGKILL: its data and its connections are lost. */
   kill(): Promise<void>;
 }
 

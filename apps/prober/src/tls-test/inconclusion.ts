@@ -16,16 +16,16 @@ const statusOf = {
 } as const satisfies Record<OutboundFaultKind, InconclusiveStatus>;
 
 /**
- * Why there is nothing to judge, in words for the customer.
+ * Why there is no result, as a message for the customer.
  *
  * @param signal of the whole test; once its time is up, that is the reason
- * @returns null for what is nobody's fault but ours
+ * @returns null for an internal error
  */
 export function inconclusion(error: unknown, signal: AbortSignal): Inconclusion | null {
   if (signal.aborted && error === signal.reason)
     return { status: 'connect_error', problem: 'There was no answer in time.' };
   if (!(error instanceof OutboundFault)) return null;
-  // Which network it is concerns whoever runs the prober: seen from there it may be another one than for the customer.
+  // The network matters only to the operator of the prober: it may differ from the customer's.
   if (error.kind === 'refused_address')
     return { status: 'connect_error', problem: 'This is not a public address.' };
   return { status: statusOf[error.kind], problem: error.message };

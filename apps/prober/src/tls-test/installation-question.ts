@@ -2,10 +2,10 @@ import { isIP } from 'node:net';
 import { isWildcard, parseDnsName } from '@certwright/dns-names';
 import { type InstallationQuestion, maxTestedHosts } from '@certwright/jobs';
 
-/** Longer lists of digests are nobody's chain. */
+/** Maximum number of digests; no real chain is longer. */
 const mostDigests = 100;
 
-/** Reads a question of any shape; null: it is none. */
+/** Reads a question from any value; null: invalid. */
 export function readInstallationQuestion(value: unknown): InstallationQuestion | null {
   if (typeof value !== 'object' || value === null) return null;
   const { hosts, port, serverName, leafSha256, chainSha256, temporarySha256 } = value as Readonly<
@@ -21,11 +21,11 @@ function isListOf<T>(value: unknown, most: number, is: (each: unknown) => each i
   return Array.isArray(value) && value.length <= most && value.every(is);
 }
 
-/** An address with a zone (`fe80::1%eth0`) means something on one machine only. */
+/** An address with a zone (`fe80::1%eth0`) is only valid on one machine. */
 const isHost = (value: unknown): value is string =>
   (typeof value === 'string' && isIP(value) !== 0 && !value.includes('%')) || isDnsName(value);
 
-/** In normal form and beneath a public suffix: names of the inside are not even looked up. */
+/** In normal form and below a public suffix: internal names are not even looked up. */
 function isDnsName(value: unknown): value is string {
   const parsed = parseDnsName(value);
   return parsed.ok && parsed.name === value && !isWildcard(parsed.name);

@@ -17,16 +17,16 @@ import { readInstallationQuestion } from './installation-question';
 import { judgePresented } from './presented-judgement';
 import { type LookedUpHost, testPlan } from './test-plan';
 
-/** Of the whole time, at most, for finding the addresses: a resolver that is slow must leave some for the servers. */
+/** Maximum share of the total time for resolving addresses: a slow resolver must leave time for the servers. */
 const lookUpShare = 0.5;
 
 /** Look-ups, and then connections, of one test. */
 const mostSideBySide = 16;
 
-/** Octets that are taken from one server: about forty certificates of usual size. */
+/** Maximum bytes read from one server: about forty certificates of usual size. */
 const mostOctets = 65_536;
 
-/** Looks which certificates the servers of some hosts present, as their visitors would. */
+/** Checks which certificates the servers of some hosts present to visitors. */
 @Injectable()
 export class InstallationTest {
   /** Milliseconds: in all, and for one connection and its handshake. */
@@ -56,8 +56,8 @@ export class InstallationTest {
   }
 
   /**
-   * @param value an `InstallationQuestion`, unless somebody else asks
-   * @returns undefined for what cannot be read: a newer asker hears nothing, as if there were no prober yet
+   * @param value an `InstallationQuestion`, unless the sender is not ours
+   * @returns undefined for an unreadable question: a newer client gets no response, as if there were no prober yet
    */
   async answer(value: unknown): Promise<InstallationAnswer | undefined> {
     const question = readInstallationQuestion(value);
@@ -110,7 +110,7 @@ export class InstallationTest {
     }
   }
 
-  /** One address whose test fails by a fault of ours must not take the others with it. */
+  /** One address whose test fails with an internal error must not affect the others. */
   #inWords(error: unknown, signal: AbortSignal): Inconclusion {
     const known = inconclusion(error, signal);
     if (known !== null) return known;
@@ -119,7 +119,7 @@ export class InstallationTest {
   }
 }
 
-/** Gives the work a signal that aborts when its time is up; whether it ends then is its own business. */
+/** Passes a signal that aborts at the timeout; the work decides whether it ends then. */
 async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const timeIsUp = new AbortController();
   const timer = setTimeout(() => timeIsUp.abort(), ms);
@@ -130,7 +130,7 @@ async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>):
   }
 }
 
-/** Does the work for each of the items, in their order, for at most so many at a time. */
+/** Runs the work for all items, in order, with limited concurrency. */
 async function sideBySide<Item, Done>(
   items: readonly Item[],
   most: number,

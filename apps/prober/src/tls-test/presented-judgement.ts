@@ -6,8 +6,8 @@ export type PresentedJudgement = Pick<ConclusiveTest, 'correct' | 'chained' | 't
 type Expected = Pick<InstallationQuestion, 'leafSha256' | 'chainSha256' | 'temporarySha256'>;
 
 /**
- * By digest alone: clients put a chain together whatever its order, and ignore what they do not need, so neither order nor
- * further certificates matter.
+ * By digest only: clients build a chain in any order and ignore unneeded certificates, so neither order nor
+ * additional certificates matter.
  *
  * @param certificates DER, the leaf first
  */

@@ -13,7 +13,7 @@ describe('the plan of a test', () => {
     expect(known).toEqual([]);
   });
 
-  it('tells of a host that is not found', () => {
+  it('reports a host that is not found', () => {
     const problem = { status: 'connect_error', problem: 'no such name' } as const;
     const { toTest, known } = testPlan([{ host: 'a', addresses: [], problem }, found('b', 1)]);
     expect(toTest).toEqual([{ host: 'b', address: 'b/0' }]);

@@ -1,11 +1,11 @@
 import type { InconclusiveTest, TestedAddress } from '@certwright/jobs';
 import type { Inconclusion } from './inconclusion';
 
-/** A host with what its name leads to, or why it leads nowhere. */
+/** A host with its addresses, or the reason why it has none. */
 export interface LookedUpHost {
   readonly host: string;
   readonly addresses: readonly string[];
-  /** Null: it was found. */
+  /** Null: it was resolved. */
   readonly problem: Inconclusion | null;
 }
 
@@ -18,13 +18,13 @@ export const mostInAll = 64;
 export interface TestPlan {
   /** In the order in which they are tested: the first address of each host, then the second of each. */
   readonly toTest: readonly TestedAddress[];
-  /** What is known without a connection, behind the tests of its host. */
+  /** Results that need no connection, after the tests of their host. */
   readonly known: readonly InconclusiveTest[];
 }
 
 /**
- * Which addresses are tested. Every host gets its turn before any gets a second one; where addresses are left over, the
- * host says so itself, in place of the first one that is left: a test that was cut must not look like one that was not.
+ * Selects the addresses to test. Every host gets one before any gets a second one. If addresses are omitted, the host
+ * reports that in place of the first omitted one: a partial test must not look like a complete one.
  */
 export function testPlan(hosts: readonly LookedUpHost[]): TestPlan {
   const ranks = Array.from({ length: mostOfHost }, (_, rank) => rank);

@@ -147,14 +147,14 @@ describe('the test of an installation', () => {
     ]);
   });
 
-  it('tells a temporary certificate, and a certificate that is another one', async () => {
+  it('recognizes a temporary certificate, and a different certificate', async () => {
     expect(await test(['new.example.com', 'old.example.com'])).toEqual([
       conclusive('new.example.com', '127.0.0.3', { correct: true, chained: true, temporary: true }),
       conclusive('old.example.com', '127.0.0.4', { correct: false, chained: true, temporary: false }),
     ]);
   });
 
-  it('asks for the host by name, and at an address for the name that was said', async () => {
+  it('uses the host as server name, and for an address the given name', async () => {
     await test(['both.example.com']);
     expect(asked).toEqual(['both.example.com']);
     expect(await test(['127.0.0.1', '::1'], { serverName: 'cn.example.com' })).toEqual([
@@ -164,7 +164,7 @@ describe('the test of an installation', () => {
     expect(asked).toEqual(['both.example.com', 'cn.example.com']);
   });
 
-  it('says of each address why nothing can be said of it, and never in words of the other side', async () => {
+  it('reports for each address why there is no result, and never quotes the server', async () => {
     const tests = await test(['closed.example.com', 'text.example.com', 'www.example.net']);
     expect(tests).toEqual([
       {
@@ -211,7 +211,7 @@ describe('the test of an installation', () => {
     expect(servers.taken).toEqual([]);
   });
 
-  it('gives up a server that says nothing, for itself alone', async () => {
+  it('times out a silent server without affecting the others', async () => {
     expect(await testWith({ connectionWithinMs: 5_000 }, ['silent.example.com', 'both.example.com'])).toEqual(
       [
         {
@@ -226,7 +226,7 @@ describe('the test of an installation', () => {
     );
   });
 
-  it('ends when its time is up: what has no answer by then is said to have none; no more than sixteen are asked at a time', async () => {
+  it('ends at the timeout: pending tests are reported as unanswered; at most sixteen run at a time', async () => {
     const begun = performance.now();
     const tests = await testWith({ withinMs: 5_000 }, ['crowd.example.com', 'silent.example.com']);
     expect(performance.now() - begun).toBeLessThan(10_000);
@@ -260,7 +260,7 @@ describe('the test of an installation', () => {
     ]);
   });
 
-  it('that nobody understands has no answer, rather than a wrong one', async () => {
+  it('that is not understood gets no response, rather than a wrong one', async () => {
     const question = { ...questionOn([]), hosts: ['localhost'] };
     expect(await probes.askTls(question, 500)).toBeNull();
     expect(await test([])).toEqual([]);

@@ -3,10 +3,10 @@ import { isWildcard, parseDnsName } from '@certwright/dns-names';
 export type FirstHop =
   { readonly ok: true; readonly url: string } | { readonly ok: false; readonly problem: string };
 
-/** Visible ASCII; a fragment would never be sent. */
+/** Visible ASCII; a fragment is never sent. */
 const pathForm = /^\/(?!\/)[\x21\x22\x24-\x7e]{0,1023}$/;
 
-/** Where a probe begins: http, as every CA does (Baseline Requirements §3.2.2.4.18). Reads a question of any shape. */
+/** Start of a probe: http, as every CA does (Baseline Requirements §3.2.2.4.18). Reads a question from any value. */
 export function firstHop(question: unknown, httpPort: number): FirstHop {
   const { dnsName, path } = (question ?? {}) as { readonly dnsName?: unknown; readonly path?: unknown };
   const parsed = parseDnsName(dnsName);

@@ -40,7 +40,7 @@ describe('the next hop', () => {
     expect(nextHop(from, to(location), ports)).toEqual(problem(text));
   });
 
-  it('is not one that was seen before', () => {
+  it('is not one that was visited before', () => {
     const seen = [hop('http://www.example.com/a'), hop('http://www.example.com/b')];
     expect(nextHop(seen, to('/a'), ports)).toEqual(problem('in a circle, back to http://www.example.com/a'));
     expect(nextHop(seen, to('/b'), ports)).toEqual(problem('in a circle'));

@@ -1,9 +1,9 @@
 import type { ProbeHop } from '@certwright/jobs';
 
-/** What one hop answered. */
+/** Response of one hop. */
 export interface HopAnswer {
   readonly status: number;
-  /** As it came: octets as Latin-1. */
+  /** Unchanged: bytes as Latin-1. */
   readonly location: string | undefined;
 }
 
@@ -12,7 +12,7 @@ export type NextHop =
   | { readonly kind: 'follow'; readonly url: string }
   | { readonly kind: 'problem'; readonly problem: string };
 
-/** As many as Let's Encrypt follows. */
+/** Same maximum as Let's Encrypt. */
 export const mostRedirects = 10;
 
 /** A longer address is of no use to a rule, and is not repeated in messages. */
@@ -22,9 +22,9 @@ const longestUrl = 2_048;
 const redirects: readonly number[] = [301, 302, 303, 307, 308];
 
 /**
- * Where to look next. Whether the host may be connected to is decided by the address guard, hop by hop.
+ * Next URL to request. The address guard decides, hop by hop, whether the host may be connected to.
  *
- * @param hops answered so far, the one that answered `answer` included, in order
+ * @param hops completed so far, including the one that returned `answer`, in order
  */
 export function nextHop(
   hops: readonly ProbeHop[],
@@ -54,7 +54,7 @@ function redirectTarget(location: string, from: string): URL | null {
   if (text === '' || text.length > longestUrl || !URL.canParse(text, from)) return null;
   const url = new URL(text, from);
   url.hash = '';
-  // Whoever redirects has no right to have us authenticate somewhere.
+  // A redirect must not make us send credentials.
   url.username = '';
   url.password = '';
   return url.href.length > longestUrl ? null : url;

@@ -13,15 +13,15 @@ import { Config } from '../config';
 import { firstHop } from './first-hop';
 import { nextHop } from './next-hop';
 
-/** `question`: nothing was looked at; `redirect`: a hop that is not followed. */
+/** `question`: no request was sent; `redirect`: a hop that is not followed. */
 type ProbeOutcome = 'answered' | 'question' | 'redirect' | OutboundFaultKind;
 
-/** A rule is a line of text: more than this is somebody's web page or a trap. Octets. */
+/** Maximum bytes of a body: a rule returns one line, so more is a web page or an attack. */
 const longestBody = 65_536;
-/** What the asker gets of it, octets; it travels through Redis. */
+/** Maximum bytes passed to the caller; they travel through Redis. */
 const reportedBody = 4_096;
 
-/** Many sites turn away whoever does not call himself Mozilla-compatible. */
+/** Many sites reject user agents that are not Mozilla-compatible. */
 const headers = {
   'user-agent':
     'Mozilla/5.0 (compatible; Certwright-Prober; looks for the approval rule of a certificate order)',
@@ -33,7 +33,7 @@ interface Finding {
   readonly answer: WebRuleAnswer;
 }
 
-/** Looks at the web server of a name as a CA would before it issues. */
+/** Requests a URL from the web server of a name as a CA would before it issues. */
 @Injectable()
 export class WebRuleProbe {
   /** Milliseconds in all. */
@@ -62,7 +62,7 @@ export class WebRuleProbe {
     });
   }
 
-  /** @param question a `WebRuleQuestion`, unless somebody else asks */
+  /** @param question a `WebRuleQuestion`, unless the sender is not ours */
   async answer(question: unknown): Promise<WebRuleAnswer> {
     const begunMs = performance.now();
     const { outcome, answer } = await this.#look(question, begunMs + this.withinMs);
@@ -99,8 +99,8 @@ export class WebRuleProbe {
         timeoutMs: Math.max(1, untilMs - performance.now()),
         maxResponseBytes: longestBody,
         allowedPorts: this.allowedPorts,
-        // The certificate that is asked for may be the first, or replace one that has expired: CAs do not look at it
-        // either, and nothing confidential is sent.
+        // The certificate is not verified: it may not exist yet, or have expired. CAs do not verify it either, and no
+        // confidential data is sent.
         tls: { verify: false },
       });
     } catch (error) {
@@ -110,7 +110,7 @@ export class WebRuleProbe {
   }
 
   #inWords(url: string, { kind, message }: OutboundFault): string {
-    // The time that was left for this hop is of no interest to anybody.
+    // The time left for this hop is not relevant to callers.
     return kind === 'timeout'
       ? `${url} gave no complete answer within the ${this.withinMs / 1_000} s that all hops have together.`
       : `${url}: ${message}`;

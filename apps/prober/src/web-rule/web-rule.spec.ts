@@ -115,7 +115,7 @@ const at = (path: string, host = 'www.example.com') => `http://${host}:${site.po
 const hop = (url: string, status: number) => ({ url, status, address: '127.0.0.1' });
 
 describe('a web server rule', () => {
-  it('is read where the name says, under a name of our own', async () => {
+  it('is requested from the addresses of the name, with our user agent', async () => {
     expect(await ask('/rule')).toEqual({
       kind: 'answered',
       status: 200,
@@ -176,7 +176,7 @@ describe('a web server rule', () => {
     expect(await problems('www.example.net')).toMatch(/www\.example\.net/);
   });
 
-  it('is judged by the asker: another status is an answer too', async () => {
+  it('is evaluated by the caller: another status is a response too', async () => {
     expect(await ask('/missing')).toMatchObject({ kind: 'answered', status: 404, body: 'no such rule' });
   });
 

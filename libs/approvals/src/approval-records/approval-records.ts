@@ -25,7 +25,7 @@ type LiveRow = Omit<LiveRecord, 'problem'> & {
   readonly outcome: Outcome | null;
 };
 
-/** Approval records as whoever needs them sees them: what is there, and a wish for more. */
+/** Approval records as their consumers see them: the current state, and requests for more. */
 @Injectable()
 export class ApprovalRecords {
   constructor(
@@ -58,9 +58,9 @@ export class ApprovalRecords {
   }
 
   /**
-   * Says that a plan needs these records, where an issuance is being looked at. One that is there already is used by
-   * this plan too, and moves when it is placed elsewhere: what removes it there is of no use here, and adding it gives
-   * another handle.
+   * Records that a plan needs these records, during a step of its issuance. An existing record is shared with this
+   * plan and moves when it is placed elsewhere: its handle is only valid in the old place, and adding it again
+   * returns a new one.
    *
    * @param targetOf name, without `*.` → where its record points
    * @throws LeaseLost
@@ -98,7 +98,7 @@ export class ApprovalRecords {
     });
   }
 
-  /** One that stands was not found where CAs look for it. */
+  /** A standing record was not found where CAs look for it. */
   async doubt(recordId: string): Promise<void> {
     await this.database.query(
       `UPDATE approval_record SET ${askedAgain} WHERE id = $1 AND state = 'standing' AND due_at IS NULL`,
@@ -106,7 +106,7 @@ export class ApprovalRecords {
     );
   }
 
-  /** A name lies in no zone that is known: zones that were listed more than a minute ago are listed anew. */
+  /** A name is in no known zone: zone lists older than a minute are refreshed. */
   async askForZones(accountId: string): Promise<void> {
     await this.transactions.run(async (tx) => {
       const [asked] = await tx.query<[{ id: string }[], number]>(
@@ -123,7 +123,7 @@ export class ApprovalRecords {
     });
   }
 
-  /** Removed a month ago, and told to whoever asked until then. @returns how many were forgotten, at most `limit` */
+  /** Removed a month ago, and shown to callers until then. @returns number of deleted rows, at most `limit` */
   async forgetRemoved(limit: number): Promise<number> {
     const [, forgotten] = await this.database.query<[unknown, number]>(
       `DELETE FROM approval_record WHERE id IN (
@@ -144,7 +144,7 @@ export class ApprovalRecords {
   }
 }
 
-/** Part of the transaction that gives reason to it. */
+/** Part of the transaction that causes it. */
 async function nudge(tx: Tx, integrationIds: readonly string[]): Promise<void> {
   if (integrationIds.length === 0) return;
   const rows: { id: string; lease_token: string }[] = await tx.query(
@@ -166,8 +166,8 @@ const unlessMoved = (column: string, otherwise: string) =>
   `${column} = CASE WHEN ${moved} THEN ${otherwise} ELSE approval_record.${column} END`;
 
 /**
- * $1 account, $2 integrations, $3 names, $4 zones, $5 targets. Nothing for an integration that was deleted meanwhile. Of
- * one that moves it stays known that it may have been added.
+ * $1 account, $2 integrations, $3 names, $4 zones, $5 targets. No rows for an integration that was deleted meanwhile.
+ * A record that moves keeps the time of its attempt.
  */
 const wantStatement = `
   INSERT INTO approval_record (account_id, integration_id, dns_name, zone_name, target, state, due_at)

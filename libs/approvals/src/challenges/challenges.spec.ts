@@ -48,14 +48,14 @@ describe('at the target of a standing record', () => {
     expect(await challenges.atTarget(label('t'))).toEqual([value('c')]);
   });
 
-  it('a value at the label of somebody else is refused, and the others with it', async () => {
+  it('a value at the label of another account is refused, and the others with it', async () => {
     const foreign = { ...ours('x'), label: label('t') };
     await expect(challenges.publishRecords([ours('a'), foreign])).rejects.toThrow('the label of its account');
     expect(await challenges.atTarget(label('m'))).toEqual([]);
     expect(await challenges.atTarget(label('t'))).toEqual([]);
   });
 
-  it('is nothing when nobody has the label, or it is retired; and empty without values', async () => {
+  it('is null when no account has the label, or it is retired; and empty without values', async () => {
     expect(await challenges.atTarget(label('n'))).toBeNull();
     expect(await challenges.atTarget(label('m'))).toEqual([]);
     await challenges.publishRecords([ours('a')]);
@@ -74,20 +74,20 @@ describe('at the target of a standing record', () => {
     expect(await challenges.atTarget(label('m'))).toEqual([]);
   });
 
-  it('the same value of two tenants is withdrawn from one alone', async () => {
+  it('the same value of two tenants is withdrawn from only one of them', async () => {
     await challenges.publishRecords([ours('a'), others('a')]);
     await challenges.withdrawRecords([ours('a')]);
     expect(await challenges.atTarget(label('t'))).toEqual([value('a')]);
   });
 });
 
-describe('at a name that is delegated itself', () => {
-  it('are the values of all tenants that name it', async () => {
+describe('the values at a delegated name', () => {
+  it('are those of all tenants that name it', async () => {
     await challenges.publishRecords([ours('a'), others('b'), others('a')]);
     expect(await challenges.ofName(dnsName)).toEqual([value('a'), value('b')]);
   });
 
-  it('are none of a tenant that names it no more, nor those that have expired', async () => {
+  it('exclude those of a tenant that no longer names it, and expired ones', async () => {
     await challenges.publishRecords([ours('a')]);
     await expire('challenge_record');
     await challenges.publishRecords([others('b')]);
@@ -103,7 +103,7 @@ describe('at a name that is delegated itself', () => {
 describe('through a web server rule', () => {
   const file = (accountId: string, content: string) => ({ token: 'token', content, accountId, dnsName });
 
-  it('a token is answered for the account of the rule alone, until it expires', async () => {
+  it('a token is only served for the account of the rule, until it expires', async () => {
     const rules = new WebRules(core.database);
     const [secret, other] = [
       await rules.ensure(mine, () => label('r')),
@@ -121,7 +121,7 @@ describe('through a web server rule', () => {
   });
 });
 
-it('what has expired is forgotten', async () => {
+it('expired challenges are deleted', async () => {
   await challenges.publishRecords([ours('a')]);
   await challenges.publishFiles([{ token: 'old', content: 'old.x', accountId: mine, dnsName }]);
   await expire('challenge_record');

@@ -10,7 +10,7 @@ export interface ChallengeRecord {
   readonly dnsName: string;
 }
 
-/** What is answered to a token through the web server rule of an account. */
+/** Response to a token through the web server rule of an account. */
 export interface ChallengeFile {
   readonly token: string;
   readonly content: string;
@@ -18,20 +18,20 @@ export interface ChallengeFile {
   readonly dnsName: string;
 }
 
-/** A CA looks within minutes; an order lives at most a week, and what it needs is published again when it goes on. */
+/** A CA checks within minutes; an order lives at most a week, and its values are published again when it resumes. */
 const lifeMs = 24 * 60 * 60 * 1_000;
 
-/** What approval-responder answers while CAs look. Publishing is repeatable and lengthens the life of what stands. */
+/** Responses of approval-responder to CAs. Publishing is repeatable and extends the life of existing values. */
 @Injectable()
 export class Challenges {
   constructor(private readonly database: DataSource) {}
 
   /**
-   * What was withdrawn meanwhile, and may be on its way out, has to be added anew. What another integration may still hold
-   * is withdrawn from there first: it counts as published only when it is published once more.
+   * A value that was withdrawn meanwhile, and may be in removal, must be added again. A value that another
+   * integration may still have is withdrawn there first: it counts as published only when it is published again.
    *
-   * @param integrationId through which they are to be added; null: approval-responder answers with them
-   * @throws Error when a label is not the one of its account and name: then nothing is published
+   * @param integrationId adds them; null: approval-responder serves them
+   * @throws Error when a label does not belong to its account and name: then no value is published
    */
   async publishRecords(
     records: readonly ChallengeRecord[],
@@ -61,7 +61,7 @@ export class Challenges {
     if (strangers > 0) throw new Error('a value can only be published at the label of its account and name');
   }
 
-  /** What may have been added through an integration stays as a row, expired, until it is removed there. */
+  /** A value that may have been added through an integration stays as an expired row until it is removed there. */
   async withdrawRecords(records: readonly Pick<ChallengeRecord, 'label' | 'value'>[]): Promise<void> {
     if (records.length === 0) return;
     const these = `(label, value) IN (
@@ -109,7 +109,7 @@ export class Challenges {
     );
   }
 
-  /** Values at one target; null: nobody's, or retired: the target does not exist. */
+  /** Values at one target; null: unknown or retired, so the target does not exist. */
   async atTarget(label: string): Promise<readonly string[] | null> {
     const [row] = await this.database.query<[{ values: string[] }?]>(
       `SELECT coalesce(array_agg(value ORDER BY value) FILTER (WHERE value IS NOT NULL), '{}') AS values
@@ -122,9 +122,9 @@ export class Challenges {
   }
 
   /**
-   * Values for a name whose `_acme-challenge` is delegated by NS; null: no account names it. The question does not tell
-   * to which target it was delegated, so the values of all accounts that name it are the answer: only those whose own
-   * target was found there have any.
+   * Values for a name whose `_acme-challenge` is delegated by NS; null: no account names it. The query does not
+   * contain the target of the delegation, so the response has the values of all accounts that name it: only accounts
+   * whose own target was found there have values.
    */
   async ofName(dnsName: string): Promise<readonly string[] | null> {
     const [row] = await this.database.query<[{ values: string[] | null }]>(
@@ -138,7 +138,7 @@ export class Challenges {
     return row.values;
   }
 
-  /** What a CA asks for through the rule with this secret; null: nothing of this account. */
+  /** Response to a CA's request through the rule with this secret; null: not of this account. */
   async fileFor(
     ruleSecret: string,
     token: string,

@@ -34,7 +34,7 @@ async function retired(): Promise<readonly string[]> {
   return rows.map(({ one }) => one);
 }
 
-it('retires what no open plan of the account names, in batches of any size', async () => {
+it('retires names that no open plan of the account has, in batches of any size', async () => {
   await core.plan(mine, ['a.example.com', '*.b.example.com']);
   const { planId } = await core.plan(theirs, ['a.example.com']);
   await ensure(mine, 'a.example.com', 'b.example.com', 'c.example.com');
@@ -50,7 +50,7 @@ it('retires what no open plan of the account names, in batches of any size', asy
   ]);
 });
 
-it('keeps what an issuance under way still names, although its plan names something else by now', async () => {
+it('keeps the names of an open issuance, although its plan has other names by now', async () => {
   const { planId, termsId } = await core.plan(mine, ['old.example.com']);
   await ensure(mine, 'old.example.com', 'new.example.com');
   const issuance = {
@@ -97,7 +97,7 @@ it('keeps the names of an order that waits for its CSR', async () => {
   expect(await retired()).toHaveLength(3);
 });
 
-it('brings back what is named again, with its label', async () => {
+it('restores a name that is used again, with its label', async () => {
   const labels = await ensure(mine, 'a.example.com');
   await retireAll();
   expect(await retired()).toHaveLength(1);
@@ -125,7 +125,7 @@ it('brings back the same names side by side, in whichever sequence they are name
   }
 });
 
-it('takes back what was retired while an open plan names it', async () => {
+it('restores a retired delegation when an open plan names it', async () => {
   await ensure(mine, 'a.example.com');
   await retireAll();
   await core.plan(mine, ['a.example.com']);
@@ -133,7 +133,7 @@ it('takes back what was retired while an open plan names it', async () => {
   expect(await retired()).toEqual([]);
 });
 
-it('retires nothing that an order is just about to name', async () => {
+it('does not retire a delegation that an order is about to name', async () => {
   await ensure(mine, 'a.example.com', 'b.example.com');
   await core.transactions.run(async (tx) => {
     await core.delegations.ensure(tx, mine, ['a.example.com'], fresh);

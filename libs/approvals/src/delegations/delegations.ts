@@ -10,7 +10,7 @@ interface DelegationRow {
   readonly label: string;
 }
 
-/** The last delegation that a round looked at. */
+/** The last delegation that a round checked. */
 interface Cursor {
   readonly accountId: string;
   readonly dnsName: string;
@@ -25,11 +25,11 @@ export class Delegations {
   constructor(private readonly database: DataSource) {}
 
   /**
-   * Makes sure that each name has its label in this account; a label that stands is kept for ever, since the customer's
-   * record points to it. What was retired is used again.
+   * Ensures that each name has a label in this account; an existing label never changes, since the customer's record
+   * points to it. Retired labels are used again.
    *
    * @param names without `*.`; each once
-   * @param freshLabel called once per name; used only where none stands yet
+   * @param freshLabel called once per name; used only if there is no label yet
    */
   async ensure(
     tx: Tx,
@@ -38,7 +38,7 @@ export class Delegations {
     freshLabel: () => string,
   ): Promise<DelegationLabels> {
     const known = labels(await heldRows(tx, accountId, names));
-    // Sorted, so that two transactions of one account never wait for each other in a circle.
+    // Sorted, so that two transactions of one account never deadlock.
     const missing = names.filter((name) => !known.has(name)).sort();
     if (missing.length === 0) return known;
     const rows: DelegationRow[] = await tx.query(
@@ -64,10 +64,11 @@ export class Delegations {
   }
 
   /**
-   * Retires those that no open plan of their account names any more, and takes back what is named all the same. Goes on
-   * where the last call ended, account by account, since the names of an account are read once for all its delegations.
+   * Retires delegations that no open plan of their account names any more, and restores those that are named again.
+   * Continues where the last call ended, account by account, since the names of an account are read once for all its
+   * delegations.
    *
-   * @returns how many were looked at; fewer than `limit`: the next call begins anew
+   * @returns number of delegations checked; fewer than `limit`: the next call starts over
    */
   async retireUnused(limit: number): Promise<number> {
     const { looked, end } = await this.database.transaction(
@@ -79,9 +80,9 @@ export class Delegations {
 }
 
 /**
- * Held until the end of the transaction, so that nobody retires what its order is about to name. Retired ones are left out:
- * they are written like missing ones, and a row that is held for sharing first and written then would make two
- * transactions wait for each other.
+ * Locked until the end of the transaction, so that no other process retires a name that its order is about to use.
+ * Retired ones are excluded: they are written like missing ones, and a row that is locked for sharing first and
+ * written then would deadlock two transactions.
  */
 async function heldRows(
   tx: Tx,
@@ -96,8 +97,8 @@ async function heldRows(
 }
 
 /**
- * Two statements: the second one sees what was committed before the rows were held. What somebody else holds is just
- * being named.
+ * Two statements: the second one sees what was committed before the rows were locked. Rows locked by others are being
+ * named at the moment.
  */
 async function retireNext(
   tx: Tx,
@@ -114,7 +115,7 @@ async function retireNext(
   return { looked: rows.length, end: rows.at(-1) ?? null };
 }
 
-/** Names of orders without terms count too: they wait for a CSR, and their records should stand by then. */
+/** Names of orders without terms count too: they wait for a CSR, and their records should be in place by then. */
 const judgeStatement = `
   WITH held AS (SELECT * FROM unnest($1::bigint[], $2::text[]) AS held (account_id, dns_name)),
   listed AS (

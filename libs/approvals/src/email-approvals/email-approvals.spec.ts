@@ -19,7 +19,7 @@ afterAll(async () => await core.close());
 const run = async <T>(statement: string, ...values: unknown[]): Promise<T> =>
   await core.database.query<T>(statement, values);
 
-/** A plan whose terms name an approver for each name. */
+/** A plan whose terms have an approver for each name. */
 async function plan(
   approverEmails: Record<string, string>,
   account = accountId,
@@ -54,7 +54,7 @@ async function plan(
 }
 
 let boxes = 0;
-/** A name of a plan of its own, with a mailbox that nobody has written to. */
+/** A name of a plan of its own, with a mailbox that has received no mail. */
 async function mailbox(
   address = `admin@n${++boxes}.example.com`,
   account = accountId,
@@ -94,7 +94,7 @@ async function link(box: Mailbox): Promise<Buffer> {
 }
 
 describe('asking a mailbox', () => {
-  it('orders one mail with its nudge, however often it is repeated, and never stores a token with it', async () => {
+  it('orders one mail with its wake-up, however often it is repeated, and never stores a token with it', async () => {
     const box = await mailbox();
     const asked = await Promise.all([1, 2, 3].map(async () => await approvals.ask(box, longAgo)));
     expect(asked.map(({ kind }) => kind)).toEqual(['asked', 'asked', 'asked']);
@@ -110,7 +110,7 @@ describe('asking a mailbox', () => {
     ]);
   });
 
-  it('orders another one when the caller asked again, ten minutes after the last at the earliest', async () => {
+  it('orders another one when the caller requested it, ten minutes after the last at the earliest', async () => {
     const box = await mailbox();
     await approvals.ask(box, longAgo);
     await askAgain(box);
@@ -139,21 +139,21 @@ describe('asking a mailbox', () => {
     expect((await approvals.ask(sixth, longAgo)).kind).toBe('asked');
   });
 
-  it('orders at most five mails when many names ask at once', async () => {
+  it('orders at most five mails when many names request one at once', async () => {
     const address = 'admin@crowd.example.com';
     const crowd = await Promise.all(Array.from({ length: 9 }, async () => await mailbox(address)));
     const asked = await Promise.all(crowd.map(async (box) => await approvals.ask(box, longAgo)));
     expect(asked.filter(({ kind }) => kind === 'asked')).toHaveLength(5);
   });
 
-  it('tells when the mail could not be delivered', async () => {
+  it('reports that the mail could not be delivered', async () => {
     const box = await mailbox();
     await approvals.ask(box, longAgo);
     await run(`UPDATE mail SET state = 'failed', finished_at = now() WHERE recipient = $1`, box.address);
     expect(await approvals.ask(box, longAgo)).toMatchObject({ kind: 'asked', undeliverable: true });
   });
 
-  it('asks again when the approval has grown too old', async () => {
+  it('requests approval again when the approval has expired', async () => {
     const box = await mailbox();
     await approvals.approve(await link(box));
     const [approved] = await approvals.ofPlan(box.planId);
@@ -165,7 +165,7 @@ describe('asking a mailbox', () => {
 });
 
 describe('a link', () => {
-  it('shows what is to be approved, and changes nothing by that', async () => {
+  it('shows the request for approval without changing it', async () => {
     const box = await mailbox();
     const sha256 = await link(box);
     for (let look = 0; look < 2; look += 1) {
@@ -197,7 +197,7 @@ describe('a link', () => {
     expect(await approvals.approve(first)).toEqual({ state: 'used' });
   });
 
-  it('approves its own name and nothing else', async () => {
+  it('approves only its own name', async () => {
     const address = 'admin@example.org';
     const { planId } = await plan({ 'a.example.org': address, 'b.example.org': address });
     const a = { accountId, planId, dnsName: 'a.example.org', address };
@@ -264,7 +264,7 @@ describe('an approval and the issuance that waits for it', () => {
   const isDue = async (issuanceId: string) =>
     (await core.leased.due(1_000)).some(({ id }) => id === issuanceId);
 
-  it('is looked at now instead of at its next due time', async () => {
+  it('is due now instead of at its next due time', async () => {
     const box = await mailbox();
     const sha256 = await link(box);
     await postpone(box.issuanceId);
@@ -273,7 +273,7 @@ describe('an approval and the issuance that waits for it', () => {
     expect(await isDue(box.issuanceId)).toBe(true);
   });
 
-  it('is looked at once more when it was just being looked at', async () => {
+  it('is attempted again when it was being attempted at that moment', async () => {
     const box = await mailbox();
     const sha256 = await link(box);
     await run(`UPDATE issuance SET opened_at = now() - interval '1 h' WHERE id = $1`, box.issuanceId);
@@ -284,7 +284,7 @@ describe('an approval and the issuance that waits for it', () => {
     expect(await isDue(box.issuanceId)).toBe(true);
   });
 
-  it('is looked at once more when the attempt under way has failed meanwhile', async () => {
+  it('is attempted again when the attempt under way has failed meanwhile', async () => {
     const box = await mailbox();
     const sha256 = await link(box);
     await run(`UPDATE issuance SET opened_at = now() - interval '1 h' WHERE id = $1`, box.issuanceId);
@@ -296,7 +296,7 @@ describe('an approval and the issuance that waits for it', () => {
   });
 });
 
-/** What following a link does, on rows that are alike; without what differs from one to the next. */
+/** Rows as changed by following a link, without the values that differ between rows. */
 async function followed(box: Mailbox & { issuanceId: string }) {
   const sha256 = await link(box);
   await run(

@@ -26,7 +26,7 @@ import {
 export interface Mailbox {
   readonly accountId: string;
   readonly planId: string;
-  /** As it stands in the terms; a wildcard is approved by itself. */
+  /** As in the terms; a wildcard is approved separately. */
   readonly dnsName: string;
   readonly address: string;
 }
@@ -42,10 +42,10 @@ export type Asked =
   | { readonly kind: 'approved'; readonly at: Date }
   /** A mail is on its way, or has been sent; `undeliverable`: and could not be delivered. */
   | { readonly kind: 'asked'; readonly at: Date; readonly undeliverable: boolean }
-  /** The address has had its mails for today. */
+  /** The address has reached its daily limit of mails. */
   | { readonly kind: 'throttled'; readonly until: Date };
 
-/** Expired links are told apart from unknown ones for this long. */
+/** Expired links are distinguished from unknown ones for this long. */
 const rememberedMs = linkLifeMs;
 
 const mailbox = `id AS "approvalId", plan_id AS "planId", dns_name AS "dnsName", address, asked_at AS "askedAt", asked_again AS "askedAgain",
@@ -61,10 +61,10 @@ export class EmailApprovals {
   ) {}
 
   /**
-   * Whether the mailbox has approved the name; if not, makes sure that it is asked: orders a mail when none stands, when
-   * the one that stands is used up, or when the caller asked for another one. Repeating it changes nothing.
+   * Whether the mailbox has approved the name. If not, ensures that a mail is ordered: when there is none, when the
+   * last one is used up, or when the caller requested another one. Repeating the call changes nothing.
    *
-   * @param since an approval that was given earlier has grown too old
+   * @param since earlier approvals have expired
    */
   async ask(box: Mailbox, since: Date): Promise<Asked> {
     return await this.transactions.run(async (tx) => {
@@ -88,7 +88,7 @@ export class EmailApprovals {
     });
   }
 
-  /** How far the mailboxes of a plan have been asked, those that the order no longer names included. */
+  /** Approval state of the mailboxes of a plan, including those that the order no longer names. */
   async ofPlan(planId: string, reader?: Pick<Tx, 'query'>): Promise<readonly AskedMailbox[]> {
     return await this.ofPlans([planId], reader);
   }
@@ -105,9 +105,9 @@ export class EmailApprovals {
   }
 
   /**
-   * Stores the secret of a mail that is about to be sent; a mail that is sent again gets another one.
+   * Stores the secret of a mail that is about to be sent; a mail that is sent again gets a new one.
    *
-   * @param tokenSha256 SHA-256 over the token as it stands in the link
+   * @param tokenSha256 SHA-256 over the token as in the link
    * @returns when the link ends
    */
   async issueToken(approvalId: string, tokenSha256: Uint8Array): Promise<Date> {
@@ -119,7 +119,7 @@ export class EmailApprovals {
     return row.expires_at;
   }
 
-  /** What a link is about; changes nothing. @returns null when there is no such link */
+  /** The subject of a link; changes nothing. @returns null when there is no such link */
   async lookUp(
     tokenSha256: Uint8Array,
     reader: Pick<Tx, 'query'> = this.database,
@@ -130,8 +130,8 @@ export class EmailApprovals {
   }
 
   /**
-   * Approves by a link, once: the link and all others of the same approval are used up, and the plan's open issuance is
-   * looked at now.
+   * Approves by a link, once: the link and all others of the same approval are used up, and the plan's open issuance
+   * becomes due now.
    *
    * @returns null when there is no such link
    */
@@ -143,7 +143,7 @@ export class EmailApprovals {
         const found = await callLinkFunction(tx, 'approve_link', tokenSha256);
         return found?.state === 'open' ? { state: 'approved', request: found.request } : found;
       }
-      // Whoever modifies the order holds the plan too, so what it wants cannot change until this is done.
+      // A modification of the order locks the plan too, so its terms cannot change until this is done.
       await tx.query(`SELECT FROM plan WHERE id = (${linkOfToken}) FOR UPDATE`, [tokenSha256]);
       const finding = await this.lookUp(tokenSha256, tx);
       if (finding?.state !== 'open') return finding;
@@ -162,7 +162,9 @@ export class EmailApprovals {
   }
 }
 
-/** A database without the migrations of this release has none, and its processes connect as the owner of the tables. */
+/**
+ * A database without the migrations of this release has none, and its processes connect as the owner of the tables.
+ */
 async function hasLinkFunctions(reader: Pick<Tx, 'query'>): Promise<boolean> {
   const [{ has }] = await reader.query<[{ has: boolean }]>(
     `SELECT to_regprocedure('approve_link(bytea)') IS NOT NULL AS has`,
@@ -181,7 +183,7 @@ async function callLinkFunction(
   return link === null ? null : findingOf(linkOfJson(link));
 }
 
-/** The mailbox's row, which the caller holds from now on; and nobody else orders a mail to this address meanwhile. */
+/** Locks the mailbox's row, and orders of mails to this address. */
 async function ensure(
   tx: Tx,
   { accountId, planId, dnsName, address }: Mailbox,

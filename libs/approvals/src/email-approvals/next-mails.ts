@@ -9,7 +9,7 @@ interface AskedRow {
 }
 
 /**
- * How long a caller has to wait until one of the mailboxes that names wait for can be sent another mail.
+ * Time until one of the mailboxes that the names wait for can be sent another mail.
  *
  * @returns seconds; null: a mail can go out now, or no name waits for a mailbox
  */
@@ -42,7 +42,7 @@ export async function secondsToNextMail(
   return waitMs <= 0 ? null : Math.ceil(waitMs / 1_000);
 }
 
-/** Mails of the last day count as in `EmailApprovals.ask`: over all accounts, canceled ones left out. */
+/** Mails of the last day count as in `EmailApprovals.ask`: over all accounts, without canceled ones. */
 const statement = `
   SELECT approval.asked_at, approval.approved_at, clock_timestamp() AS now,
     (SELECT coalesce(jsonb_agg(mail.created_at ORDER BY mail.created_at), '[]') FROM mail

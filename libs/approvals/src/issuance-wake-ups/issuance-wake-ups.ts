@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { askForRecordsOf, Outbox, type Tx, wakePlan, wakeWhere } from '@certwright/core-schema';
 
-/** Makes open issuances due now: a client requested it, or what they waited for has happened. */
+/** Makes open issuances due now: a client requested it, or the event they waited for has happened. */
 @Injectable()
 export class IssuanceWakeUps {
   constructor(
@@ -12,9 +12,9 @@ export class IssuanceWakeUps {
   ) {}
 
   /**
-   * Starts an attempt at the open issuance now instead of at its next due time, however often it has failed. One that is
-   * being attempted is attempted again afterwards; one that waits for a CA keeps waiting, and the CA gets no request.
-   * Mailboxes that have not approved get another mail, and missing records are tried again.
+   * Starts an attempt at the open issuance now instead of at its next due time, however often it has failed. If it is
+   * being attempted, it is attempted again afterwards. If it waits for a CA, it keeps waiting, and the CA gets no
+   * request. Mailboxes that have not approved get another mail, and missing records are tried again.
    */
   async wakePlan(tx: Tx, planId: string): Promise<void> {
     await tx.query(`${askForRecordsOf('$1')} AND state = 'wanted'`, [planId]);

@@ -2,30 +2,30 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
 export interface HttpChallenge {
-  /** Last part of the path that is asked for. */
+  /** Last part of the request path. */
   readonly token: string;
-  /** What is to be answered there; cannot be told from the token. */
+  /** The response body; cannot be derived from the token. */
   readonly content: string;
 }
 
 /**
- * A challenge is used for looks of this time, then a new one is made. Far below the 30 days that Baseline Requirements
- * 3.2.2.4.18 allow to a random value: what a cache on the way kept must not approve later.
+ * A challenge is used for checks during this time, then a new one is made. Far below the 30 days that Baseline
+ * Requirements 3.2.2.4.18 allow for a random value: a response in an intermediate cache must not approve later.
  */
 const lifeMs = 10 * 60 * 1_000;
 
-/** One that has less left is not used any more: longer than a look takes, redirects included. */
+/** A challenge with less time left is not used any more: longer than a check takes, redirects included. */
 const leastLeftMs = 60 * 1_000;
 
-/** What approval-responder answers, and to whom. */
+/** Responses of approval-responder, by account. */
 @Injectable()
 export class HttpChallenges {
   constructor(private readonly database: DataSource) {}
 
   /**
-   * The challenge for a name of an account: the one that stands while it is fresh, else `fresh`.
+   * The challenge for a name of an account: the stored one while it is fresh, else `fresh`.
    *
-   * @returns null when the account has no web server rule: then nothing could ever be answered
+   * @returns null when the account has no web server rule: then no server could return it
    */
   async open(accountId: string, dnsName: string, fresh: HttpChallenge): Promise<HttpChallenge | null> {
     const kept = `http_challenge.expires_at > clock_timestamp() + $6 * interval '1 millisecond'`;
@@ -44,7 +44,7 @@ export class HttpChallenges {
   }
 
   /**
-   * What is to be answered to a request that came through the rule with this secret; null unless the challenge stands and
+   * The response to a request that came through the rule with this secret; null unless the challenge exists and
    * belongs to the same account.
    */
   async answerFor(

@@ -32,7 +32,7 @@ describe('the rule of an account', () => {
     expect(await rules.ofAccount(tenantWithoutRule)).toBeNull();
   });
 
-  it('has one secret, also when it is told for the first time twice at once', async () => {
+  it('has one secret, also when it is first requested twice at once', async () => {
     const account = await core.account('1000000000004');
     const secrets = ['c', 'd', 'e', 'f'].map((letter) => rules.ensure(account, () => letter.repeat(32)));
     expect(new Set(await Promise.all(secrets)).size).toBe(1);
@@ -40,7 +40,7 @@ describe('the rule of an account', () => {
 });
 
 describe('the challenge of a name', () => {
-  it('is used again while it is fresh, and then another one takes its place', async () => {
+  it('is reused while it is fresh, and then replaced by another one', async () => {
     const first = await challenges.open(tenantA, 'a.example.com', fresh('1'));
     expect(first).toEqual(fresh('1'));
     expect(await challenges.open(tenantA, 'a.example.com', fresh('2'))).toEqual(first);
@@ -49,11 +49,11 @@ describe('the challenge of a name', () => {
     expect(await challenges.answerFor(secretA, fresh('1').token)).toBeNull();
   });
 
-  it('is not made for an account without a rule: nobody could answer it', async () => {
+  it('is not made for an account without a rule: no server could return it', async () => {
     expect(await challenges.open(tenantWithoutRule, 'a.example.com', fresh('1'))).toBeNull();
   });
 
-  it('is answered through the rule of its own account alone', async () => {
+  it('is served only through the rule of its own account', async () => {
     await challenges.open(tenantA, 'a.example.com', fresh('1'));
     await challenges.open(tenantB, 'a.example.com', fresh('2'));
     expect(await challenges.answerFor(secretA, fresh('1').token)).toEqual({
@@ -64,7 +64,7 @@ describe('the challenge of a name', () => {
     expect(await challenges.answerFor(secretA, fresh('2').token)).toBeNull();
   });
 
-  it('is not answered after its time, and then forgotten', async () => {
+  it('is not served after it expires, and then deleted', async () => {
     await challenges.open(tenantA, 'a.example.com', fresh('1'));
     await challenges.forgetExpired();
     expect(await challenges.answerFor(secretA, fresh('1').token)).not.toBeNull();

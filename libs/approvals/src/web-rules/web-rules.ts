@@ -8,9 +8,9 @@ export class WebRules {
   constructor(private readonly database: DataSource) {}
 
   /**
-   * Makes sure that the account has its secret; one that stands is kept for ever, since the customer's servers know it.
+   * Ensures that the account has a secret; an existing one never changes, since the customer's servers contain it.
    *
-   * @param fresh 160 random bits in base32, lower case; called and used only where none stands yet
+   * @param fresh 160 random bits in base32, lower case; called and used only if there is no secret yet
    */
   async ensure(
     accountId: string,
@@ -27,7 +27,7 @@ export class WebRules {
     return row.secret;
   }
 
-  /** @returns null while the account has been told no rule */
+  /** @returns null before the account has requested its rule */
   async ofAccount(accountId: string, reader: Pick<Tx, 'query'> = this.database): Promise<string | null> {
     const [row] = await reader.query<[{ secret: string }?]>(
       `SELECT secret FROM web_rule WHERE account_id = $1`,

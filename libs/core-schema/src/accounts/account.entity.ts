@@ -3,7 +3,7 @@ import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 @Entity('account')
 @Check('account_country', `country ~ '^[A-Z]{2}$'`)
 export class AccountEntity {
-  /** Random, so that nobody can count accounts; the part of an API key before the underscore. */
+  /** Random, so that accounts cannot be counted; the part of an API key before the underscore. */
   @PrimaryColumn('bigint', { comment: 'random 47-bit integer; stands in front of every API key' })
   id!: string;
 
@@ -13,7 +13,7 @@ export class AccountEntity {
   @Column('text', { name: 'contact_email', nullable: true })
   contactEmail!: string | null;
 
-  /** Of the distinguished name that customers' CSRs are made with. */
+  /** For the distinguished name of customers' CSRs. */
   @Column('text', { nullable: true, comment: 'ISO 3166-1 alpha-2' })
   country!: string | null;
 
@@ -26,7 +26,7 @@ export class AccountEntity {
   @Column('text', { nullable: true })
   organization!: string | null;
 
-  /** Read and written by `Accounts` and `certificate-mails.ts` alone, which also work without the column. */
+  /** Only `Accounts` and `certificate-mails.ts` access it; both also work without the column. */
   @Column({
     type: 'boolean',
     name: 'mail_when_issued',

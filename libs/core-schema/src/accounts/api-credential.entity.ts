@@ -2,7 +2,7 @@ import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
 import { AccountEntity } from './account.entity';
 import { ApiKeyEntity } from './api-key.entity';
 
-/** The one API key of an account that its users may ask for again, sealed. */
+/** The one API key of an account that its users can retrieve again, sealed. */
 @Entity('api_credential')
 export class ApiCredentialEntity {
   @ForeignKey(() => AccountEntity)

@@ -12,7 +12,7 @@ export class ApiKeyEntity {
   @Column('bigint', { name: 'account_id' })
   accountId!: string;
 
-  /** What the operator calls it; not secret. */
+  /** The operator's label; not secret. */
   @Column('text')
   label!: string;
 

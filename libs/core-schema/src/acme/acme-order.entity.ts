@@ -4,7 +4,7 @@ import { IssuanceEntity } from '../issuances/issuance.entity';
 import { CaAccountEntity } from './ca-account.entity';
 import { CertificateAuthorityEntity } from './certificate-authority.entity';
 
-/** What was answered for one authorization. */
+/** State of the challenge of one authorization. */
 export interface AcmeChallenge {
   /** Without `*.`. */
   readonly dnsName: string;
@@ -13,7 +13,7 @@ export interface AcmeChallenge {
   readonly challengeUrl: string;
   readonly type: 'dns-01' | 'http-01' | 'dns-persist-01';
   readonly token: string;
-  /** RFC 3339; null until the CA was told to look. */
+  /** RFC 3339; null until the CA was requested to validate. */
   readonly respondedAt: string | null;
 }
 
@@ -43,7 +43,7 @@ export class AcmeOrderEntity {
   @Column('text', { nullable: true })
   profile!: string | null;
 
-  /** `wanted`: the CA may have been asked; `open`: its URL is known. */
+  /** `wanted`: the request may have been sent to the CA; `open`: its URL is known. */
   @Column('text')
   state!: 'wanted' | 'open' | 'issued' | 'failed';
 
@@ -65,7 +65,7 @@ export class AcmeOrderEntity {
   @Column('timestamptz', { name: 'finalized_at', nullable: true, comment: 'before the CA is told to issue' })
   finalizedAt!: Date | null;
 
-  /** For releases that know no outcomes; read with `storedOutcome`. */
+  /** For releases without outcomes; read with `storedOutcome`. */
   @Column('text', { nullable: true, comment: 'why it failed, in words for the caller' })
   problem!: string | null;
 

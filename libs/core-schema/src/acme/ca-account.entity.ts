@@ -24,7 +24,7 @@ export class CaAccountEntity {
   @Column('bytea', { name: 'key_sealed', comment: 'sealed PKCS#8' })
   keySealed!: Buffer;
 
-  /** Stored before the CA is asked to take it in place of the other one. */
+  /** Stored before the request to the CA to replace the other one. */
   @Column('bytea', { name: 'next_key_sealed', nullable: true, comment: 'sealed PKCS#8' })
   nextKeySealed!: Buffer | null;
 

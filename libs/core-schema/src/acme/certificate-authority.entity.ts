@@ -1,36 +1,36 @@
 import type { Outcome } from '@certwright/issuance';
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** How many may be asked for within a time; kept as a token bucket that refills evenly. */
+/** Maximum requests within a time; implemented as a token bucket that refills evenly. */
 export interface CaLimit {
   readonly count: number;
   /** Seconds in which `count` tokens refill. */
   readonly perS: number;
 }
 
-/** The CA's published limits; what is left out is not limited. */
+/** The CA's published limits; omitted ones are unlimited. */
 export interface CaLimits {
   readonly newOrders?: CaLimit;
   readonly perRegisteredDomain?: CaLimit;
   readonly perNameSet?: CaLimit;
   /** Per name. */
   readonly failedAuthorizations?: CaLimit;
-  /** Whether an order that says what it replaces (RFC 9773) counts for none of them. Default: it counts like any other. */
+  /** Whether an order with `replaces` (RFC 9773) is exempt from the limits. Default: it counts like any other. */
   readonly replacementsExempt?: boolean;
-  /** Names in a certificate under any profile; default: as many as the product takes. */
+  /** Maximum names in a certificate under any profile; default: the maximum of the product. */
   readonly maxDnsNames?: number;
   /** By profile, in place of those for any. */
   readonly profileLimits?: Readonly<Record<string, { readonly maxDnsNames?: number }>>;
 }
 
-/** Why a CA counts as down, and for what. */
+/** Why a CA counts as down, and for which requests. */
 export interface CaOutage {
   /** `new_orders`: it accepts no order; those that it has accepted go on. */
   readonly scope: 'new_orders' | 'everything';
   readonly problem: Outcome;
 }
 
-/** A CA that speaks ACME (RFC 8555). An operator adds one without touching code. */
+/** A CA that supports ACME (RFC 8555). An operator adds one without a code change. */
 @Entity('certificate_authority')
 @Check('certificate_authority_name', `name ~ '^[a-z0-9][a-z0-9-]{0,62}$' AND name <> 'built-in'`)
 @Check('certificate_authority_directory', `directory_url LIKE 'https://%'`)
@@ -43,19 +43,19 @@ export class CertificateAuthorityEntity {
   @Column('text', { name: 'directory_url' })
   directoryUrl!: string;
 
-  /** Hosts besides the directory's that its answers may lead to. */
+  /** Hosts, besides the directory's, that URLs in its responses may have. */
   @Column('text', { name: 'allowed_hosts', array: true, default: () => `'{}'`, comment: 'host or host:port' })
   allowedHosts!: string[];
 
-  /** PEM; besides those that every program trusts, for the connection to the CA itself. */
+  /** PEM; additional trusted roots for the connection to the CA. */
   @Column('text', { name: 'tls_roots', nullable: true })
   tlsRoots!: string | null;
 
-  /** Besides those that browsers trust: what its certificates may lead up to. */
+  /** Additional trusted roots of its certificates, besides those that browsers trust. */
   @Column('bytea', { name: 'trusted_roots', array: true, default: () => `'{}'`, comment: 'DER' })
   trustedRoots!: Buffer[];
 
-  /** Common name of the root that the chain should lead to, where the CA offers several. */
+  /** Common name of the preferred root, if the CA offers several chains. */
   @Column('text', { name: 'preferred_root', nullable: true })
   preferredRoot!: string | null;
 
@@ -72,7 +72,7 @@ export class CertificateAuthorityEntity {
   })
   eabHmacSealed!: Buffer | null;
 
-  /** What a CAA record names this CA by (RFC 8659, section 4.2); empty: CAA is left to the CA. */
+  /** Names of this CA in CAA records (RFC 8659, section 4.2); empty: only the CA checks CAA. */
   @Column('text', { name: 'caa_domains', array: true, default: () => `'{}'` })
   caaDomains!: string[];
 
@@ -82,7 +82,10 @@ export class CertificateAuthorityEntity {
   @Column('boolean', { default: true })
   enabled!: boolean;
 
-  /** Null: it is not down. Set together with `downUntil`; a release that knows only that one leaves this one null. */
+  /**
+   * Null: it is not down. Set together with `downUntil`; a release that only supports that column leaves this one
+   * null.
+   */
   @Column('timestamptz', { name: 'down_since', nullable: true })
   downSince!: Date | null;
 
@@ -97,7 +100,7 @@ export class CertificateAuthorityEntity {
   })
   downFor!: CaOutage['scope'] | null;
 
-  /** For releases that know no outcomes; read with `storedOutcome`. */
+  /** For releases without outcomes; read with `storedOutcome`. */
   @Column('text', { nullable: true, comment: 'why it is down' })
   problem!: string | null;
 

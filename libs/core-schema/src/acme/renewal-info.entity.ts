@@ -2,7 +2,7 @@ import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { CertificateEntity } from '../certificates/certificate.entity';
 import { CertificateAuthorityEntity } from './certificate-authority.entity';
 
-/** When the CA would have a certificate replaced (ARI, RFC 9773), as far as it is in use. */
+/** Renewal window that the CA suggests for a certificate in use (ARI, RFC 9773). */
 @Entity('renewal_info')
 @Index('renewal_info_due', ['dueAt'])
 export class RenewalInfoEntity {
@@ -26,7 +26,7 @@ export class RenewalInfoEntity {
   @Column('text', { name: 'explanation_url', nullable: true })
   explanationUrl!: string | null;
 
-  /** When the CA is asked again. */
+  /** Next query to the CA. */
   @Column('timestamptz', { name: 'due_at' })
   dueAt!: Date;
 

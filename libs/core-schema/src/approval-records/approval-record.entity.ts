@@ -4,8 +4,8 @@ import { AccountEntity } from '../accounts/account.entity';
 import { DnsIntegrationEntity } from '../dns-integrations/dns-integration.entity';
 
 /**
- * A standing approval record that the platform publishes through an integration. The holder of the integration's lease
- * moves it; everybody else only asks: for a record, for a look, for another integration.
+ * A standing approval record that the platform publishes through an integration. The holder of the integration's
+ * lease changes its state; others only request: a record, a check, another integration.
  */
 @Entity('approval_record')
 @Check('approval_record_state', `state IN ('wanted', 'standing', 'unwanted', 'removed')`)
@@ -45,23 +45,23 @@ export class ApprovalRecordEntity implements Omit<ApprovalRecord, 'problem'> {
   @Column('text')
   state!: ApprovalRecordState;
 
-  /** Before the gateway is first asked to add it: from then on it may be there, handle or not. */
+  /** Set before the first request to add it: from then on the record may exist, with or without a handle. */
   @Column('timestamptz', { name: 'attempted_at', nullable: true })
   attemptedAt!: Date | null;
 
-  /** When the gateway last confirmed it; null: it is to be added, maybe once more. */
+  /** When the gateway last confirmed it; null: it must be added, possibly again. */
   @Column('timestamptz', { name: 'added_at', nullable: true })
   addedAt!: Date | null;
 
-  /** What removes it; null: not added by us, or the answer was lost. */
+  /** Handle for removing it; null: not added by us, or the response was lost. */
   @Column('text', { name: 'record_handle', nullable: true, comment: 'sealed by the gateway' })
   recordHandle!: string | null;
 
-  /** Since when it is left alone, because somebody else's stands in its place. */
+  /** Since when it is left unchanged because a different record replaced it. */
   @Column('timestamptz', { name: 'stopped_at', nullable: true })
   stoppedAt!: Date | null;
 
-  /** Null when nothing is wrong. For releases that know no outcomes; read with `storedOutcome`. */
+  /** Null when there is no problem. For releases without outcomes; read with `storedOutcome`. */
   @Column('text', { nullable: true })
   problem!: string | null;
 
@@ -71,11 +71,11 @@ export class ApprovalRecordEntity implements Omit<ApprovalRecord, 'problem'> {
   @Column('integer', { default: 0, comment: 'failures in a row' })
   failures!: number;
 
-  /** When to go on; null: there is nothing to do. */
+  /** Next attempt; null: none. */
   @Column('timestamptz', { name: 'due_at', nullable: true })
   dueAt!: Date | null;
 
-  /** Whoever decides about it reads them first: a due time that was decided on without the newest wish does not count. */
+  /** Read before each decision: a due time that was computed before the newest request is discarded. */
   @Column('integer', { default: 0, comment: 'how often somebody asked for a look' })
   asks!: number;
 

@@ -1,6 +1,6 @@
 /**
- * Asks for a look at every record that a plan uses: one that waits for its next look is looked at a second later, one
- * whose provider failed half a minute later, one that nobody is busy with at once.
+ * Requests a check of every record that a plan uses: a second after the last check if it waits for the next one, half
+ * a minute after a failure of its provider, and at once if it is idle.
  *
  * @param planId its placeholder, `$1`
  */
@@ -10,7 +10,7 @@ export const askForRecordsOf = (planId: string) => `
     SELECT record.id FROM approval_record AS record JOIN approval_record_use ON record_id = record.id
     WHERE plan_id = ${planId} AND record.state <> 'removed' ORDER BY dns_name FOR UPDATE OF record)`;
 
-/** Columns of a record that somebody asks for. */
+/** Columns of a requested record. */
 export const askedAgain = `
   asks = approval_record.asks + 1,
   due_at = CASE

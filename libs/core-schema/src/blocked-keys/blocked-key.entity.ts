@@ -1,8 +1,8 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * A public key that must not be certified, such as one whose private half is known to the public. What a tenant says of
- * a key holds for that tenant alone: CSRs are no secret, so one tenant could call another's key its own.
+ * A public key that must not be certified, for example because its private key is published. A tenant's report
+ * applies only to that tenant: CSRs are not secret, so one tenant could report another's key.
  */
 @Entity('blocked_key')
 @Check('blocked_key_spki_sha256_length', `octet_length(spki_sha256) = 32`)

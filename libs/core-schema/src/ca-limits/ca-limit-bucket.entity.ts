@@ -1,7 +1,7 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { CaAccountEntity } from '../acme/ca-account.entity';
 
-/** How much of a CA's limit is used up, as of an instant. What that leaves, the limit of today says. */
+/** Used part of a CA's limit, as of an instant. The current limit determines the remainder. */
 @Entity('ca_limit_bucket')
 @Check(
   'ca_limit_bucket_kind',
@@ -13,7 +13,7 @@ export class CaLimitBucketEntity {
   @PrimaryColumn('bigint', { name: 'ca_account_id' })
   caAccountId!: string;
 
-  /** `shareOfNewOrders`: what one of our accounts had of `newOrders` lately. */
+  /** `shareOfNewOrders`: recent share of one of our accounts in `newOrders`. */
   @PrimaryColumn('text')
   kind!: 'newOrders' | 'perRegisteredDomain' | 'perNameSet' | 'failedAuthorizations' | 'shareOfNewOrders';
 

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** Stored once, however many leaves share it. */
+/** Stored once for all its leaves. */
 @Entity('certificate_chain')
 export class CertificateChainEntity {
   @PrimaryColumn('bytea', { comment: 'SHA-256 over the concatenated DER certificates, root last' })

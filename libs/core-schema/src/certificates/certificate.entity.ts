@@ -19,7 +19,7 @@ import { CertificateChainEntity } from './certificate-chain.entity';
 @Index('certificate_key_of_plan', ['planId', 'spkiSha256'])
 @Index('certificate_plan', ['planId', 'createdAt', 'id'])
 export class CertificateEntity implements Certificate {
-  /** Random: nobody can count what others were issued. */
+  /** Random, so that certificates cannot be counted. */
   @PrimaryColumn('bigint', { comment: 'random 48-bit integer' })
   id!: string;
 
@@ -31,13 +31,13 @@ export class CertificateEntity implements Certificate {
   @Column('bigint', { name: 'plan_id' })
   planId!: string;
 
-  /** One certificate per issuance, whatever was repeated; null for one that its owner brought along. */
+  /** At most one certificate per issuance; null for an imported one. */
   @Index('certificate_one_per_issuance', { unique: true })
   @ForeignKey(() => IssuanceEntity)
   @Column('bigint', { name: 'issuance_id', nullable: true })
   issuanceId!: string | null;
 
-  /** Issued elsewhere: served and watched here, and never revoked. */
+  /** Issued elsewhere: served and monitored here, and never revoked. */
   @Column('boolean', { default: false })
   imported!: boolean;
 
@@ -82,7 +82,7 @@ export class CertificateEntity implements Certificate {
   @Column('text', { name: 'ca_reference', nullable: true })
   caReference!: string | null;
 
-  /** When the CA confirmed the revocation; null while it has not, or there is none. */
+  /** When the CA confirmed the revocation; null: not confirmed, or not revoked. */
   @Column('timestamptz', { name: 'ca_revoked_at', nullable: true })
   caRevokedAt!: Date | null;
 

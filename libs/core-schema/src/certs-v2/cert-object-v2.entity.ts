@@ -11,7 +11,7 @@ export interface StoredSan {
   readonly approverEmail: string | null;
 }
 
-/** The certificate object of the v2 API: its own words for a plan. What the core shares stands on the plan. */
+/** The v2-specific columns of a certificate object. Shared ones are on the plan. */
 @Entity('cert_object_v2')
 @Index('cert_object_v2_cn', ['accountId', 'cn'], { unique: true })
 @Check('cert_object_v2_type', `type IN ('dv', 'ev')`)

@@ -1,7 +1,9 @@
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AccountEntity } from '../accounts/account.entity';
 
-/** What approval-responder answers to a CA that asks for a token through the web server rule of the account (http-01). */
+/**
+ * Response of approval-responder to a CA's request for a token through the web server rule of the account (http-01).
+ */
 @Entity('challenge_file')
 export class ChallengeFileEntity {
   @PrimaryColumn('text', { collation: 'C', comment: 'chosen by the CA, base64url' })

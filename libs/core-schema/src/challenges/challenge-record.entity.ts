@@ -3,9 +3,9 @@ import { AccountEntity } from '../accounts/account.entity';
 import { DnsIntegrationEntity } from '../dns-integrations/dns-integration.entity';
 
 /**
- * A TXT value at the target of a standing record, while a CA looks: answered by approval-responder, or added to the
- * operator's own DNS zone through an integration. There only the holder of the integration's lease adds and removes, and
- * the row stays until the record is removed.
+ * A TXT value at the target of a standing record while a CA validates: served by approval-responder, or added to the
+ * operator's own DNS zone through an integration. There only the holder of the integration's lease adds and removes
+ * it, and the row stays until the record is removed.
  */
 @Entity('challenge_record')
 @Check('challenge_record_value', `value ~ '^[A-Za-z0-9_-]{43}$'`)
@@ -37,16 +37,16 @@ export class ChallengeRecordEntity {
   @Index('challenge_record_expires')
   @Column('timestamptz', { name: 'expires_at' })
   expiresAt!: Date;
-  /** Through which it is published; null: approval-responder answers with it. */
+  /** Integration that publishes it; null: approval-responder serves it. */
   @ForeignKey(() => DnsIntegrationEntity)
   @Column('bigint', { name: 'integration_id', nullable: true })
   integrationId!: string | null;
 
-  /** Not null: it may be there. Stored before the gateway is asked for a change. */
+  /** Not null: the record may exist. Stored before the gateway is requested to change it. */
   @Column('timestamptz', { name: 'attempted_at', nullable: true, comment: 'last, to add or to remove' })
   attemptedAt!: Date | null;
 
-  /** What removes it; null: it was not added, or nobody knows. */
+  /** Handle for removing it; null: it was not added, or the handle is unknown. */
   @Column('text', { name: 'record_handle', nullable: true, comment: 'sealed by the gateway' })
   recordHandle!: string | null;
 }

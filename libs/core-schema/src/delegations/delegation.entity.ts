@@ -21,7 +21,7 @@ export class DelegationEntity {
   @Column({ type: 'text', collation: 'C', comment: '160 random bits, base32, lower case' })
   label!: string;
 
-  /** No open plan of the account names it any more: its target does not exist, until it is wanted again. */
+  /** No open plan of the account names it any more: its target does not exist until it is used again. */
   @Column('timestamptz', { name: 'retired_at', nullable: true })
   retiredAt!: Date | null;
 

@@ -1,6 +1,6 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** One row: sandbox and production never share a database, and a process that finds the other mode refuses to start. */
+/** One row: sandbox and production never share a database, and a process of the other mode refuses to start. */
 @Entity('deployment')
 @Check('deployment_one_row', `only_row`)
 @Check('deployment_mode', `mode IN ('sandbox', 'production')`)

@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterAll(async () => await core.close());
 
 describe('a database', () => {
-  it('of no deployment yet is waited for by a process that may not claim it', async () => {
+  it('makes a process that may not claim an unclaimed database wait', async () => {
     await expect(awaitDeployment(core.database, 'sandbox', 0)).rejects.toThrow(
       'belongs to no deployment yet',
     );

@@ -3,8 +3,8 @@ import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm
 import { AccountEntity } from '../accounts/account.entity';
 
 /**
- * A customer's DNS provider. What opens it is known to the gateway only: the handle is opaque here. Whoever talks to the
- * gateway about it holds the row's lease, since an answer may bring a new handle.
+ * A customer's DNS provider. Only the gateway can open the credentials: the handle is opaque here. Requests to the
+ * gateway require the row's lease, since a response may contain a new handle.
  */
 @Entity('dns_integration')
 @Check('dns_integration_id_is_a_json_number', `id BETWEEN 1 AND 9007199254740991`)
@@ -34,14 +34,14 @@ export class DnsIntegrationEntity {
   @Column('text')
   state!: 'ok' | 'failing';
 
-  /** Null while it works. For releases that know no outcomes; read with `storedOutcome`. */
+  /** Null while it works. For releases without outcomes; read with `storedOutcome`. */
   @Column('text', { nullable: true })
   problem!: string | null;
 
   @Column('jsonb', { nullable: true, comment: 'counts only with the text of problem' })
   outcome!: Outcome | null;
 
-  /** When the provider last answered. */
+  /** When the provider last responded. */
   @Column('timestamptz', { name: 'checked_at', nullable: true })
   checkedAt!: Date | null;
 
@@ -62,7 +62,7 @@ export class DnsIntegrationEntity {
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;
 
-  /** From then on its records are removed, and nothing is added. */
+  /** From then on its records are removed, and none are added. */
   @Column('timestamptz', { name: 'deleted_at', nullable: true })
   deletedAt!: Date | null;
 }

@@ -1,20 +1,20 @@
 import { asksMailbox, wantedApproval } from './wanted-approval';
 
-/** What somebody who follows the link of a mail is asked to approve. */
+/** The approval that the link of a mail requests. */
 export interface ApprovalRequest {
   readonly approvalId: string;
   readonly planId: string;
   readonly accountName: string;
-  /** The caller's own name of what is ordered; any text. */
+  /** The caller's own name of the order; any text. */
   readonly orderName: string;
   readonly dnsName: string;
   readonly address: string;
   readonly product: string;
-  /** SHA-256 over the DER SubjectPublicKeyInfo of the key that is to be certified; null while there is no CSR. */
+  /** SHA-256 over the DER SubjectPublicKeyInfo of the key to be certified; null while there is no CSR. */
   readonly spkiSha256: Uint8Array | null;
 }
 
-/** `withdrawn`: the order is gone, or does not want this name approved by this address any more. */
+/** `withdrawn`: the order is deleted, or no longer requires this address to approve this name. */
 export interface ClosedLink {
   readonly state: 'used' | 'expired' | 'withdrawn';
 }
@@ -60,7 +60,7 @@ export const useLink = (approvalId: string) => `
     UPDATE email_approval_token SET used_at = clock_timestamp() WHERE approval_id = ${approvalId} AND used_at IS NULL)
   UPDATE email_approval SET approved_at = clock_timestamp(), asked_again = false WHERE id = ${approvalId}`;
 
-/** The link whose token has the digest `$1`. Certified is what was asked for when the mailbox was, whatever came since. */
+/** The link whose token has the digest `$1`. It shows the request as of the mail, regardless of later changes. */
 export const linkStatement = `
   SELECT approval.id AS "approvalId", approval.plan_id AS "planId", account.name AS "accountName",
     coalesce(order_v3.name, cert_object_v2.cn, approval.dns_name) AS "orderName",

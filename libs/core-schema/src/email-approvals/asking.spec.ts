@@ -27,7 +27,7 @@ describe('wantsMail', () => {
 describe('throttledUntil', () => {
   const mails = (count: number) => Array.from({ length: count }, (_, index) => minutesAgo(100 - index));
 
-  it('lets five mails through within a day', () => expect(throttledUntil(mails(4))).toBeNull());
+  it('allows five mails within a day', () => expect(throttledUntil(mails(4))).toBeNull());
 
   it('holds the sixth back until the first of five is a day old', () => {
     expect(throttledUntil(mails(5))).toEqual(new Date(minutesAgo(100).getTime() + 86_400_000));

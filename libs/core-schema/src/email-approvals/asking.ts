@@ -4,26 +4,26 @@ const dayMs = 24 * 60 * minuteMs;
 /** Random values of validation by email live 30 days (Baseline Requirements, section 3.2.2.4.4). */
 export const linkLifeMs = 30 * dayMs;
 
-/** Whoever asks for another mail gets it when the last one is older: mail is sometimes slow. */
+/** Another mail can be requested when the last one is older: mail is sometimes slow. */
 export const leastBetweenMailsMs = 10 * minuteMs;
 
-/** Mails that one address is sent within a day, over all accounts: nobody uses us to fill somebody's mailbox. */
+/** Maximum mails to one address within a day, over all accounts, so that the service cannot flood a mailbox. */
 export const mailsPerDay = 5;
 export const throttleWindowMs = dayMs;
 
-/** How far a mailbox has been asked. */
+/** Approval state of a mailbox. */
 export interface Asking {
   /** When the newest mail was ordered. */
   readonly askedAt: Date | null;
-  /** The caller wants another one. */
+  /** The caller requests another one. */
   readonly askedAgain: boolean;
   readonly approvedAt: Date | null;
 }
 
-/** Whether another mail is needed for a name that is not approved, or whose approval has grown too old. */
+/** Whether another mail is needed for a name without approval, or with an expired one. */
 export function wantsMail({ askedAt, askedAgain, approvedAt }: Asking, now: Date): boolean {
   if (askedAt === null) return true;
-  // That mail has led to the approval which is too old by now.
+  // That mail led to the approval that has expired.
   if (approvedAt !== null && askedAt.getTime() <= approvedAt.getTime()) return true;
   const ageMs = now.getTime() - askedAt.getTime();
   return ageMs >= linkLifeMs || (askedAgain && ageMs >= leastBetweenMailsMs);
@@ -39,7 +39,7 @@ export function throttledUntil(recent: readonly Date[]): Date | null {
 }
 
 /**
- * When a mailbox that has not approved may be sent another mail because a caller wants one.
+ * When a mailbox that has not approved may be sent another mail on request.
  *
  * @param recent as for `throttledUntil`, of the same address
  * @returns null: now, or none is needed
@@ -58,7 +58,7 @@ export function nextMailAt(
 const latest = (one: Date, other: Date): Date => (one.getTime() > other.getTime() ? one : other);
 
 /**
- * The statement by which a caller asks for another mail to every mailbox of a plan that has not answered.
+ * The statement that requests another mail to every mailbox of a plan that has not approved.
  *
  * @param planId its placeholder, `$1`
  */

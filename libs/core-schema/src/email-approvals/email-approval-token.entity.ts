@@ -1,7 +1,7 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { EmailApprovalEntity } from './email-approval.entity';
 
-/** The secret of one mail: single use, 30 days. Only its digest is kept. */
+/** The secret of one mail: single use, 30 days. Only its digest is stored. */
 @Entity('email_approval_token')
 @Check('email_approval_token_length', `octet_length(sha256) = 32`)
 export class EmailApprovalTokenEntity {

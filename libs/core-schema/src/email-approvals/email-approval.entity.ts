@@ -2,7 +2,7 @@ import { Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn } from 'typeo
 import { AccountEntity } from '../accounts/account.entity';
 import { PlanEntity } from '../plans/plan.entity';
 
-/** A name of a plan, and the mailbox that is asked to approve it. */
+/** A name of a plan, and the mailbox that approves it. */
 @Entity('email_approval')
 @Index('email_approval_of_name', ['planId', 'dnsName', 'address'], { unique: true })
 export class EmailApprovalEntity {

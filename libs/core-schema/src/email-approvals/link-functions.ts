@@ -7,8 +7,9 @@ import { linkOfToken, linkStatement, useLink } from './approval-links';
 const nudge = advanceIssuance('%s', '%s');
 
 /**
- * What approval-responder does with a link, as functions that run as the owner of the tables: its role sees what the link of
- * a known token is about, and can neither list links nor read or change the accounts, orders and issuances behind them.
+ * Link operations of approval-responder, as functions that run as the owner of the tables: its role sees the subject
+ * of a link with a known token, and can neither list links nor read or change the accounts, orders and issuances
+ * behind them.
  */
 export const linkFunctions: readonly DefinerFunction[] = [
   {
@@ -17,7 +18,7 @@ export const linkFunctions: readonly DefinerFunction[] = [
       CREATE OR REPLACE FUNCTION approval_link(token_sha256 bytea) RETURNS jsonb LANGUAGE sql STABLE ${asOwner} AS
       $$ SELECT to_jsonb(found) FROM (${linkStatement}) AS found $$`,
   },
-  // As `EmailApprovals.approve` does it without the function. Returns the link as it was found.
+  // Same as `EmailApprovals.approve` without the function. Returns the link as it was found.
   {
     signature: 'approve_link(bytea)',
     definition: (asOwner) => `

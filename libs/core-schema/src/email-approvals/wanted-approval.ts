@@ -1,15 +1,15 @@
-/** The way of a name by which the mailbox of `approval` counts, as it stands in approvals and terms. */
+/** The approval method of a name by which the mailbox of `approval` counts, as in approvals and terms. */
 const way = `jsonb_build_object('method', 'email', 'approverEmail', approval.address)`;
 
-/** Whether an issuance is open that was told to ask the mailbox of `approval`. @param issuance its alias */
+/** Whether an open issuance requires the mailbox of `approval`. @param issuance its alias */
 export const asksMailbox = (issuance: string) => `
   ${issuance}.plan_id = approval.plan_id AND ${issuance}.state = 'open'
   AND ${issuance}.approvals @> jsonb_build_array(jsonb_build_object('dnsName', approval.dns_name, 'way', ${way}))`;
 
 /**
- * Whether a name is (still) to be approved by an address: the issuance that is open was told so, whatever the terms have
- * become; or the order as it stands now says so, and of a plan without one its terms: by the way of the name, or where none
- * is said by the address for it. A condition over `approval` (email_approval), `order_v3` and `terms`; null: no.
+ * Whether an address must (still) approve a name: the open issuance requires it, whatever the terms are by now; or
+ * the current order does, or for a plan without one its terms: by the method of the name, or if none is set by the
+ * address for it. A condition over `approval` (email_approval), `order_v3` and `terms`; null: no.
  */
 export const wantedApproval = `(
   approval.dns_name = ANY (coalesce(order_v3.dns_names, terms.dns_names))

@@ -1,7 +1,7 @@
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AccountEntity } from '../accounts/account.entity';
 
-/** The answer that a POST with an `Idempotency-Key` got, written in the transaction of what it did. Kept for 24 h. */
+/** The response to a POST with an `Idempotency-Key`, written in the transaction of its changes. Kept for 24 h. */
 @Entity('idempotency_record')
 export class IdempotencyRecordEntity {
   @ForeignKey(() => AccountEntity)

@@ -25,7 +25,7 @@ export class IssuanceEntity implements Omit<Issuance, 'approvals' | 'lastError'>
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   id!: string;
 
-  /** What callers know it by: nobody can count what others were issued. */
+  /** Public id, random so that issuances cannot be counted. */
   @Index('issuance_public_id', { unique: true })
   @Column('bigint', { name: 'public_id', default: () => 'random_id()', comment: 'random 48-bit integer' })
   publicId!: string;
@@ -78,14 +78,14 @@ export class IssuanceEntity implements Omit<Issuance, 'approvals' | 'lastError'>
   @Column('timestamptz', { name: 'due_at', comment: 'not to be looked at before' })
   dueAt!: Date;
 
-  /** The fencing token: grows with each lease; a write that carries an older one changes nothing. */
+  /** The fencing token: incremented with each lease; a write with an older one changes no row. */
   @Column('bigint', { name: 'lease_token', default: 0 })
   leaseToken!: string;
 
   @Column('timestamptz', { name: 'leased_until', nullable: true, comment: 'by the clock of the database' })
   leasedUntil!: Date | null;
 
-  /** Whoever holds the lease would otherwise write its own, later due time over the wish. */
+  /** Otherwise the holder of the lease would overwrite the requested due time with its own, later one. */
   @Column('boolean', { default: false, comment: 'asked for again while it was leased' })
   hastened!: boolean;
 

@@ -1,6 +1,8 @@
 import { leases } from '@certwright/postgres';
 
-/** The right to write to one issuance: gone when its time is up by the database's clock, or when somebody else took it. */
+/**
+ * The right to write to one issuance: ends when it expires by the database's clock, or when another worker took it.
+ */
 export interface Lease {
   readonly issuanceId: string;
   /** The fencing token. */

@@ -1,7 +1,7 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { CertificateEntity } from '../certificates/certificate.entity';
 
-/** That a certificate of the built-in CA is to be shown to a Certificate Transparency log, and the log's promise. */
+/** Submission of a certificate of the built-in CA to a Certificate Transparency log, and the returned SCT. */
 @Entity('log_submission')
 @Check('log_submission_promise', `(sct IS NULL) = (logged_at IS NULL)`)
 @Index('log_submission_due', ['logUrl', 'dueAt'], { where: 'sct IS NULL' })

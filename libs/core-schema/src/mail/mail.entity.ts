@@ -12,7 +12,7 @@ export const mailKinds = [
 ] as const;
 export type MailKind = (typeof mailKinds)[number];
 
-/** A mail that is to be sent: what it is about, not its words; the notifier writes those. */
+/** A queued mail: kind and data, without text; the notifier writes that. */
 @Entity('mail')
 @Check('mail_state', `state IN ('pending', 'sent', 'failed', 'canceled')`)
 @Check('mail_finished_when_not_pending', `(state = 'pending') = (finished_at IS NULL)`)
@@ -33,7 +33,7 @@ export class MailEntity {
   @Column('text')
   recipient!: string;
 
-  /** Ids and facts of the kind; never a token or another secret. */
+  /** Ids and data of the kind; never a token or another secret. */
   @Column('jsonb')
   facts!: object;
 

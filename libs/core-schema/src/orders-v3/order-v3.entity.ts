@@ -4,7 +4,7 @@ import { AccountEntity } from '../accounts/account.entity';
 import { PlanEntity } from '../plans/plan.entity';
 import { ProductEntity } from '../products/product.entity';
 
-/** The order of the v3 API: its own words for a plan. What the core shares (renewal, pause, revision) stands on the plan. */
+/** The v3-specific columns of an order. Shared ones (renewal, pause, revision) are on the plan. */
 @Entity('order_v3')
 @Index('order_v3_name', ['accountId', 'name'], { unique: true })
 @Check('order_v3_name_length', `char_length(name) BETWEEN 1 AND 255`)

@@ -14,7 +14,7 @@ const add = async (...ids: readonly string[]) =>
   });
 
 describe('the relay', () => {
-  it('hands on every nudge, oldest first, and then forgets it', async () => {
+  it('forwards every wake-up, oldest first, and then deletes it', async () => {
     await add('1', '2', '3');
     const sent: Job[] = [];
     expect(await core.outbox.relay(2, async (jobs) => await Promise.resolve(void sent.push(...jobs)))).toBe(
@@ -29,7 +29,7 @@ describe('the relay', () => {
     expect(sent).toEqual([advanceIssuance('1', 0), advanceIssuance('2', 0), advanceIssuance('3', 0)]);
   });
 
-  it('keeps what could not be sent', async () => {
+  it('keeps rows that could not be sent', async () => {
     await add('1');
     await expect(
       core.outbox.relay(10, async () => await Promise.reject(new Error('Redis is away'))),

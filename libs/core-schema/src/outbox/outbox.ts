@@ -45,7 +45,7 @@ export class Outbox {
   }
 }
 
-/** Part of the transaction that gives reason to the nudge. */
+/** Part of the transaction that causes the wake-up. */
 export async function addToOutbox(tx: Tx, { name, id, payload }: Job): Promise<void> {
   await tx.query(`INSERT INTO outbox (job, job_id, payload) VALUES ($1, $2, $3)`, [
     name,

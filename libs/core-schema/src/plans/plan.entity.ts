@@ -2,7 +2,7 @@ import type { Plan } from '@certwright/issuance';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn } from 'typeorm';
 import { AccountEntity } from '../accounts/account.entity';
 
-/** The API whose object stands in front of a plan. */
+/** The API whose object represents a plan. */
 export const planOwners = ['orders-v3', 'certs-v2'] as const;
 export type PlanOwner = (typeof planOwners)[number];
 
@@ -43,16 +43,16 @@ export class PlanEntity implements Plan {
   @Column('boolean')
   paused!: boolean;
 
-  /** In the public download URL: names the plan to whoever knows it, and only serves what is public anyway. */
+  /** In the public download URL: identifies the plan, and serves only public data. */
   @Index('plan_download_token', { unique: true })
   @Column({ type: 'text', name: 'download_token', collation: 'C', comment: '160 random bits, base64url' })
   downloadToken!: string;
 
-  /** Grows whenever another certificate, or none, becomes the current one. */
+  /** Incremented whenever the current certificate changes, also to none. */
   @Column('integer', { name: 'current_version', default: 0 })
   currentVersion!: number;
 
-  /** What the owner's API has told its webhooks of; behind `currentVersion` there is something to tell. */
+  /** Last version sent to webhooks; below `currentVersion` an event is pending. */
   @Column('integer', { name: 'announced_version', default: 0 })
   announcedVersion!: number;
 
@@ -60,7 +60,7 @@ export class PlanEntity implements Plan {
   @Column('timestamptz', { name: 'renew_at', nullable: true })
   renewAt!: Date | null;
 
-  /** Whose words tell of the plan: on which queue its events go. */
+  /** The API that publishes the plan's events, which selects their queue. */
   @Column('text', { default: 'orders-v3' })
   owner!: PlanOwner;
 
@@ -80,7 +80,7 @@ export class PlanEntity implements Plan {
   @Column('integer', { name: 'paid_wildcards', default: 0, comment: 'wildcard names that the term covers' })
   paidWildcards!: number;
 
-  /** What `renew_at` announces lies within the term: made also without `auto_renew`. */
+  /** The renewal at `renew_at` is within the term: made also without `auto_renew`. */
   @Column('boolean', { name: 'replacement_paid', default: false })
   replacementPaid!: boolean;
 

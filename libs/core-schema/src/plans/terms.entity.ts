@@ -39,7 +39,7 @@ export class TermsEntity implements Terms {
   @Column('jsonb', { name: 'approval_ways', nullable: true, comment: 'DNS name → way; null: any way' })
   approvalWays!: Record<string, ApprovalWay> | null;
 
-  /** What the API that owns the plan remembers with these terms; nobody else reads it. */
+  /** Data of the API that owns the plan; no other component reads it. */
   @Column('jsonb', { name: 'owner_facts', nullable: true })
   ownerFacts!: object | null;
 

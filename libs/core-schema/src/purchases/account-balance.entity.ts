@@ -1,7 +1,7 @@
 import { Check, Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
 import { AccountEntity } from '../accounts/account.entity';
 
-/** What an account has left, and how far it may go below nothing. Its row is held while something is charged. */
+/** Balance and credit limit of an account. Charges lock its row. */
 @Entity('account_balance')
 @Check('account_balance_credit_limit', `credit_limit_cents >= 0`)
 @Check('account_balance_currency', `currency ~ '^[A-Z]{3}$'`)

@@ -3,9 +3,9 @@ import { AccountEntity } from '../accounts/account.entity';
 import { IssuanceEntity } from '../issuances/issuance.entity';
 import { PlanEntity } from '../plans/plan.entity';
 
-/** What stood as paid before a charge; given back with it. */
+/** The paid term before a charge; a refund restores it. */
 export interface PaidBefore {
-  /** RFC 3339; null: nothing was paid. */
+  /** RFC 3339; null: no paid term. */
   readonly paidThrough: string | null;
   readonly product: string | null;
   readonly names: number;
@@ -13,8 +13,8 @@ export interface PaidBefore {
 }
 
 /**
- * What was bought with an issuance: a term, or names added to one. Written in the transaction that opens the issuance;
- * given back when no issuance that it serves leads to a certificate.
+ * A purchase with an issuance: a term, or names added to one. Written in the transaction that opens the issuance;
+ * refunded when no issuance that it serves leads to a certificate.
  */
 @Entity('charge')
 @Check('charge_kind', `kind IN ('term', 'added_names')`)
@@ -38,7 +38,7 @@ export class ChargeEntity {
   @Column('bigint', { name: 'made_for_issuance_id' })
   madeForIssuanceId!: string;
 
-  /** Another one where the first gave way to newer terms. */
+  /** Differs from the first issuance if newer terms superseded that. */
   @Index('charge_serving', { where: 'refunded_at IS NULL' })
   @ForeignKey(() => IssuanceEntity)
   @Column('bigint', { name: 'issuance_id', comment: 'the issuance that it serves' })

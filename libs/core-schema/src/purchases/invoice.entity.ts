@@ -9,7 +9,7 @@ export interface InvoiceLine {
   readonly cents: number;
 }
 
-/** What a charge was for, as the customer keeps it. */
+/** The customer's record of a charge. */
 @Entity('invoice')
 @Check('invoice_total', `total_cents > 0`)
 @Index('invoice_account', ['accountId', 'issuedAt'])

@@ -1,7 +1,10 @@
 import type { RoleGrants } from '@certwright/postgres';
 import { linkFunctions } from '../email-approvals/link-functions';
 
-/** Reads what it answers to CAs. A link it follows by functions that know its token, and nothing else of an order. */
+/**
+ * Reads its responses to CAs. Follows links through functions that require the token, and has no other access to
+ * orders.
+ */
 export const approvalResponder: RoleGrants = {
   tables: {
     challenge_file: { select: '*' },

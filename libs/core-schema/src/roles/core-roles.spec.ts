@@ -13,14 +13,14 @@ beforeAll(async () => {
   database = await testDatabase();
   const settings = { applicationName: 'spec', poolSize: 1, statementTimeoutMs: 30_000 };
   const owner = await coreDataSource({ url: database.url, ...settings }).initialize();
-  // A copy of a database has no grants of its own on the database.
+  // A copy of a database has no grants on the database.
   const { rolePrefix: prefix } = database;
   await owner.transaction(async (tx) => await applyGrants(tx, coreSchema, { prefix, passwords: {} }));
   await owner.destroy();
   for (const process of processes) {
     const session = new Client({
       connectionString: database.urlOf(process),
-      // The comparison of grants with what code does leaves these sessions out (tools/grants).
+      // The comparison of grants with executed statements skips these sessions (tools/grants).
       application_name: 'tries what is forbidden',
     });
     await session.connect();
@@ -240,7 +240,7 @@ describe.each(processes)('%s', (process) => {
   });
 });
 
-it('checks the privilege on the table itself, also when the session has a temporary table named certificate', async () => {
+it('checks the privilege on the table, also when the session has a temporary table named certificate', async () => {
   const name = new URL(database.url).pathname.slice(1);
   const role = new URL(database.urlOf('orders-v3')).username;
   await database.query(`GRANT TEMPORARY ON DATABASE "${name}" TO "${role}"`);
@@ -267,7 +267,7 @@ it('lets a front end cancel an issuance, and the worker issue and fail it', asyn
     ).toBeNull();
 });
 
-it('lets approval-responder see no link without its token', async () => {
+it('shows approval-responder no link without its token', async () => {
   for (const table of ['email_approval_token', 'email_approval', 'account', 'plan', 'issuance'])
     expect([table, await attempt('approval-responder', `SELECT 1 FROM ${table}`)]).toEqual([table, refused]);
   expect(await attempt('approval-responder', `SELECT approval_link('\\x01')`)).toBeNull();

@@ -7,7 +7,7 @@ import { issuanceWorker } from './issuance-worker';
 import { notifier } from './notifier';
 import { ordersV3 } from './orders-v3';
 
-/** The `core` database, and what the role of each process may do with it. Processes that are not named have no access. */
+/** The `core` database, and the privileges of each process's role. Processes that are not listed have no access. */
 export const coreSchema: GrantedSchema = {
   name: 'core',
   relations: /^(?!ct_)/,

@@ -1,6 +1,6 @@
 import type { RoleGrants } from '@certwright/postgres';
 
-/** The only one that reads accounts at CAs and signing records, and that issues. */
+/** The only role that reads CA accounts and signing records, and that issues. */
 export const issuanceWorker: RoleGrants = {
   tables: {
     account: { select: '*' },

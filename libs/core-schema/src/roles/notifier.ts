@@ -1,6 +1,6 @@
 import type { RoleGrants } from '@certwright/postgres';
 
-/** Sends what others have queued: reads the secrets of webhooks, and no CSR. */
+/** Sends queued messages: reads the secrets of webhooks, and no CSR. */
 export const notifier: RoleGrants = {
   tables: {
     account: { select: 'id name contact_email disabled_at' },

@@ -1,6 +1,6 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** What a subscription to the search of Certificate Transparency allows. */
+/** Limits of a subscription to the search of Certificate Transparency. */
 @Entity('search_plan')
 @Check('search_plan_name', `name ~ '^[a-z0-9][a-z0-9_-]{0,62}$'`)
 @Check('search_plan_rate', `queries_per_second BETWEEN 1 AND 100000 AND burst BETWEEN 1 AND 1000000`)
@@ -21,7 +21,7 @@ export class SearchPlanEntity {
   @Column('boolean', { default: false, comment: 'whether the stream of all issuances may be read' })
   firehose!: boolean;
 
-  /** Of one plan at most; there is always one. */
+  /** True for exactly one plan. */
   @Index('search_plan_default', { unique: true, where: 'is_default' })
   @Column('boolean', {
     name: 'is_default',

@@ -18,7 +18,7 @@ const errorOf = async (work: () => Promise<unknown>): Promise<unknown> =>
   );
 
 describe('databaseOutage', () => {
-  it('is a service_outage when nobody listens', async () => {
+  it('is a service_outage when the connection is refused', async () => {
     const away = coreDataSource({
       url: 'postgres://x@127.0.0.1:1/x',
       applicationName: 'spec',
@@ -63,7 +63,7 @@ describe('databaseOutage', () => {
     expect(databaseOutage(error)).toMatchObject({ code: 'service_outage' });
   });
 
-  it('is nothing for a fault of ours', async () => {
+  it('is undefined for an internal error', async () => {
     expect(
       databaseOutage(await errorOf(async () => await core.database.query('SELECT nonsense'))),
     ).toBeUndefined();
@@ -71,7 +71,7 @@ describe('databaseOutage', () => {
 });
 
 describe('isUniqueViolation', () => {
-  it('knows the constraint by its name', async () => {
+  it('identifies the constraint by its name', async () => {
     const error = await errorOf(
       async () => await core.database.query(`INSERT INTO account (id, name) VALUES (1, 'x')`),
     );

@@ -4,7 +4,7 @@ describe('the time that a request may wait for the database', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  it('adds up over its statements; what it does between them does not count', () => {
+  it('is the sum over its statements; the time between them does not count', () => {
     const time = new DatabaseTime(4_000);
     for (const leftMs of [3_000, 2_000]) {
       const end = time.wait();
@@ -25,7 +25,7 @@ describe('the time that a request may wait for the database', () => {
     expect(time.leftMs).toBe(3_000);
   });
 
-  it('leaves a little for a ROLLBACK', () => {
+  it('reserves some time for a ROLLBACK', () => {
     const time = new DatabaseTime(1_000);
     const end = time.wait();
     jest.advanceTimersByTime(5_000);
@@ -33,7 +33,7 @@ describe('the time that a request may wait for the database', () => {
     expect(time.leftMs).toBe(300);
   });
 
-  it('holds for everything that the request starts, except for what it starts on behalf of others', async () => {
+  it('applies to everything that the request starts, except on behalf of others', async () => {
     await withinDatabaseTime(1_000, async () => {
       await Promise.resolve();
       expect(currentDatabaseTime()?.leftMs).toBe(1_000);

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** However little time is left, a statement gets this long, ms: also the ROLLBACK of a request whose time is over. */
+/** Minimum time of a statement, ms, even when less is left: also for the ROLLBACK of a request whose time is over. */
 const minLeftMs = 300;
 
 /** How long one request may wait for the database in total. Waits of several statements at the same time count once. */
@@ -18,7 +18,7 @@ export class DatabaseTime {
     return Math.max(minLeftMs, this.maxMs - this.#spentMs - runningMs);
   }
 
-  /** Counts from now on. @returns ends it; further calls do nothing */
+  /** Starts counting. @returns stops it; further calls do nothing */
   wait(): () => void {
     if (this.#waits === 0) this.#sinceMs = performance.now();
     this.#waits += 1;
@@ -31,14 +31,14 @@ export class DatabaseTime {
     };
   }
 
-  /** From now on the request takes a place for its connection. */
+  /** From now on the request needs a place for its connection. */
   takePlacesOf(places: Places): void {
     this.#places = places;
   }
 
   /**
-   * @param granted called at once for a request that takes no places, and for one that has a place already: waiting for
-   *   another one might be waiting for itself
+   * @param granted called at once for a request without places, and for one that has a place already: waiting for
+   *   another one might be a deadlock
    */
   takePlace(granted: (giveBack: () => void) => void): void {
     if (this.#places === null || this.#placesHeld > 0) return granted(() => undefined);
@@ -56,15 +56,15 @@ export class DatabaseTime {
 
 /** A limited number of connections. */
 export interface Places {
-  /** @param granted called once there is a place, with what gives it back */
+  /** @param granted called with a release function once there is a place */
   take(granted: (giveBack: () => void) => void): void;
 }
 
 const current = new AsyncLocalStorage<DatabaseTime | null>();
 
 /**
- * Everything that `work` starts may wait for the database this long in total: for a connection, and for the answers to
- * its statements. Then the statement under way is canceled and fails as when the database is unavailable.
+ * Maximum total time that everything `work` starts may wait for the database: for a connection, and for the results
+ * of its statements. Then the current statement is canceled and fails as when the database is unavailable.
  */
 export function withinDatabaseTime<T>(maxMs: number, work: () => T): T {
   return current.run(new DatabaseTime(maxMs), work);

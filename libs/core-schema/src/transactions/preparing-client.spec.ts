@@ -33,7 +33,7 @@ describe('a statement with parameters', () => {
   });
 });
 
-describe('a server that does not answer any more', () => {
+describe('a server that no longer responds', () => {
   it('costs the statement, and not the connection’s place in the pool', async () => {
     const url = core.url;
     const database = coreDataSource({ url, applicationName: 'spec', poolSize: 1, statementTimeoutMs: 400 });

@@ -6,15 +6,16 @@ import { currentDatabaseTime, type DatabaseTime } from './database-time';
 
 type Callback = (error: Error, result: pg.QueryResult) => void;
 
-/** A server that lives ends a statement that is canceled within this time, ms; one that froze does not. */
+/** A responsive server ends a canceled statement within this time, ms; a frozen one does not. */
 const cancelWithinMs = 500;
 
 /**
- * Prepares every statement that has parameters, once per connection: PostgreSQL then neither parses nor plans it again,
- * which for our short statements is most of their cost. The texts are constants of the code, so their number is bounded.
+ * Prepares every statement that has parameters, once per connection: PostgreSQL then neither parses nor plans it
+ * again, which for our short statements is the main cost. The texts are constants of the code, so their number is
+ * bounded.
  */
 class PreparingClient extends DatabaseClient {
-  /** Without an answer for so long, ms, the server is gone, whatever TCP still believes. */
+  /** Without a response for this long, ms, the server counts as lost, regardless of TCP. */
   private readonly patienceMs: number;
   private patience: NodeJS.Timeout | undefined;
   private endWait: () => void = () => undefined;
@@ -47,7 +48,7 @@ class PreparingClient extends DatabaseClient {
         : setTimeout(() => this.giveUp(this.patienceMs), this.patienceMs).unref();
   }
 
-  /** The time of the request is over. A server that lives ends the statement, and the connection can be used again. */
+  /** The time of the request is over. A responsive server ends the statement, and the connection can be used again. */
   private cancel(afterMs: number): void {
     const { host, port, processID, secretKey } = this as unknown as Required<Cancelable>;
     sendCancelRequest({ host, port, processID, secretKey });
@@ -55,8 +56,9 @@ class PreparingClient extends DatabaseClient {
   }
 
   /**
-   * A server that froze, or a fail-over that nobody told us of, leaves connections on which nothing ever comes back. With its
-   * stream cut, the statement fails, and the pool opens another connection in its place; otherwise it would be lost for good.
+   * A frozen server, or a fail-over without notice, leaves connections that never respond. Destroying the stream
+   * makes the statement fail, and the pool opens another connection; otherwise the connection would be lost
+   * permanently.
    */
   private giveUp(afterMs: number): void {
     const { connection } = this as unknown as { connection: { stream: Socket } };
@@ -78,7 +80,7 @@ interface Cancelable {
   readonly secretKey: number;
 }
 
-/** PostgreSQL protocol 3.0, CancelRequest: on a connection of its own, in the clear, and without an answer. */
+/** PostgreSQL protocol 3.0, CancelRequest: on a separate connection, in the clear, and without a response. */
 function sendCancelRequest({ host, port, processID, secretKey }: Cancelable): void {
   const message = Buffer.alloc(16);
   [16, 80_877_102, processID, secretKey].forEach((value, index) => message.writeInt32BE(value, 4 * index));
@@ -89,7 +91,7 @@ function sendCancelRequest({ host, port, processID, secretKey }: Cancelable): vo
   socket.end(message);
 }
 
-/** The server itself ends a statement at its timeout, and says so; what takes half as long again is not coming. */
+/** The server itself ends a statement at its timeout and reports it; after 1.5 times that, no result will come. */
 function patienceFor(statementTimeout: number | false | undefined): number {
   const withoutTimeoutMs = 60 * 60 * 1_000;
   return 1.5 * (statementTimeout || withoutTimeoutMs);
@@ -97,7 +99,7 @@ function patienceFor(statementTimeout: number | false | undefined): number {
 
 const names = new Map<string, string>();
 
-/** A statement's name is a digest of its text: the same in every connection, and never two texts under one name. */
+/** A statement's name is a digest of its text: the same in every connection, and unique per text. */
 function nameOf(text: string): string {
   const known = names.get(text);
   if (known !== undefined) return known;
@@ -127,7 +129,7 @@ class PreparingPool extends DatabasePool {
     return undefined;
   }
 
-  /** Waits for a connection no longer than the request may; one that comes later goes back to the pool. */
+  /** Waits for a connection no longer than the request may; a late one goes back to the pool. */
   private connectInTime(time: DatabaseTime, callback: Connected): void {
     const endWait = time.wait();
     let isLate = false;
@@ -152,5 +154,5 @@ class PreparingPool extends DatabasePool {
   }
 }
 
-/** What TypeORM takes for the package `pg`. */
+/** The module that TypeORM uses as the package `pg`. */
 export const preparingDriver = { ...databaseDriver, Client: PreparingClient, Pool: PreparingPool };

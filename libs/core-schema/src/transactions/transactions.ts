@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { isSerializationFailure } from './database-error';
 
-/** The handle of an open transaction; whoever takes one takes part in it. */
+/** The handle of an open transaction; a function that takes one is part of the transaction. */
 export type Tx = EntityManager;
 
-/** How often a transaction that lost against another one is run again. */
+/** Maximum repetitions of a transaction after a conflict with another one. */
 const mostTries = 4;
 
 @Injectable()
@@ -13,8 +13,8 @@ export class Transactions {
   constructor(private readonly database: DataSource) {}
 
   /**
-   * Runs `work` in one transaction (read committed). When PostgreSQL asks for a repetition (40001, 40P01) the whole of
-   * `work` runs again, so it must have no effect but through `tx`.
+   * Runs `work` in one transaction (read committed). On a serialization failure or deadlock (40001, 40P01) the whole
+   * of `work` runs again, so its only effects must be through `tx`.
    */
   async run<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {

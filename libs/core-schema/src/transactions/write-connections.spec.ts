@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(async () => await database.destroy());
 
-/** A transaction that is held open until it is released. */
+/** A transaction that stays open until it is released. */
 class Held {
   release: () => void = () => undefined;
   hasBegun = false;
@@ -109,7 +109,7 @@ describe('connections for writes', () => {
     await held.ended;
   });
 
-  it('are not lost by a write whose time is over while it waits', async () => {
+  it('are not lost by a write that times out while it waits', async () => {
     const writes = new WriteConnections(1);
     const first = new Held(writes);
     await settled(first);

@@ -1,15 +1,18 @@
 import { currentDatabaseTime } from './database-time';
 
-/** Writes that may wait for each connection: they take it some half a second. More would only wait longer. */
+/** Maximum writes waiting per connection: about half a second of work. More would only wait longer. */
 const maxWaitingPerConnection = 20;
 
 /**
- * The share of the pool that writes may use at the same time, so that reads find a connection however many writes there
- * are. Writes that wait are bounded too: further ones are refused before anything is spent on them.
+ * The share of the pool that writes may use at the same time, so that reads always find a connection. Waiting writes
+ * are bounded too: further ones are refused before they cost anything.
  */
 export class WriteConnections {
   #free: number;
-  /** Writes that wait for their first connection, and those that have had one: these go first, so that they end soon. */
+  /**
+   * Writes that wait for their first connection, and those that have had one: the latter go first, so that they end
+   * soon.
+   */
   readonly #beginning: (() => void)[] = [];
   readonly #continuing: (() => void)[] = [];
   /** Writes that have not had a connection yet. */

@@ -1,7 +1,7 @@
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AccountEntity } from '../accounts/account.entity';
 
-/** What is to be answered below /.well-known/ for a token, to requests that come through the rule of this account. */
+/** Response below /.well-known/ for a token, to requests through the rule of this account. */
 @Entity('http_challenge')
 @Index('http_challenge_of_name', ['accountId', 'dnsName'], { unique: true })
 export class HttpChallengeEntity {
@@ -15,7 +15,7 @@ export class HttpChallengeEntity {
   @Column({ type: 'text', name: 'dns_name', collation: 'C' })
   dnsName!: string;
 
-  /** The body of the answer; not secret. */
+  /** The body of the response; not secret. */
   @Column('text')
   content!: string;
 

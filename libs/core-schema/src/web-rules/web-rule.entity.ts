@@ -1,7 +1,10 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AccountEntity } from '../accounts/account.entity';
 
-/** The secret in the path that an account's web servers redirect or proxy to: one tenant's rule never approves another's order. */
+/**
+ * The secret in the path that an account's web servers redirect or proxy to: a tenant's rule never approves other
+ * tenants' orders.
+ */
 @Entity('web_rule')
 @Check('web_rule_secret_length', `char_length(secret) >= 26`)
 export class WebRuleEntity {

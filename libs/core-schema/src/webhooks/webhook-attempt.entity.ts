@@ -18,11 +18,11 @@ export class WebhookAttemptEntity {
   @Column('integer', { name: 'duration_ms' })
   durationMs!: number;
 
-  /** Null when there was no answer. */
+  /** Null without a response. */
   @Column('integer', { nullable: true })
   status!: number | null;
 
-  /** Why it failed, in words of ours; null for a success. */
+  /** Reason for the failure, as our own text; null for a success. */
   @Column('text', { nullable: true })
   problem!: string | null;
 }

@@ -6,7 +6,7 @@ import { WebhookEndpointEntity } from './webhook-endpoint.entity';
 export const deliveryStates = ['pending', 'delivered', 'failed', 'superseded', 'canceled'] as const;
 export type DeliveryState = (typeof deliveryStates)[number];
 
-/** One message to one endpoint. A newer state of the same plan takes the place of one that still waits. */
+/** One message to one endpoint. A newer state of the same plan replaces a waiting message. */
 @Entity('webhook_delivery')
 @Check('webhook_delivery_state', `state IN ('pending', 'delivered', 'failed', 'superseded', 'canceled')`)
 @Check('webhook_delivery_finished_when_not_pending', `(state = 'pending') = (finished_at IS NULL)`)
@@ -38,7 +38,7 @@ export class WebhookDeliveryEntity {
   @Column('integer', { comment: 'the plan’s current_version that it tells of; 0 for a test event' })
   version!: number;
 
-  /** A replay is a delivery of its own with the body of another: `<that one's id>/<its own>`. Empty for an original. */
+  /** A replay is a separate delivery with the body of another: `<original id>/<own id>`. Empty for an original. */
   @Column({ type: 'text', name: 'replay_of', default: '', collation: 'C' })
   replayOf!: string;
 

@@ -1,7 +1,7 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AccountEntity } from '../accounts/account.entity';
 
-/** Where an account wants to be told of changes. */
+/** Endpoint of an account for change events. */
 @Entity('webhook_endpoint')
 @Check('webhook_endpoint_id_is_a_json_number', `id BETWEEN 1 AND 9007199254740991`)
 @Check(
@@ -44,7 +44,7 @@ export class WebhookEndpointEntity {
   @Column('boolean')
   enabled!: boolean;
 
-  /** Why the platform switched it off, in words; null when it did not. */
+  /** Why the platform disabled it, as text; null: it did not. */
   @Column('text', { name: 'disabled_reason', nullable: true })
   disabledReason!: string | null;
 

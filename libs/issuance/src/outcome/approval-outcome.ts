@@ -1,17 +1,17 @@
 import type { ApprovalMethod } from '../product';
 import type { Outcome } from './outcome';
 
-/** Why a DNS lookup has no usable answer. */
+/** Why a DNS lookup has no usable result. */
 export type LookUpFailure =
   /** No usable response in time. */
   | 'timeout'
-  /** The network reported that nothing listens at the address. */
+  /** The network reported that no process listens at the address. */
   | 'unreachable'
   | 'servfail'
   | 'refused'
   | 'formerr'
   | 'notimp'
-  /** A response code without a name of its own here. */
+  /** A response code without its own name here. */
   | 'other_rcode'
   | 'malformed'
   /** A response above the size limit. */
@@ -21,18 +21,20 @@ export type LookUpFailure =
   /** An empty or over-long label, or characters other than letters, digits, `-` and `_`. */
   | 'invalid_name';
 
-/** A list in a parameter holds the first few of them; `more` is the number of those left out. */
+/** A list in a parameter holds the first few items; `more` is the number of omitted ones. */
 export interface Listed<T> {
   readonly first: readonly T[];
   readonly more: number;
 }
 
-/** What one name server of a zone answers instead of the approval record. */
+/** What one name server of a zone returns instead of the approval record. */
 export type NameServerAnswer =
-  /** Its addresses are not known or not allowed. `detail`: the message of the lookup's exception, without a full stop. */
+  /**
+   * Its addresses are unknown or not allowed. `detail`: the message of the lookup's exception, without a full stop.
+   */
   | { readonly kind: 'no_address'; readonly server: string; readonly detail: string }
   | { readonly kind: 'failure'; readonly server: string; readonly failure: LookUpFailure }
-  /** It answers without authority (RFC 1035, section 4.1.1). */
+  /** Its response is not authoritative (RFC 1035, section 4.1.1). */
   | { readonly kind: 'lame'; readonly server: string }
   | { readonly kind: 'absent'; readonly server: string; readonly nxdomain: boolean }
   | {
@@ -44,7 +46,7 @@ export type NameServerAnswer =
 
 /** Why a name is not approved, or its standing record is not in place. Servers are `host:port`. */
 export type ApprovalOutcome =
-  /** What was found in each way that counts for the name. */
+  /** Result of each method that counts for the name. */
   | {
       readonly code: 'not_approved';
       readonly ways: readonly { readonly method: ApprovalMethod; readonly outcome: Outcome }[];
@@ -64,7 +66,7 @@ export type ApprovalOutcome =
       readonly found: 'nxdomain' | 'no_record';
       readonly server: string;
     }
-  /** `at`: where the chain of CNAME records that begins at `name` ends; it is `name` for NS records. */
+  /** `at`: where the chain of CNAME records that begins at `name` ends; equal to `name` for NS records. */
   | {
       readonly code: 'dns_record_differs';
       readonly name: string;
@@ -79,11 +81,11 @@ export type ApprovalOutcome =
       readonly code: 'dns_record_invalid';
       readonly name: string;
       readonly fault: 'several' | 'circle' | 'too_long';
-      /** The targets of several records, a name on the circle, or nothing. */
+      /** The targets of several records, a name in the loop, or empty. */
       readonly found: Listed<string>;
       readonly server: string;
     }
-  /** `name` leads to `at` by CNAME records, or is `at` itself. */
+  /** `name` leads to `at` by CNAME records, or is `at`. */
   | {
       readonly code: 'dns_lookup_failed';
       readonly name: string;
@@ -108,7 +110,7 @@ export type ApprovalOutcome =
       readonly stage: 'removing' | 'replaced' | 'failing' | 'adding' | 'added';
       readonly problem: Outcome | null;
     }
-  /** The record was in place and was replaced by somebody else's: it is left alone. */
+  /** The record was in place and was replaced by a different record, which is left unchanged. */
   | { readonly code: 'record_replaced'; readonly found: Outcome }
   | { readonly code: 'integration_deleted' }
   /** `fault`: the error code of the DNS gateway. `saying`: its message, which may quote the DNS provider. */
@@ -116,10 +118,10 @@ export type ApprovalOutcome =
   | {
       readonly code: 'web_server_differs';
       readonly url: string;
-      /** Where redirects led; null: nowhere else. */
+      /** Target of the redirects; null: no other place. */
       readonly leadsTo: string | null;
       readonly status: number;
-      /** What a response with status 200 holds instead of the challenge; null for every other status. */
+      /** Body of a response with status 200 instead of the challenge; null for every other status. */
       readonly body: 'empty' | 'html' | 'long_text' | 'other_value' | null;
       /** Of `other_value`. */
       readonly bodyCharacters: number;

@@ -37,7 +37,7 @@ export type AcmeProblemType = (typeof acmeProblemTypes)[number];
 export type RefusalReason =
   | AcmeProblemType
   | 'other'
-  /** The CA offers none of the challenges that are set up for the name. */
+  /** The CA offers no challenge that is set up for the name. */
   | 'no_challenge'
   /** The CA's own approval of the name has ended. */
   | 'approval_expired'
@@ -46,7 +46,7 @@ export type RefusalReason =
   /** The attempt expired at the CA before it was complete. */
   | 'lapsed';
 
-/** `saying`: the CA's own words, printable and bounded; empty: it gave none. */
+/** `saying`: the CA's message, printable and bounded; empty: none. */
 export interface NameRefusal {
   readonly dnsName: string;
   readonly reason: RefusalReason;
@@ -57,7 +57,7 @@ export type CaLimitKind = 'newOrders' | 'perRegisteredDomain' | 'perNameSet' | '
 
 /** Why CAA records forbid the CA to issue (RFC 8659, RFC 8657). */
 export type CaaReason =
-  /** `allowed`: the CAs that they name; none: nobody may issue. `issuer`: how they could name ours. */
+  /** `allowed`: the CAs that they name; empty: issuance is forbidden. `issuer`: the value that would allow ours. */
   | {
       readonly kind: 'other_issuers';
       readonly tag: string;
@@ -70,7 +70,7 @@ export type CaaReason =
 
 /** Why no certificate came of an attempt. Times are RFC 3339, names of CAs those of the operator. */
 export type AuthorityOutcome =
-  /** `authority` null: not known which. `detail`: a diagnosis for operators, the message of the exception; empty: none. */
+  /** `authority` null: unknown. `detail`: a diagnosis for operators, the message of the exception; empty: none. */
   | { readonly code: 'ca_unreachable'; readonly authority: string | null; readonly detail: string }
   | {
       readonly code: 'ca_refused';
@@ -91,7 +91,7 @@ export type AuthorityOutcome =
   | { readonly code: 'ca_not_in_use'; readonly authority: string }
   /** Another attempt for the same names is under way at the CA. */
   | { readonly code: 'ca_busy_with_names' }
-  /** The attempt at the CA ended, and the reason is not known. */
+  /** The attempt at the CA ended for an unknown reason. */
   | { readonly code: 'ca_attempt_ended'; readonly authority: string }
   /** Every CA of the product refused. */
   | {
@@ -108,11 +108,11 @@ export type AuthorityOutcome =
       readonly code: 'ca_limit_reached';
       readonly authority: string;
       readonly limit: CaLimitKind;
-      /** The registered domain or name that is counted; empty where none is. */
+      /** The registered domain or name that is counted; empty: none. */
       readonly key: string;
       /** Null: the operator entered no numbers for it. */
       readonly size: { readonly count: number; readonly perS: number } | null;
-      /** The rest of the limit is kept for accounts that used less of it. */
+      /** The rest of the limit is reserved for accounts that used less of it. */
       readonly isShared: boolean;
       readonly until: string;
     }
@@ -143,7 +143,7 @@ export type AuthorityOutcome =
       readonly server: string;
       readonly more: number;
     }
-  /** What the CA looks for could not be published in the platform's own zone. */
+  /** The challenge response could not be published in the platform's own zone. */
   | { readonly code: 'challenge_not_published' }
   | {
       readonly code: 'challenge_not_visible';
@@ -151,5 +151,5 @@ export type AuthorityOutcome =
     }
   | { readonly code: 'approval_zone_unknown'; readonly zone: string }
   | { readonly code: 'certificate_mismatch'; readonly faults: readonly IssuedMismatch[] }
-  /** What the CA returned is no certificate chain to a trusted root. `detail`: a diagnosis for operators. */
+  /** The CA did not return a certificate chain to a trusted root. `detail`: a diagnosis for operators. */
   | { readonly code: 'certificate_unusable'; readonly authority: string; readonly detail: string };

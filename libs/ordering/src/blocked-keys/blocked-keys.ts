@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
-/** Lists of known weak keys have hundreds of thousands. */
+/** Lists of known weak keys have hundreds of thousands of entries. */
 const rowsPerStatement = 10_000;
 
 /** How the reason begins when a key is blocked because a certificate was revoked for it. */
@@ -12,7 +12,7 @@ export class BlockedKeys {
   constructor(private readonly database: DataSource) {}
 
   /**
-   * Whether the key is blocked for this account: for everybody, or by what the account itself said of it.
+   * Whether the key is blocked for this account: for all accounts, or by the account itself.
    *
    * @param spkiSha256 SHA-256 over the DER SubjectPublicKeyInfo
    */
@@ -24,7 +24,7 @@ export class BlockedKeys {
     return rows.length > 0;
   }
 
-  /** Whether an operator has added keys. What was blocked with a revocation does not count. */
+  /** Whether an operator has added keys. Keys blocked by a revocation do not count. */
   async isListLoaded(): Promise<boolean> {
     const rows: unknown[] = await this.database.query(
       `SELECT 1 FROM blocked_key WHERE account_id = 0 AND NOT starts_with(reason, $1) LIMIT 1`,
@@ -34,7 +34,7 @@ export class BlockedKeys {
   }
 
   /**
-   * Adds all or, on an error, nothing, for every account. A key that is blocked already keeps its reason.
+   * Adds all keys for every account or, on an error, none. A key that is blocked already keeps its reason.
    *
    * @returns how many were new
    */

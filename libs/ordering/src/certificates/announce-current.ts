@@ -6,8 +6,8 @@ import { type PaidColumns, paidColumns, paidOf } from '@certwright/billing';
 import type { Tx } from '@certwright/core-schema';
 
 /**
- * Tells the plan's owner, in the same transaction, that another certificate (or none) is the current one, and sets when
- * that one is to be replaced, and whether the running term pays for it.
+ * Notifies the plan's owner, in the same transaction, that the current certificate changed (possibly to none). Sets
+ * when the new one is replaced, and whether the running term pays for it.
  */
 export async function announceCurrent(
   tx: Tx,
@@ -37,13 +37,13 @@ interface AnnouncedRow extends PaidColumns {
   readonly owner: PlanOwner;
   readonly version: number;
   readonly wanted: boolean;
-  /** Null without terms, and where nothing is sold by time. */
+  /** Null without terms, and when not sold by time. */
   readonly term_days: number | null;
-  /** Of the certificate's own terms; null also where nothing is paid. */
+  /** Of the certificate's own terms; null also without a paid term. */
   readonly own_product: string | null;
 }
 
-/** A second statement only where something is sold by time. */
+/** A second statement only for products sold by time. */
 async function setReplacement(
   tx: Tx,
   planId: string,
@@ -61,12 +61,12 @@ async function setReplacement(
   ]);
 }
 
-/** Each owner listens on a queue of its own. */
+/** Each owner listens on its own queue. */
 const currentChanged = {
   'orders-v3': currentCertificateChanged,
   'certs-v2': currentInstanceChanged,
 } as const satisfies Record<PlanOwner, (planId: string, revision: number) => Job>;
 
-/** Where nobody wants to know, there is nothing to tell, and no job to be run for it. */
+/** Without subscribers no event is written and no job runs. */
 const hasWebhooks = `EXISTS (
   SELECT 1 FROM webhook_endpoint WHERE webhook_endpoint.account_id = plan.account_id AND webhook_endpoint.enabled)`;

@@ -9,7 +9,7 @@ import { type Tx, Transactions } from '@certwright/core-schema';
 import { announceCurrent } from './announce-current';
 import { moveCurrent, validCertificates } from './certificates';
 
-/** A certificate that was checked against its terms and is to become the plan's. */
+/** A certificate that was checked against its terms and becomes the plan's. */
 export interface Attachment {
   readonly planId: string;
   readonly accountId: string;
@@ -26,7 +26,7 @@ export interface Attachment {
   readonly chain: readonly Uint8Array[];
   readonly root: Uint8Array;
   readonly approvals: readonly NameApproval[];
-  /** Where to ask when the CA would have it replaced (RFC 9773); null or left out: nobody says. */
+  /** URL of the CA's renewal information (RFC 9773); null or omitted: none. */
   readonly renewalInfo?: {
     /** Of the table of CAs. */
     readonly authority: string;
@@ -51,7 +51,7 @@ export class Attachments {
   /**
    * One transaction: insert the certificate, move `current`, close the issuance.
    *
-   * @returns false when the plan was paused or closed meanwhile: then nothing was written
+   * @returns false when the plan was paused or closed meanwhile: then no row was written
    * @throws LeaseLost
    */
   async attach(lease: Lease, attachment: Attachment): Promise<boolean> {
@@ -65,7 +65,7 @@ export class Attachments {
       await saveProgress(tx, lease, { state: 'issued', approvals, failures: 0, lastError: null }, 'release');
       await this.storeChain(tx, chainSha256, attachment);
       const { candidates, now } = await validCertificates(tx, attachment.planId);
-      // It is what was asked for when it was asked for: what was changed since has no certificate yet.
+      // It matches the terms of its request: later changes have no certificate yet.
       const { dnsNames, spkiSha256 } = attachment;
       const wanted = { dnsNames, spkiSha256 };
       const certificate = asCertificate(attachment);

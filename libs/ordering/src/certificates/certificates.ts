@@ -25,7 +25,7 @@ const columns = `
 
 const certificates = `certificate JOIN certificate_chain ON certificate_chain.sha256 = certificate.chain_sha256`;
 
-/** A certificate past its end is nobody's current one, whatever the flag still says. */
+/** An expired certificate is never the current one, regardless of the flag. */
 const currentNow = `certificate.is_current AND certificate.revoked_at IS NULL AND certificate.not_after >= now()`;
 
 @Injectable()
@@ -84,16 +84,16 @@ export class Certificates {
     );
   }
 
-  /** Looks again which certificate is the best one, after names, key or validity changed. The caller holds the plan's row. */
+  /** Selects the best certificate again after names, key or validity changed. The caller holds the plan's row. */
   async reselectCurrent(tx: Tx, planId: string, wanted: Wanted): Promise<void> {
     await reselectCurrent(tx, planId, wanted);
   }
 
   /**
-   * Takes the flag from certificates that have expired, and gives it to the best one that is left. Readers see an expired
-   * certificate as nobody's current one at once; this brings the rows after.
+   * Clears the flag of expired certificates and sets it for the best remaining one. Readers ignore an expired
+   * certificate at once; this updates the rows afterwards.
    *
-   * @returns how many plans were looked at
+   * @returns number of plans checked
    */
   async reselectExpired(limit: number): Promise<number> {
     const plans: { id: string }[] = await this.database.query(
@@ -146,9 +146,9 @@ export async function validCertificates(
 }
 
 /**
- * Two statements: the index that allows one current certificate per plan looks at each row as it changes.
+ * Two statements: the index that allows one current certificate per plan is checked for each changed row.
  *
- * @returns whether anything changed
+ * @returns whether any row changed
  */
 export async function moveCurrent(tx: Tx, planId: string, certificateId: string | null): Promise<boolean> {
   const [, cleared] = await tx.query<[unknown, number]>(

@@ -29,21 +29,21 @@ const sharesOf = async (limit: number) => {
 };
 
 describe('due issuances', () => {
-  it('are shared among accounts when there are more than asked for; what is left goes to the oldest', async () => {
+  it('are shared among accounts when there are more than the limit; the rest goes to the oldest', async () => {
     await dueOf('1', 2_000, 1_000);
     await dueOf('2', 300, 500);
     await dueOf('3', 1, 0);
     expect(await sharesOf(100)).toEqual({ '1': 66, '2': 33, '3': 1 });
   });
 
-  it('are all told when they are fewer, oldest first', async () => {
+  it('are all returned when there are fewer than the limit, oldest first', async () => {
     const due = await core.leased.due(10_000);
     expect(due).toHaveLength(2_301);
     const waits = due.map(({ overdueS }) => overdueS);
     expect(waits).toEqual([...waits].sort((one, other) => other - one));
   });
 
-  it('leave out what is leased, and accounts of which everything is', async () => {
+  it('omit leased ones, and accounts whose issuances are all leased', async () => {
     await core.database.query(
       `UPDATE issuance SET leased_until = now() + interval '1 minute' WHERE account_id IN (2, 3)`,
     );

@@ -49,7 +49,7 @@ const nudges = async () => {
 };
 
 describe('an early attempt', () => {
-  it('begins at once, however often the issuance has failed, and once more where one is under way', async () => {
+  it('begins at once, however often the issuance has failed, and again when one is under way', async () => {
     const { planId, issuanceId } = await opened();
     await core.database.query(
       `UPDATE issuance SET failures = 3, due_at = now() + interval '1 day', opened_at = now() - interval '1 h'
@@ -72,12 +72,12 @@ describe('an early attempt', () => {
 });
 
 describe('opening an issuance', () => {
-  it('writes the nudge in the same transaction', async () => {
+  it('writes the wake-up in the same transaction', async () => {
     const { issuanceId } = await opened();
     expect(await nudges()).toContain(`advance-issuance-${issuanceId}-0`);
   });
 
-  it('leaves nothing behind when the transaction fails', async () => {
+  it('leaves no rows when the transaction fails', async () => {
     const plan = await core.plan(accountId, dnsNames);
     const before = await nudges();
     const failing = core.transactions.run(async (tx) => {
@@ -89,7 +89,7 @@ describe('opening an issuance', () => {
     expect(await core.issuances.latestOf([plan.planId])).toEqual([]);
   });
 
-  it('takes the place of the one that was open', async () => {
+  it('supersedes the open one', async () => {
     const first = await opened();
     const second = await open(first, 2);
     expect((await row(first.issuanceId)).state).toBe('superseded');
@@ -109,7 +109,7 @@ describe('opening an issuance', () => {
 });
 
 describe('a lease', () => {
-  it('goes to one of many who want it', async () => {
+  it('is granted to one of many concurrent workers', async () => {
     const { issuanceId } = await opened();
     const attempts = await Promise.all(
       Array.from({ length: 8 }, async () => await core.leased.lease(issuanceId, 10_000)),
@@ -117,13 +117,13 @@ describe('a lease', () => {
     expect(attempts.filter((work) => work !== null)).toHaveLength(1);
   });
 
-  it('is not given before the issuance is due', async () => {
+  it('is not granted before the issuance is due', async () => {
     const plan = await core.plan(accountId, dnsNames);
     const { issuanceId } = await open(plan, 2, 10_000);
     expect(await core.leased.lease(issuanceId, 10_000)).toBeNull();
   });
 
-  it('is worth nothing once another holds one: the token is older', async () => {
+  it('is invalid once another worker holds a newer one: the token is older', async () => {
     const { issuanceId } = await opened();
     const first = await core.leased.lease(issuanceId, 0);
     const second = await core.leased.lease(issuanceId, 10_000);
@@ -133,7 +133,7 @@ describe('a lease', () => {
     expect((await row(issuanceId)).failures).toBe(1);
   });
 
-  it('is worth nothing once its time is up by the clock of the database, though nobody else took it', async () => {
+  it('is invalid after it expires by the database clock, even if no other worker took it', async () => {
     const { issuanceId } = await opened();
     const work = await core.leased.lease(issuanceId, 0);
     if (work === null) throw new Error('the lease is given');
@@ -141,7 +141,7 @@ describe('a lease', () => {
     expect((await row(issuanceId)).failures).toBe(0);
   });
 
-  it('is worth nothing once newer terms took the place of the issuance', async () => {
+  it('is invalid once newer terms supersede the issuance', async () => {
     const first = await opened();
     const work = await core.leased.lease(first.issuanceId, 10_000);
     if (work === null) throw new Error('the lease is given');
@@ -149,7 +149,7 @@ describe('a lease', () => {
     await expect(core.leased.save(work.lease, { failures: 9 }, 'release')).rejects.toThrow(LeaseLost);
   });
 
-  it('reads everything that deciding takes', async () => {
+  it('reads all inputs of the next step', async () => {
     const plan = await core.plan(accountId, ['*.example.org', 'example.org']);
     await core.transactions.run(
       async (tx) => await core.delegations.ensure(tx, accountId, ['example.org'], () => 'a'.repeat(32)),
@@ -166,7 +166,7 @@ describe('a lease', () => {
 describe('the sweep', () => {
   const due = async () => (await core.leased.due(1_000)).map(({ id }) => id);
 
-  it('finds what is due and in nobody’s hands, from PostgreSQL alone', async () => {
+  it('finds due issuances without a lease, from PostgreSQL alone', async () => {
     const { issuanceId } = await opened();
     await core.database.query('DELETE FROM outbox');
     expect(await due()).toContain(issuanceId);
@@ -177,7 +177,7 @@ describe('the sweep', () => {
     expect(await due()).not.toContain(issuanceId);
   });
 
-  it('finds what a dead worker held, once its lease is over', async () => {
+  it('finds the issuances of a dead worker once its lease has expired', async () => {
     const { issuanceId } = await opened();
     await core.leased.lease(issuanceId, 0);
     expect(await due()).toContain(issuanceId);
@@ -185,7 +185,7 @@ describe('the sweep', () => {
 });
 
 describe('the rules of the specification are constraints', () => {
-  it('at most one issuance of a plan is open', async () => {
+  it('allows at most one open issuance per plan', async () => {
     const { planId, termsId } = await opened();
     const second = core.database.query(
       `INSERT INTO issuance (plan_id, account_id, terms_id, revision, state, approvals, due_at)
@@ -195,7 +195,7 @@ describe('the rules of the specification are constraints', () => {
     await expect(second).rejects.toThrow('issuance_one_open_per_plan');
   });
 
-  it('at most one certificate is issued per revision', async () => {
+  it('allows at most one certificate per revision', async () => {
     const { planId, termsId } = await core.plan(accountId, dnsNames);
     const issued = async () =>
       await core.database.query(

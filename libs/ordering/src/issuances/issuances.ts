@@ -27,22 +27,22 @@ export interface OpenIssuance {
   readonly revision: number;
   readonly termsId: string;
   readonly dnsNames: readonly string[];
-  /** Of the terms; left out or null: any way. */
+  /** Of the terms; omitted or null: any method. */
   readonly approvalWays?: Readonly<Record<string, ApprovalWay>> | null;
-  /** When what was paid for ends; left out or null: nothing is sold by time. */
+  /** End of the paid time; omitted or null: not sold by time. */
   readonly expiresBy?: Date | null;
   /** How long it waits for further modifications, ms; 0: it begins at once. */
   readonly settlingMs: number;
 }
 
 export interface LatestIssuance extends Issuance {
-  /** When the plan's current certificate is replaced by itself, or a failed replacement tried again; null: never. */
+  /** When the plan's current certificate is replaced automatically, or a failed replacement retried; null: never. */
   readonly renewAt: Date | null;
-  /** What integrations publish for the plan's names. */
+  /** Records that integrations publish for the plan's names. */
   readonly records: readonly RecordOfPlan[];
 }
 
-/** What a caller is told of the approval record of one name. */
+/** State of the approval record of one name, as shown to callers. */
 export type RecordOfPlan = Pick<
   ApprovalRecord,
   'integrationId' | 'dnsName' | 'state' | 'problem' | 'failures'
@@ -61,7 +61,7 @@ type LatestRow = Omit<LatestIssuance, 'approvals' | 'lastError' | 'records'> & {
   })[];
 };
 
-/** What the APIs do with issuances: open one for new terms, close the open one, read the newest. */
+/** Operations of the APIs on issuances: open one for new terms, close the open one, read the newest. */
 @Injectable()
 export class Issuances {
   constructor(
@@ -70,12 +70,12 @@ export class Issuances {
   ) {}
 
   /**
-   * Opens the attempt at the plan's present terms; the one that was open gives way. The caller holds the plan's row.
+   * Opens an issuance of the plan's current terms; it supersedes the open one. The caller holds the plan's row.
    *
    * @returns the id of the new issuance
    */
   async open(tx: Tx, request: OpenIssuance): Promise<string> {
-    // What the one that gives way wanted published, and this one does not, is looked at: whether anybody still needs it.
+    // Records that only the superseded issuance used are checked: they may no longer be needed.
     if (request.approvalWays) await tx.query(askForRecordsOf('$1'), [request.planId]);
     const superseded = await this.closeOpen(tx, request.planId, 'superseded');
     const now = superseded?.now ?? (await databaseNow(tx));
@@ -95,12 +95,12 @@ export class Issuances {
         request.expiresBy ?? null,
       ],
     );
-    // One that is due later needs no nudge: the sweep finds it when its time has come.
+    // An issuance that is due later needs no wake-up: the sweep finds it.
     if (due.getTime() <= now.getTime()) await this.outbox.add(tx, advanceIssuance(row.id, 0));
     return row.id;
   }
 
-  /** Closes the plan's open issuance, if there is one. The caller holds the plan's row. */
+  /** Closes the plan's open issuance, if any. The caller holds the plan's row. */
   async closeOpen(
     tx: Tx,
     planId: string,
@@ -116,11 +116,10 @@ export class Issuances {
   }
 
   /**
-   * Has the names of the plan's open issuance approved in new ways, from now on; see `redoApprovals`. The caller holds the
-   * plan's row.
+   * Changes the approval methods of the plan's open issuance; see `redoApprovals`. The caller holds the plan's row.
    *
-   * @param ways of the terms; null: any way
-   * @param termsId the plan's terms that say so
+   * @param ways of the terms; null: any method
+   * @param termsId the plan's terms with these methods
    * @returns false when none is open; `TooSoon`: then the transaction must not be committed
    */
   async redoApprovals(
@@ -136,7 +135,7 @@ export class Issuances {
     return true;
   }
 
-  /** The newest issuance of each plan that ever had one, open or not. */
+  /** The newest issuance, open or not, of each plan that has one. */
   async latestOf(
     planIds: readonly string[],
     reader: Pick<Tx, 'query'> = this.database,

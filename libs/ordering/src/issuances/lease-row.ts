@@ -7,7 +7,7 @@ import {
 } from '@certwright/outcome-messages';
 import type { LeasedWork } from './leased-work';
 
-/** What the lease statement answers. JSON carries what needs no exact type; instants and bytes come as columns. */
+/** Result of the lease statement. JSON holds values that need no exact type; instants and bytes are columns. */
 export interface LeaseRow {
   readonly issuance: {
     readonly id: number;

@@ -7,7 +7,7 @@ import { baseNameInSql, type Lease, type Tx, underLease } from '@certwright/core
 import type { LeasedWork } from './leased-work';
 import { type LeaseRow, leasedWork } from './lease-row';
 
-/** What a step changed; what is left out stays. */
+/** Changes of a step; omitted fields keep their value. */
 export interface IssuanceProgress {
   readonly state?: IssuanceState;
   readonly approvals?: readonly NameApproval[];
@@ -39,9 +39,9 @@ export class LeasedIssuances {
   }
 
   /**
-   * Writes what a step changed.
+   * Writes the changes of a step.
    *
-   * @param after keep the lease for the next step (and extend it), or give it back
+   * @param after keep the lease for the next step (and extend it), or release it
    * @throws LeaseLost
    */
   async save(
@@ -53,8 +53,8 @@ export class LeasedIssuances {
   }
 
   /**
-   * Open issuances whose time has come and which nobody holds: what a lost nudge left behind. Oldest first; when there
-   * are more than `limit`, every account gets its share of them, so that the backlog of one hides no other's.
+   * Open issuances that are due and not leased, for example after a lost wake-up. Oldest first; when there are more
+   * than `limit`, every account gets a share, so that the backlog of one account does not delay the others.
    */
   async due(limit: number): Promise<readonly DueIssuance[]> {
     const oldest: readonly DueIssuance[] = await this.database.query(
@@ -63,7 +63,7 @@ export class LeasedIssuances {
     );
     if (oldest.length < limit) return oldest;
     const shares: readonly DueIssuance[] = await this.database.query(sharedStatement, [limit]);
-    // What others leave of their shares goes to whoever has waited longest.
+    // Unused shares go to the issuances that have waited longest.
     const shared = new Set(shares.map(({ id }) => id));
     return [...shares, ...oldest.filter(({ id }) => !shared.has(id))].slice(0, limit);
   }
@@ -98,14 +98,15 @@ const dueColumns = `
   id, account_id AS "accountId", lease_token AS "leaseToken",
   extract(epoch FROM clock_timestamp() - due_at)::int AS "overdueS"`;
 
-/** now() and not clock_timestamp(): a bound that stands still lets the index find the rows. */
+/** now() and not clock_timestamp(): the index needs a bound that is constant within the statement. */
 const dueAndFree = `
   state = 'open' AND due_at <= now() AND (leased_until IS NULL OR leased_until <= now())`;
 
 /**
- * Goes from account to account in the index, and takes from each an equal share of the answer, but at least 8; then the
- * first of every account, the second of every account … Reads accounts × share rows, however long a backlog is: BETWEEN
- * and not =, or PostgreSQL would take all that is due in the order of time, and sift out the account.
+ * Goes from account to account in the index, and reads from each an equal share of the limit, but at least 8; then
+ * returns the first of every account, the second of every account … Reads accounts × share rows, whatever the size of
+ * the backlog. BETWEEN instead of =: otherwise PostgreSQL would read all due rows in order of time and filter by
+ * account.
  */
 const sharedStatement = `
   WITH RECURSIVE waiting (account_id) AS (
@@ -137,8 +138,8 @@ const saveStatement = `
   WHERE ${underLease('$1', '$2')}`;
 
 /**
- * The integration is looked for in order: through the index, whatever PostgreSQL believes about how many an account has.
- * With EXISTS it read the table where few accounts have most of them.
+ * Ordered, so that PostgreSQL uses the index regardless of its row estimate per account. With EXISTS it scanned the
+ * table when few accounts had most of the integrations.
  */
 const leaseStatement = `
   WITH leased AS (

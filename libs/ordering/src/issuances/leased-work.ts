@@ -1,20 +1,20 @@
 import type { Issuance, Plan, Product, Terms } from '@certwright/issuance';
 import type { Lease } from '@certwright/core-schema';
 
-/** All that deciding about one issuance takes, read in the statement that leased it. */
+/** Inputs for deciding about one issuance, read by the statement that leased it. */
 export interface LeasedWork {
   readonly lease: Lease;
   readonly issuance: Issuance;
   readonly terms: Terms;
   readonly plan: Pick<Plan, 'paused' | 'closedAt'>;
   readonly product: Product;
-  /** The key of the terms stands on the list of blocked keys. */
+  /** The key of the terms is on the list of blocked keys. */
   readonly keyBlocked: boolean;
   /** Name without `*.` → the label its standing record points to. */
   readonly delegationLabels: ReadonlyMap<string, string>;
-  /** The account has, or had, an integration: what it covers is worth a look. */
+  /** The account has, or had, an integration: its zones are worth checking. */
   readonly hasIntegrations: boolean;
-  /** End of the valid certificate in use, if there is one. */
+  /** End of the valid certificate in use, if any. */
   readonly validUntil: Date | null;
   /** The database's clock. */
   readonly now: Date;

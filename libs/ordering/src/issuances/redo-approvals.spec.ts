@@ -45,7 +45,7 @@ async function lease({ issuanceId }: PlanWithWays) {
   return work;
 }
 
-/** What a walk leaves behind that approved some names and waits for the others. */
+/** The state after a run that approved some names and waits for the others. */
 async function approve(plan: PlanWithWays, methods: Readonly<Record<string, NameApproval['method']>>) {
   const work = await lease(plan);
   const approvals = work.issuance.approvals.map((approval): NameApproval => {
@@ -93,7 +93,7 @@ const pending = (dnsName: string, way?: ApprovalWay): NameApproval => {
 };
 
 describe('redoing the approvals of an open issuance', () => {
-  it('gives its names the new ways; what is approved in the same way stays so, all else is looked at now', async () => {
+  it('sets the new methods; approvals by the same method stay, all others are checked now', async () => {
     const plan = await planWithWays(core, accountId, { [a]: byDns, [b]: byDns });
     const [approvedA] = await approve(plan, { [a]: 'dns', [b]: 'dns' });
     expect(await redo(plan, { [a]: byDns, [b]: byEmail('admin@example.com') })).toBe(true);
@@ -103,14 +103,14 @@ describe('redoing the approvals of an open issuance', () => {
     expect(await jobs()).toContain(`advance-issuance-${plan.issuanceId}-2`);
   });
 
-  it('looks again at what is not approved though no way has changed, and what was found stays until then', async () => {
+  it('checks pending names again although no method has changed, and keeps the last result until then', async () => {
     const plan = await planWithWays(core, accountId, { [a]: byHttp });
     const found = await approve(plan, {});
     expect(await redo(plan, { [a]: byHttp })).toBe(true);
     expect(await rowOf(plan)).toMatchObject({ approvals: found, due: true });
   });
 
-  it('asks in any way where none is said any more, and leaves names alone of which nothing is said', async () => {
+  it('allows any method when none is set any more, and leaves names alone that are not listed', async () => {
     const plan = await planWithWays(core, accountId, { [a]: byHttp, [b]: byDns });
     await redo(plan, { [a]: byDns, 'c.example.com': byHttp });
     expect((await rowOf(plan)).approvals).toEqual([pending(a, byDns), pending(b, byDns)]);
@@ -118,7 +118,7 @@ describe('redoing the approvals of an open issuance', () => {
     expect((await rowOf(plan)).approvals).toEqual([pending(a), pending(b)]);
   });
 
-  it('takes the lease from a worker that holds it: nothing that it found counts, and the next walk has the new ways', async () => {
+  it('revokes the lease of a worker: its results are discarded, and the next run uses the new methods', async () => {
     const plan = await planWithWays(core, accountId, { [a]: byDns });
     const frozen = await lease(plan);
     expect(await redo(plan, { [a]: byEmail('admin@example.com') })).toBe(true);
@@ -137,7 +137,7 @@ describe('redoing the approvals of an open issuance', () => {
     expect(next.lease.token).toBe('3');
   });
 
-  it('keeps what was begun at a CA and how often it failed, but waits no longer', async () => {
+  it('keeps the attempt at the CA and the failure count, but ends the wait', async () => {
     const plan = await planWithWays(core, accountId, { [a]: byDns });
     const { lease: held } = await lease(plan);
     const dueAt = new Date(Date.now() + 3_600_000);
@@ -146,7 +146,7 @@ describe('redoing the approvals of an open issuance', () => {
     expect(await rowOf(plan)).toMatchObject({ ca_reference: 'acme:7', failures: 3, due: true });
   });
 
-  it('leaves everything as it was when the transaction fails', async () => {
+  it('changes nothing when the transaction fails', async () => {
     const plan = await planWithWays(core, accountId, { [a]: byDns });
     const [before, jobsBefore] = [await rowOf(plan), await jobs()];
     const failing = core.transactions.run(async (tx) => {
@@ -157,7 +157,7 @@ describe('redoing the approvals of an open issuance', () => {
     expect([await rowOf(plan), await jobs()]).toEqual([before, jobsBefore]);
   });
 
-  it.each(['canceled', 'superseded'] as const)('does nothing where it is %s', async (state) => {
+  it.each(['canceled', 'superseded'] as const)('does nothing when it is %s', async (state) => {
     const plan = await planWithWays(core, accountId, { [a]: byDns });
     await core.transactions.run(async (tx) => await core.issuances.closeOpen(tx, plan.planId, state));
     const [before, jobsBefore] = [await rowOf(plan), await jobs()];
@@ -177,7 +177,7 @@ describe('redoing the approvals of an open issuance', () => {
 });
 
 describe('the terms of an issuance whose approvals are redone', () => {
-  it('are those that say the new ways, of the same certificate', async () => {
+  it('are those with the new methods, of the same certificate', async () => {
     const plan = await planWithWays(core, accountId, { [a]: byDns });
     const ways = { [a]: byHttp };
     const termsId = await sayOtherwise(core, plan, ways, { dnsNames: [a] });
@@ -206,8 +206,8 @@ describe('the terms of an issuance whose approvals are redone', () => {
   });
 });
 
-describe('what approvals rest on', () => {
-  it('mailboxes that have not answered are asked once more, ten minutes after the last mail at the earliest', async () => {
+describe('the prerequisites of approvals', () => {
+  it('sends pending mailboxes another mail, ten minutes after the last one at the earliest', async () => {
     const { database, transactions, wakeUps } = core;
     const approvals = new EmailApprovals(database, transactions, new Mails(database), wakeUps);
     const address = 'admin@example.com';
@@ -230,7 +230,7 @@ describe('what approvals rest on', () => {
     expect(await mails()).toBe(2);
   });
 
-  it('records that an integration publishes for the plan are looked at now, others are not', async () => {
+  it('checks records that an integration publishes for the plan now, and no others', async () => {
     const fixture = integrationFixture(core, new DnsIntegrations(core.database, core.transactions));
     const integrationId = await fixture.create(accountId);
     const plan = await planWithWays(core, accountId, { [a]: byDns });
@@ -249,7 +249,7 @@ describe('what approvals rest on', () => {
 });
 
 describe('approvalUnder', () => {
-  it('reads only what is said of the name itself', () => {
+  it('reads only the entry of the name itself', () => {
     const approval = pending('constructor', byDns);
     expect(approvalUnder({}, approval)).toBe(approval);
     expect(approvalUnder(JSON.parse('{"__proto__":{"constructor":1}}') as Ways, approval)).toBe(approval);

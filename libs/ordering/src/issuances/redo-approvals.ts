@@ -10,22 +10,22 @@ type Ways = Readonly<Record<string, ApprovalWay>> | null;
 
 export interface Redone {
   readonly issuanceId: string;
-  /** After the fence: of the nudge. */
+  /** Fencing token of the wake-up. */
   readonly leaseToken: string;
 }
 
-/** Nothing would come of it: every name keeps its way, and no mailbox that is waited for can be sent another mail yet. */
+/** No effect: every name keeps its method, and no pending mailbox can be sent another mail yet. */
 export interface TooSoon {
   readonly retryAfterS: number;
 }
 
 /**
- * Gives the names of a plan's open issuance new ways, and has every one that is not approved yet looked at now. Whoever
- * holds the lease works for the old ways, so it is taken away: nothing that it finds counts. Mailboxes that have not
- * answered are asked once more, and records are looked at again. The caller holds the plan's row.
+ * Sets new approval methods for the names of a plan's open issuance, and makes all pending names due now. The holder
+ * of the lease works with the old methods, so its lease is revoked and its results are discarded. Pending mailboxes
+ * get another mail, and records are checked again. The caller holds the plan's row.
  *
- * @param ways null: every name in whichever way is in place; a name that is not in it keeps its way
- * @param termsId the plan's terms that say so: the issuance moves to them unless they want another certificate
+ * @param ways null: every name by any method that is in place; a name that is not listed keeps its method
+ * @param termsId the plan's terms with these methods: the issuance moves to them unless they need another certificate
  * @returns null when none is open; `TooSoon`: then the transaction must not be committed
  */
 export async function redoApprovals(
@@ -54,7 +54,7 @@ export async function redoApprovals(
   return row === undefined ? null : { issuanceId: open.id, leaseToken: row.lease_token };
 }
 
-/** What is approved stays approved where its way is the same. */
+/** A name stays approved when its method is the same. */
 export function approvalUnder(ways: Ways, approval: NameApproval): NameApproval {
   const { dnsName } = approval;
   if (ways !== null && !Object.hasOwn(ways, dnsName)) return approval;
@@ -74,7 +74,7 @@ async function openOf(
   return row === undefined ? null : { id: row.id, approvals: row.approvals.map(approvalOf) };
 }
 
-/** $1 issuance, $2 approvals, $3 terms. What a CA was begun to be asked for stays: the certificate is the same. */
+/** $1 issuance, $2 approvals, $3 terms. A request that was begun at a CA stays: the certificate is the same. */
 const redoStatement = `
   UPDATE issuance SET
     approvals = $2::jsonb,

@@ -11,15 +11,15 @@ export interface Replacement {
   readonly dnsNames: readonly string[];
   /** Of the terms; null: any way. */
   readonly approvalWays: Readonly<Record<string, ApprovalWay>> | null;
-  /** When what was paid for ends; null: nothing is sold by time. */
+  /** End of the paid time; null: not sold by time. */
   readonly expiresBy: Date | null;
   /** The certificate that is replaced. */
   readonly certificateId: string;
 }
 
 /**
- * Opens issuances that replace certificates, due now. Once per certificate (issuance_one_replacement), and not where an
- * issuance is under way: that replaces it already. The caller holds the plans' rows.
+ * Opens issuances that replace certificates, due now. Once per certificate (issuance_one_replacement), and only if no
+ * issuance is under way, since that replaces it already. The caller holds the plans' rows.
  *
  * @returns the ids of those that were opened
  */

@@ -7,11 +7,11 @@ export class WaitingIssuances {
   constructor(private readonly database: DataSource) {}
 
   /**
-   * Claims the probe of each CA that is down, due for a probe, and waited for: of all processes, one gets it. Its waiting
-   * issuances are due after that probe, in case that this process dies, and say so to their owners.
+   * Claims the probe of each CA that is down, due for a probe, and waited for: only one process gets it. The waiting
+   * issuances become due after that probe, in case this process dies, and report so to their owners.
    *
    * @param probeInMs until the next probe of the same CA
-   * @param graceMs between a probe and the time at which what waits is looked at anyway
+   * @param graceMs between a probe and the time at which the waiting issuances are attempted anyway
    * @returns names of CAs
    */
   async claimProbes(probeInMs: number, graceMs: number): Promise<readonly string[]> {
@@ -20,7 +20,7 @@ export class WaitingIssuances {
   }
 
   /**
-   * The one that has waited longest, due now.
+   * Makes the issuance that has waited longest due now.
    *
    * @param except ids of those that were tried already
    * @returns its id; null: none
@@ -40,8 +40,8 @@ export class WaitingIssuances {
   }
 
   /**
-   * Those that wait for a CA that is not down any more are due now, in the order of their age. Looks at the state and not
-   * at its change, so that nothing is lost when a process dies or an issuance begins to wait just then.
+   * Makes issuances that wait for a CA that is up again due now, in order of age. Checks the state and not its
+   * change, so that none is missed when a process dies or an issuance begins to wait at that moment.
    *
    * @returns how many
    */
@@ -55,18 +55,18 @@ export class WaitingIssuances {
   }
 
   /**
-   * An operator has changed CAs, or those of a product: whatever waits is attempted once every process knows, and waits
-   * again where it has to.
+   * An operator has changed CAs, or the CAs of a product: every waiting issuance is attempted once all processes have
+   * read the change, and waits again if necessary.
    */
   async reconsider(): Promise<void> {
     await this.database.query(releaseStatement('true'), [knownAfterMs]);
   }
 }
 
-/** Longer than a process goes by what it has read of CAs. */
+/** Longer than a process caches CAs. */
 const knownAfterMs = 6_000;
 
-/** The outcome with the time of the next probe, be it of the CA itself or of one of several that refused. */
+/** The outcome with the time of the next probe, of the CA itself or of one of several that refused. */
 const probedAt = (outcome: string) => `CASE
   WHEN ${outcome}->>'code' = 'ca_down' AND ${outcome}->>'authority' = name
     THEN ${outcome} || jsonb_build_object('nextProbeAt', probe_at)

@@ -9,11 +9,11 @@ export interface NewPlan {
   readonly muted: boolean;
   readonly paused: boolean;
   readonly downloadToken: string;
-  /** Left out: orders-v3. */
+  /** Omitted: orders-v3. */
   readonly owner?: PlanOwner;
 }
 
-/** Terms as they are asked for; stored, they get an id and never change. */
+/** Requested terms; once stored, they get an id and never change. */
 export interface NewTerms {
   readonly product: string;
   readonly dnsNames: readonly string[];
@@ -21,15 +21,15 @@ export interface NewTerms {
   readonly csr: Uint8Array;
   readonly spkiSha256: Uint8Array;
   readonly approverEmails: Readonly<Record<string, string>>;
-  /** Left out or null: in whichever way is in place. */
+  /** Omitted or null: any method that is in place. */
   readonly approvalWays?: Readonly<Record<string, ApprovalWay>> | null;
-  /** What the owner's API remembers with them. */
+  /** Data of the owner's API, stored with the terms. */
   readonly ownerFacts?: object | null;
 }
 
 export type PlanChange = Pick<Plan, 'autoRenew' | 'muted' | 'paused'>;
 
-/** A change of a plan may make approval records needless: whoever keeps them looks. */
+/** A change of a plan may make approval records unnecessary: the subscriber checks them. */
 @Injectable()
 export class Plans {
   /** @returns the plan's id; its revision is 1 and it has no terms yet */
@@ -75,9 +75,9 @@ export class Plans {
   }
 
   /**
-   * Nothing can be issued from this plan until it gets terms again.
+   * The plan cannot issue until it gets terms again.
    *
-   * @param dnsNames what the plan still names; left out: all it named, so its approval records stay
+   * @param dnsNames remaining names of the plan; omitted: all previous ones, so its approval records stay
    */
   async clearTerms(tx: Tx, planId: string, dnsNames: readonly string[] | null = null): Promise<void> {
     await tx.query(
@@ -103,7 +103,7 @@ export class Plans {
     return row.revision;
   }
 
-  /** For good: nothing is issued for it any more, and its download URL is gone. */
+  /** Permanent: the plan issues no more certificates, and its download URL is removed. */
   async close(tx: Tx, planId: string): Promise<void> {
     await tx.query(
       `WITH asked AS (${askForRecordsOf('$1')})

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { ProductEntity } from '@certwright/core-schema';
 
-/** An operator's change of a product is seen by every process after this time at the latest. */
+/** Maximum time until every process has read an operator's change of a product. */
 const keptMs = 5_000;
 
 @Injectable()

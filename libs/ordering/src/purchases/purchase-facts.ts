@@ -3,16 +3,16 @@ import type { Tx } from '@certwright/core-schema';
 import { type PaidColumns, paidColumns, paidOf } from '@certwright/billing';
 import { unusedCharge, unusedChargesOf, type UnusedRow } from '@certwright/billing';
 
-/** What deciding about a purchase takes. */
+/** Inputs for deciding about a purchase. */
 export interface PurchaseFacts {
   /** The database's clock. */
   readonly now: Date;
-  /** Nothing costs anything here. */
+  /** The deployment does not charge. */
   readonly isSandbox: boolean;
   readonly paid: Paid | null;
-  /** Oldest first; those of the open issuance are among them: it is to give way. */
+  /** Oldest first, including those of the open issuance, which is superseded. */
   readonly unused: readonly UnusedCharge[];
-  /** Until when the current certificate was to last by what was paid for it; null: there is none, or nothing was. */
+  /** Paid end of the current certificate; null: there is no certificate, or it was not paid. */
   readonly currentExpiresBy: Date | null;
 }
 
@@ -33,7 +33,7 @@ const statement = `
   LEFT JOIN plan ON plan.id = $1`;
 
 /**
- * @param planId null: of a plan that is not there yet
+ * @param planId null: the plan does not exist yet
  * @param now null: the database's clock
  */
 export async function purchaseFacts(

@@ -71,7 +71,7 @@ describe('a purchase', () => {
     expect(await fixture.count(`FROM mail WHERE account_id = $1`, accountId)).toBe(0);
   });
 
-  it('sends a copy of the invoice to whoever is named', async () => {
+  it('sends a copy of the invoice to the named recipient', async () => {
     const accountId = await fixture.account(10_000);
     const planId = await fixture.plan(accountId, two);
     await fixture.buy(planId, { kind: 'term', emailInvoiceTo: 'books@example.com' });
@@ -149,7 +149,7 @@ describe('an account that cannot pay', () => {
     },
   );
 
-  it('may go as far below nothing as its credit limit allows', async () => {
+  it('may be overdrawn down to its credit limit', async () => {
     const accountId = await fixture.account(1_000);
     const balances = new Balances(fixture.core.database);
     await fixture.core.transactions.run(
@@ -188,7 +188,7 @@ describe('an account that cannot pay', () => {
     await query(`UPDATE product SET price_cents = $1 WHERE name = 'paid_ev_ca'`, prices.name);
   });
 
-  it('keeps what it had: a term that is running, an issuance that is under way, and their charges', async () => {
+  it('keeps its running term, its open issuance, and their charges', async () => {
     const accountId = await fixture.account(2_000);
     const planId = await fixture.plan(accountId, two);
     const first = await fixture.buy(planId, { kind: 'term' });
@@ -215,7 +215,7 @@ describe('what the running term covers', () => {
     expect(await chargesOf(planId)).toHaveLength(2);
   });
 
-  it('ends with the term where no certificate is in use', async () => {
+  it('ends with the term when no certificate is in use', async () => {
     const planId = await fixture.plan(await fixture.account(10_000), two);
     await fixture.buy(planId, { kind: 'term' });
     const { certificateId } = await issue(planId);
@@ -224,7 +224,7 @@ describe('what the running term covers', () => {
     expect((await issuancesOf(planId))[1]?.expires_by).toEqual((await fixture.paidOf(planId)).paid_through);
   });
 
-  it('grows by names that are added, for what is left of it', async () => {
+  it('grows by added names, for the remaining time', async () => {
     const accountId = await fixture.account(10_000);
     const planId = await fixture.plan(accountId, two);
     await fixture.buy(planId, { kind: 'term' });
@@ -246,8 +246,8 @@ describe('what the running term covers', () => {
   });
 });
 
-describe('when newer details take the place of an issuance under way', () => {
-  it('the term that was bought for it serves the new one, together with what is added', async () => {
+describe('when newer details supersede an open issuance', () => {
+  it('the new issuance uses the term bought for it, together with the additions', async () => {
     const accountId = await fixture.account(10_000);
     const planId = await fixture.plan(accountId, two);
     await fixture.buy(planId, { kind: 'term' });
@@ -274,7 +274,7 @@ describe('when newer details take the place of an issuance under way', () => {
     expectDays((await issuancesOf(planId))[2]?.expires_by, 365);
   });
 
-  it('a term that is bought anew is paid once: the one before is given back', async () => {
+  it('a term that is bought again is charged once: the previous one is refunded', async () => {
     const accountId = await fixture.account(3_000);
     const planId = await fixture.plan(accountId, two);
     await fixture.buy(planId, { kind: 'term' });
@@ -290,7 +290,7 @@ describe('when newer details take the place of an issuance under way', () => {
     expectDays(paid.paid_through, 365);
   });
 
-  it('another product gives back the one before, and going back to that buys it again', async () => {
+  it('another product refunds the previous one, and switching back buys it again', async () => {
     const accountId = await fixture.account(10_000);
     const planId = await fixture.plan(accountId, two);
     await fixture.buy(planId, { kind: 'term' });
@@ -304,7 +304,7 @@ describe('when newer details take the place of an issuance under way', () => {
     expect(await fixture.balanceOf(accountId)).toBe(8_000);
   });
 
-  it('a charge that paid for a certificate is never given back', async () => {
+  it('a charge that paid for a certificate is never refunded', async () => {
     const accountId = await fixture.account(10_000);
     const planId = await fixture.plan(accountId, two);
     await fixture.buy(planId, { kind: 'term' });
@@ -342,7 +342,7 @@ describe('a product that is not sold by time', () => {
 });
 
 describe('when everything was revoked', () => {
-  it('nothing is covered any more, and nothing is given back', async () => {
+  it('covers no names any more and refunds nothing', async () => {
     const accountId = await fixture.account(10_000);
     const planId = await fixture.plan(accountId, two);
     await fixture.buy(planId, { kind: 'term' });
@@ -361,7 +361,7 @@ describe('a quote', () => {
   const quote = async (planId: string | null, kind: 'term' | 'as_paid', dnsNames = two) =>
     await fixture.purchases.quote({ planId, product: await fixture.product('paid_ca'), dnsNames, kind });
 
-  it('is what the purchase then costs, and changes nothing', async () => {
+  it('equals the price of the purchase, and changes nothing', async () => {
     const accountId = await fixture.account(10_000);
     const planId = await fixture.plan(accountId, two);
     expect(await quote(null, 'term')).toMatchObject({ cents: 2_000, currency: 'USD', termDays: 365 });
@@ -372,11 +372,11 @@ describe('a quote', () => {
     expect((await quote(null, 'term')).lines).toEqual(invoice?.lines);
     expect(await quote(planId, 'as_paid')).toMatchObject({ cents: 0, lines: [] });
     expect((await quote(planId, 'as_paid', [...two, 'c.example.com'])).cents).toBe(1_000);
-    // The one under way would be given back.
+    // The charge of the open issuance would be refunded.
     expect((await quote(planId, 'term')).cents).toBe(2_000);
   });
 
-  it('of a product that is not sold by time is nothing', async () => {
+  it('is zero for a product that is not sold by time', async () => {
     const product = await fixture.product('free_ca');
     expect(await fixture.purchases.quote({ planId: null, product, dnsNames: two, kind: 'term' })).toEqual({
       cents: 0,
@@ -391,7 +391,7 @@ describe('a sandbox', () => {
   beforeAll(async () => void (await query(`INSERT INTO deployment (mode) VALUES ('sandbox')`)));
   afterAll(async () => void (await query(`DELETE FROM deployment`)));
 
-  it('sells the same terms for nothing: a charge of zero, no entry of the ledger, no invoice, no mail', async () => {
+  it('sells the same terms free of charge: a charge of zero, no ledger entry, no invoice, no mail', async () => {
     const accountId = await fixture.account(0);
     const planId = await fixture.plan(accountId, two);
     const issuanceId = await fixture.buy(planId, { kind: 'term', emailInvoiceTo: 'books@example.com' });

@@ -25,14 +25,14 @@ export type PurchasedIssuance = Omit<OpenIssuance, 'expiresBy'> & { readonly pro
 
 export interface PurchaseTerms {
   readonly kind: PurchaseKind;
-  /** Stands on the invoice, in the words of the buyer. */
+  /** Printed on the invoice, as the buyer wrote it. */
   readonly invoiceNote?: string | null;
   /** Gets a copy of the invoice. */
   readonly emailInvoiceTo?: string | null;
 }
 
 export interface QuoteRequest {
-  /** Null: of a plan that is not there yet. */
+  /** Null: the plan does not exist yet. */
   readonly planId: string | null;
   readonly product: Product;
   readonly dnsNames: readonly string[];
@@ -44,13 +44,13 @@ export interface Quote {
   readonly cents: number;
   readonly currency: string;
   readonly lines: readonly InvoiceLine[];
-  /** What one purchase covers; null: nothing is sold by time. */
+  /** Term of one purchase; null: not sold by time. */
   readonly termDays: number | null;
 }
 
 /**
- * Opens issuances together with what they cost: whatever is bought is written in the transaction that opens the issuance,
- * and comes or goes with it. The caller holds the plan's row; the order of locks is plan, issuance, balance.
+ * Opens issuances and charges for them: a purchase is written in the transaction that opens the issuance, and is
+ * committed or rolled back with it. The caller holds the plan's row; the order of locks is plan, issuance, balance.
  */
 @Injectable()
 export class Purchases {
@@ -61,8 +61,8 @@ export class Purchases {
   ) {}
 
   /**
-   * Opens an issuance of the plan's present terms and charges for it; the one that was open gives way, and what it cost
-   * serves the new one or is given back.
+   * Opens an issuance of the plan's current terms and charges for it; it supersedes the open one, whose charges serve
+   * the new one or are refunded.
    *
    * @throws Problem `payment_required`: then the transaction must not be committed
    */
@@ -71,7 +71,7 @@ export class Purchases {
     { product, ...opening }: PurchasedIssuance,
     { kind, invoiceNote = null, emailInvoiceTo = null }: PurchaseTerms,
   ): Promise<{ readonly issuanceId: string }> {
-    // What such a product takes the place of is given back by the sweep, if anything was paid.
+    // Charges of an issuance superseded by such a product are refunded by the sweep.
     if (product.termDays === null) {
       return { issuanceId: await this.issuances.open(tx, { ...opening, expiresBy: null }) };
     }
@@ -85,7 +85,7 @@ export class Purchases {
    * Replaces a certificate by buying a term for the plan's present terms.
    *
    * @param now null: the database's clock
-   * @returns null when it is replaced already, or an issuance is under way: then nothing was written
+   * @returns null when it is replaced already, or an issuance is under way: then no row was written
    * @throws Problem `payment_required`: then the transaction must not be committed
    */
   async renew(
@@ -106,7 +106,7 @@ export class Purchases {
     return issuanceId;
   }
 
-  /** What opening an issuance would cost now. */
+  /** Price of opening an issuance now. */
   async quote({ planId, product, dnsNames, kind }: QuoteRequest): Promise<Quote> {
     const { termDays, currency } = product;
     if (termDays === null) return { cents: 0, currency, lines: [], termDays };
@@ -114,7 +114,7 @@ export class Purchases {
     return { cents: purchase?.cents ?? 0, currency, lines: purchase?.lines ?? [], termDays };
   }
 
-  /** Nothing is replaced or covered any more: everything was revoked. What was paid for is not given back. */
+  /** Replacement and paid term end: everything was revoked. Charges are not refunded. */
   async endPaidTerm(tx: Tx, planId: string): Promise<void> {
     await setPaid(tx, planId, null);
     await tx.query(`UPDATE plan SET replacement_paid = false WHERE id = $1 AND replacement_paid`, [planId]);
@@ -170,7 +170,7 @@ function latest(instants: readonly (Date | null)[]): Date | null {
 
 const idOf = ({ id }: { readonly id: string }) => id;
 
-/** What the columns hold: 2^31 - 1 hundredths. */
+/** Maximum of the columns: 2^31 - 1 hundredths. */
 const mostCents = 2_147_483_647;
 
 function tooDear(cents: number, currency: string): Problem {

@@ -28,7 +28,10 @@ export interface RevocationRequest {
   readonly planId: string;
   readonly certificateId: string;
   readonly reason: RevocationReason;
-  /** Who says so. What an operator says of a key holds for every account, what a subscriber says for its own alone. */
+  /**
+   * Who reports it. An operator's report about a key applies to every account, a subscriber's only to the own
+   * account.
+   */
   readonly requestedBy: 'subscriber' | 'operator';
 }
 
@@ -45,7 +48,7 @@ interface LockedPlan extends PaidColumns {
   readonly product: string | null;
   /** Null: not sold by time. */
   readonly term_days: number | null;
-  /** What was charged and led to nothing: it is about to be given back. */
+  /** Unused charges that are about to be refunded. */
   readonly unused: readonly UnusedRow[];
   readonly now: Date;
 }
@@ -66,17 +69,17 @@ interface OwnTerms extends OfferedTerms {
   readonly approvalWays: Record<string, ApprovalWay> | null;
 }
 
-/** What an API does to revoke: the CA is asked afterwards, by `PendingRevocations`. */
+/** Revocation by an API: `PendingRevocations` sends the request to the CA afterwards. */
 @Injectable()
 export class Revocations {
   /**
-   * Revokes a certificate here, moves `current`, and orders the CA's revocation, all in the caller's transaction. Said
-   * again, nothing changes. With keyCompromise all of the plan's certificates with this key are revoked, and the key is
-   * blocked; it may be said of a certificate that was revoked for another reason before. What was imported is left: only
-   * who issued it can revoke it.
+   * Revokes a certificate here, moves `current`, and orders the CA's revocation, all in the caller's transaction. A
+   * repetition changes nothing. With keyCompromise all of the plan's certificates with this key are revoked, and the
+   * key is blocked; this is also possible for a certificate that was revoked for another reason before. Imported
+   * certificates are skipped: only their issuer can revoke them.
    *
-   * @returns `missing` when the plan has no such certificate that was issued here; `expired` when time has revoked it:
-   *   nothing was written
+   * @returns `missing` when the plan has no such certificate that was issued here; `expired` when it has expired: no
+   *   row was written
    */
   async request(tx: Tx, request: RevocationRequest): Promise<'revoked' | 'expired' | 'missing'> {
     const plan = await lockPlan(tx, request.planId);
@@ -85,7 +88,7 @@ export class Revocations {
     if (certificate.expired) return 'expired';
     const { revoked, revocation_reason } = certificate;
     const reason = lastingReason(revoked ? (revocation_reason ?? 0) : null, request.reason);
-    // Also when it is revoked for that already: an operator may say it after a subscriber did.
+    // Also when it is revoked for that reason already: an operator may report it after a subscriber did.
     const compromised = request.reason === revocationReasons.keyCompromise;
     if (compromised) await this.blockKey(tx, plan, certificate, request);
     if (revoked && reason === revocation_reason) return 'revoked';
@@ -98,8 +101,7 @@ export class Revocations {
   }
 
   /**
-   * Under way with a key that is compromised now: whoever holds the issuance loses its lease, and the next look at it
-   * finds the key blocked.
+   * An open issuance with a compromised key: its holder loses the lease, and the next step finds the key blocked.
    */
   private async blockKey(
     tx: Tx,
@@ -121,7 +123,9 @@ export class Revocations {
     for (const { id, lease_token } of rows) await addToOutbox(tx, advanceIssuance(id, lease_token));
   }
 
-  /** @param key SHA-256 of the SubjectPublicKeyInfo whose certificates are all revoked; null: the one alone */
+  /**
+   * @param key SHA-256 of the SubjectPublicKeyInfo whose certificates are all revoked; null: only this certificate
+   */
   private async markRevoked(
     tx: Tx,
     { planId, certificateId }: RevocationRequest,
@@ -137,7 +141,10 @@ export class Revocations {
     for (const { id } of rows) await addToOutbox(tx, revokeCertificate(id, reason));
   }
 
-  /** Once per certificate, however often it is revoked, and never charged; nudged, since somebody waits for it. */
+  /**
+   * Once per certificate, however often it is revoked, and never charged; with a wake-up, since a caller waits for
+   * it.
+   */
   private async openReplacement(
     tx: Tx,
     plan: LockedPlan,

@@ -29,7 +29,7 @@ const leafOf = (parts: CertificateParts = {}, issuer = middleKey) =>
   forgeCertificate(leafKey, issuer, { issuer: middleName, ...parts });
 
 describe('reading a certificate', () => {
-  it('finds everything that is asked of it', () => {
+  it('reads all fields', () => {
     const leaf = leafOf({
       serial: int(0x80ffn),
       extensions: [
@@ -110,14 +110,14 @@ const expectation: IssuedExpectation = {
   now: new Date('2026-06-01T00:00:00Z'),
 };
 
-describe('checking what a CA has delivered', () => {
+describe('checking a delivered certificate', () => {
   const codesOf = (
     leaf: Uint8Array,
     chain: readonly Uint8Array[] = [middle],
     more: Partial<IssuedExpectation> = {},
   ) => checkIssued({ leaf, chain, root }, { ...expectation, ...more }).map(({ code }) => code);
 
-  it('finds nothing wrong with what was asked for, with a chain, a longer one and none', () => {
+  it('accepts a matching certificate with a chain, a longer one and none', () => {
     expect(codesOf(leafOf())).toEqual([]);
     expect(codesOf(leafOf({ subject: seq() }))).toEqual([]);
     expect(codesOf(leafOf({ issuer: rootName }, rootKey), [])).toEqual([]);
@@ -129,7 +129,7 @@ describe('checking what a CA has delivered', () => {
     expect(codesOf(leafOf({ issuer: seq(commonName('Lower')) }, strangerKey), [lower, middle])).toEqual([]);
   });
 
-  it('finds another key', () => {
+  it('reports a different key', () => {
     expect(codesOf(forgeCertificate(strangerKey, middleKey, { issuer: middleName }))).toEqual(['other_key']);
   });
 
@@ -162,7 +162,7 @@ describe('checking what a CA has delivered', () => {
     ]);
   });
 
-  it('names at most ten names, cut to the length of a name', () => {
+  it('lists at most ten names, cut to the length of a name', () => {
     const many = Array.from({ length: 40 }, (_, index) => `${index}.${'x'.repeat(400)}`);
     const [mismatch] = checkIssued(
       { leaf: leafOf({ extensions: [names('example.com', ...many), serverAuth] }), chain: [middle], root },
@@ -173,7 +173,7 @@ describe('checking what a CA has delivered', () => {
     expect(extra.every((name) => name.length === 255)).toBe(true);
   });
 
-  it('finds what is not yet valid, has expired or is valid for too long, to the second', () => {
+  it('reports a certificate that is not yet valid, has expired or is valid for too long, to the second', () => {
     expect(codesOf(leafOf({ notBefore: utcTime('260601000001Z') }))).toEqual(['not_yet_valid']);
     expect(codesOf(leafOf({ notBefore: utcTime('260601000000Z') }))).toEqual([]);
     expect(codesOf(leafOf({ notAfter: utcTime('260531235959Z') }))).toEqual(['expired']);
@@ -189,20 +189,20 @@ describe('checking what a CA has delivered', () => {
     expect(codesOf(leafOf(), [expiredMiddle])).toEqual(['expired']);
   });
 
-  it('finds a CA certificate and one that is not for servers', () => {
+  it('reports a CA certificate and one that is not for servers', () => {
     const extensions = [names('example.com')];
     expect(codesOf(leafOf({ extensions: [...extensions, serverAuth, isCa] }))).toEqual(['is_ca']);
     expect(codesOf(leafOf({ extensions }))).toEqual(['no_server_auth']);
     expect(codesOf(leafOf({ extensions: [...extensions, clientAuth] }))).toEqual(['no_server_auth']);
   });
 
-  it('finds a chain that does not link by name', () => {
+  it('reports a chain that does not link by name', () => {
     expect(codesOf(leafOf({ issuer: rootName }))).toEqual(['broken_chain']);
     expect(codesOf(leafOf(), [])).toEqual(['broken_chain']);
     expect(codesOf(leafOf(), [middle, middle])).toEqual(['broken_chain']);
   });
 
-  it('finds a chain that does not link by signature', () => {
+  it('reports a chain that does not link by signature', () => {
     expect(codesOf(leafOf({}, strangerKey))).toEqual(['broken_chain']);
     expect(codesOf(leafOf(), [forgeCertificate(middleKey, strangerKey, middleParts)])).toEqual([
       'broken_chain',
@@ -213,14 +213,14 @@ describe('checking what a CA has delivered', () => {
     expect(codesOf(leafOf({ innerAlgorithm: withParameters }))).toEqual(['broken_chain']);
   });
 
-  it('finds an issuer that is no CA', () => {
+  it('reports an issuer that is no CA', () => {
     const noCa = forgeCertificate(middleKey, rootKey, { ...middleParts, extensions: [isNoCa] });
     const [mismatch] = checkIssued({ leaf: leafOf(), chain: [noCa], root }, expectation);
     const place = { place: 'leaf', issuer: 1 } as const;
     expect(mismatch).toMatchObject({ code: 'broken_chain', fault: 'not_ca', ...place });
   });
 
-  it('says which certificate cannot be read, and bounds the chain', () => {
+  it('reports which certificate cannot be read, and bounds the chain', () => {
     expect(
       checkIssued({ leaf: fromHex('00'), chain: [middle, fromHex('3000')], root }, expectation),
     ).toMatchObject([

@@ -7,7 +7,7 @@ export interface IssuedCertificate {
   readonly leaf: Uint8Array;
   /** The first certifies the leaf, each next one the one before it. */
   readonly chain: readonly Uint8Array[];
-  /** Certifies the last of the chain, or the leaf when there is none. */
+  /** Certifies the last certificate of the chain, or the leaf when the chain is empty. */
   readonly root: Uint8Array;
 }
 
@@ -17,19 +17,19 @@ export interface IssuedExpectation {
   /** SHA-256 over the DER SubjectPublicKeyInfo of the request, lower-case hexadecimal. */
   readonly spkiSha256: string;
   readonly now: Date;
-  /** The longest validity that the product may have. */
+  /** Maximum validity of the product. */
   readonly maxNotAfter?: Date;
 }
 
 /** A number: the place in the chain, from 1. */
 export type CertificatePlace = 'leaf' | 'root' | number;
 
-/** How a certificate differs from what was asked for. It survives JSON: times are RFC 3339. */
+/** How a certificate differs from the requested one. It survives JSON: times are RFC 3339. */
 export type IssuedMismatch =
   /** `detail`: the message of the DER reader. */
   | { readonly code: 'unreadable'; readonly place: CertificatePlace; readonly detail: string }
   | { readonly code: 'other_key' | 'is_ca' | 'no_server_auth' }
-  /** At most ten of each, cut to the length of a DNS name. `commonName`: one that was not asked for; null: none. */
+  /** At most ten of each, cut to the length of a DNS name. `commonName`: one that was not requested; null: none. */
   | {
       readonly code: 'other_names';
       readonly missing: readonly string[];
@@ -42,7 +42,7 @@ export type IssuedMismatch =
   | { readonly code: 'expired'; readonly place: CertificatePlace; readonly notAfter: string }
   | { readonly code: 'too_long'; readonly notAfter: string; readonly maxNotAfter: string }
   | { readonly code: 'broken_chain'; readonly fault: 'too_long'; readonly max: number }
-  /** The certificate at `place` is not certified by that at `issuer`. `algorithm`: one that is not accepted. */
+  /** The certificate at `issuer` does not certify the one at `place`. `algorithm`: one that is not accepted. */
   | {
       readonly code: 'broken_chain';
       readonly fault: 'other_issuer' | 'algorithm' | 'signature' | 'not_ca';
@@ -53,15 +53,15 @@ export type IssuedMismatch =
 
 export type IssuedMismatchCode = IssuedMismatch['code'];
 
-/** Certificates between leaf and root, at most; CAs use one or two. */
+/** Maximum number of certificates between leaf and root; CAs use one or two. */
 const longestChain = 8;
 
 /** id-kp-serverAuth (RFC 5280, section 4.2.1.12). */
 const serverAuth = '1.3.6.1.5.5.7.3.1';
 
 /**
- * Whether a CA has delivered what was asked for: everything that is not as it should be; none means that the certificate may
- * be attached. The root is trusted as given: neither its own signature nor its validity is looked at.
+ * Compares the certificate of a CA with the requested one and returns all differences; without any, it may be
+ * attached. The root is trusted as given: neither its own signature nor its validity is checked.
  */
 export function checkIssued(
   issued: IssuedCertificate,
@@ -117,7 +117,7 @@ function differenceOfNames(leaf: Certificate, expected: readonly string[]): Issu
 }
 
 const maxNamed = 10;
-/** RFC 1035, section 2.3.4: a name has at most 255 bytes. What is longer, the CA chose. */
+/** RFC 1035, section 2.3.4: a name has at most 255 bytes. The CA chose any longer value. */
 const maxNameLength = 255;
 
 const cut = (name: string) => name.slice(0, maxNameLength);
@@ -131,11 +131,11 @@ function checkValidity(
   if (now < notBefore) {
     return [{ code: 'not_yet_valid', place, notBefore: notBefore.toISOString() }];
   }
-  // RFC 5280, section 4.1.2.5: notAfter itself is still within the validity.
+  // RFC 5280, section 4.1.2.5: the validity includes notAfter.
   return now > notAfter ? [{ code: 'expired', place, notAfter: notAfter.toISOString() }] : [];
 }
 
-/** Every certificate but the root is named and signed by the next one, which is a CA. */
+/** Every certificate except the root names the next one as its issuer, is signed by it, and the next one is a CA. */
 function checkChain(
   certificates: readonly Certificate[],
   places: readonly CertificatePlace[],

@@ -25,9 +25,9 @@ import { readSignatureAlgorithm, type SignatureAlgorithm } from '../signature';
 /** Digests and identifiers are lower-case hexadecimal. */
 export interface Certificate {
   readonly der: Uint8Array;
-  /** The TBSCertificate: what the signature is over. */
+  /** The signed TBSCertificate. */
   readonly tbsDer: Uint8Array;
-  /** Of whole octets; a negative one, which RFC 5280 forbids but old roots have, starts with `-`. */
+  /** Hex of whole bytes; a negative one, which RFC 5280 forbids but old roots have, starts with `-`. */
   readonly serialNumber: string;
   readonly issuer: DistinguishedName;
   readonly subject: DistinguishedName;
@@ -36,7 +36,7 @@ export interface Certificate {
   readonly notAfter: Date;
   /** As written; empty without the extension. */
   readonly dnsNames: readonly string[];
-  /** Kinds of subject alternative names that are no DNS names, in words. */
+  /** Names of the types of subject alternative names that are not DNS names. */
   readonly otherNameKinds: readonly string[];
   readonly spkiDer: Uint8Array;
   /** SHA-256 over the DER SubjectPublicKeyInfo. */
@@ -125,7 +125,7 @@ function readTbsCertificate(element: DerElement, outerAlgorithm: DerElement) {
   };
 }
 
-/** Version 3 is the one with extensions; version 1, of old roots, is the default and so never written. */
+/** Version 3 has extensions; version 1, of old roots, is the default and so never written. */
 function readVersion(tbs: DerReader): boolean {
   const element = tbs.optionalContext(0);
   if (element === undefined) return false;
@@ -153,13 +153,13 @@ function readKnownExtensions(extensions: Extensions) {
   };
 }
 
-/** The keyIdentifier of an AuthorityKeyIdentifier (RFC 5280, section 4.2.1.1); its other members are not looked at. */
+/** The keyIdentifier of an AuthorityKeyIdentifier (RFC 5280, section 4.2.1.1); its other members are ignored. */
 function readKeyIdentifier(element: DerElement): string | undefined {
   const identifier = DerReader.sequence(element, 'AuthorityKeyIdentifier').optionalContext(0);
   return identifier === undefined ? undefined : hex(identifier.content);
 }
 
-/** `cA BOOLEAN DEFAULT FALSE`. A default that is written nonetheless is common in certificates, and means the same. */
+/** `cA BOOLEAN DEFAULT FALSE`. Certificates often encode the default explicitly, which means the same. */
 function readIsCa(element: DerElement): boolean {
   const ca = DerReader.sequence(element, 'BasicConstraints').optionalUniversal(tags.boolean);
   return ca === undefined ? false : booleanValue(ca, 'cA');

@@ -1,6 +1,8 @@
 import type { KeyFault } from '../keys/judge-key';
 
-/** What is wrong with a CSR. `code` is the API's error code; the other members say which of its cases it is. Never holds key material. */
+/**
+ * An error in a CSR. `code` is the API's error code; the other members specify the case. Never contains key material.
+ */
 export type CsrFault =
   | KeyFault
   | {

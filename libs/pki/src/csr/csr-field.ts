@@ -8,8 +8,8 @@ export type DecodedCsrField =
   | { readonly ok: false; readonly faults: readonly CsrFault[] };
 
 /**
- * The `csr` member of a request: DER in base64 without line breaks. What people send instead is told apart, so that the
- * answer says what to do. A private key is looked for first, in a value of any length, and never repeated.
+ * The `csr` member of a request: DER in base64 without line breaks. Other common formats are recognized, so that the
+ * error says how to fix them. A private key is searched for first, in a value of any length, and never repeated.
  */
 export function decodeCsrField(value: string): DecodedCsrField {
   if (containsPrivateKey(value)) return malformed('private_key');

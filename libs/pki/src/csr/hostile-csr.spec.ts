@@ -5,7 +5,7 @@ import { dns, forgeCsr, rsaSpki } from '../testing/csr-forge';
 import { fromHex, int, nul, octets, seq, set, tlv } from '../testing/der-forge';
 import { parseDer } from '../der/der-element';
 
-// Thousands of requests are judged in one test.
+// Thousands of requests are checked in one test.
 jest.setTimeout(60_000);
 
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -18,7 +18,7 @@ function isAccepted(der: Uint8Array, mustNameEveryDnsName = false): boolean {
   return judgeCsr(reading.csr, expectations, { keyBlocked: false }).length === 0;
 }
 
-/** Where each element's length octets stand, found in the valid request. */
+/** Positions of the length bytes of all elements of the valid request. */
 function lengthsOf(der: Buffer): { at: number; length: number; octets: number }[] {
   const found: { at: number; length: number; octets: number }[] = [];
   const walk = (element: ReturnType<typeof parseDer>): void => {
@@ -38,7 +38,7 @@ describe.each([
   (_kind, valid) => {
     it('the request itself is accepted', () => expect(isAccepted(valid, true)).toBe(true));
 
-    it('every octet, with one bit flipped and replaced', () => {
+    it('every byte, with one bit flipped and replaced', () => {
       for (let at = 0; at < valid.length; at++) {
         for (const change of [1 << (at % 8), 0xff, 0x80, 0x20]) {
           const mutated = Buffer.from(valid);
@@ -48,14 +48,14 @@ describe.each([
       }
     });
 
-    it('cut off at every octet, from either end', () => {
+    it('truncated at every byte, from either end', () => {
       for (let at = 0; at < valid.length; at++) {
         expect(isAccepted(valid.subarray(0, at))).toBe(false);
         if (at > 0) expect(isAccepted(valid.subarray(at))).toBe(false);
       }
     });
 
-    it('an octet left out, doubled or inserted anywhere', () => {
+    it('a byte removed, doubled or inserted anywhere', () => {
       for (let at = 0; at < valid.length; at++) {
         const [before, after] = [valid.subarray(0, at), valid.subarray(at)];
         expect(isAccepted(Buffer.concat([before, valid.subarray(at + 1)]))).toBe(false);
@@ -82,18 +82,18 @@ describe.each([
           around(0xff),
           indefinite,
         ];
-        // 0x81 and one octet is the right form between 128 and 255.
+        // 0x81 and one byte is the right form between 128 and 255.
         for (const other of others) if (!other.equals(valid)) expect(isAccepted(other)).toBe(false);
       }
     });
 
-    it('octets after the end, and another request after it', () => {
+    it('bytes after the end, and another request after it', () => {
       for (const tail of [fromHex('00'), fromHex('0000'), fromHex('0500'), valid, Buffer.alloc(1000)]) {
         expect(isAccepted(Buffer.concat([valid, tail]))).toBe(false);
       }
     });
 
-    it('several octets changed at random', () => {
+    it('several bytes changed at random', () => {
       const change = fc.tuple(fc.nat({ max: valid.length - 1 }), fc.integer({ min: 1, max: 255 }));
       fc.assert(
         fc.property(
@@ -110,7 +110,7 @@ describe.each([
   },
 );
 
-/** Time of this process alone, so that a busy machine fails no test. */
+/** CPU time of this process, so that a busy machine fails no test. */
 function cpuMsSince(start: NodeJS.CpuUsage): number {
   const { system, user } = process.cpuUsage(start);
   return (system + user) / 1000;
@@ -156,7 +156,7 @@ describe('work is bounded', () => {
     ['more octets than allowed', () => Buffer.alloc(1 << 20, 0x30)],
   ];
 
-  // Each takes 20 ms at most; the margin is for a slow machine, and still far below what a quadratic step would take.
+  // Each takes at most 20 ms; the margin allows for a slow machine, and is still far below a quadratic step.
   it.each(cases)('with %s', (_what, make) => {
     const der = make();
     const start = process.cpuUsage();
@@ -164,7 +164,7 @@ describe('work is bounded', () => {
     expect(cpuMsSince(start)).toBeLessThan(2_000);
   });
 
-  it('with text of every kind that a regular expression could stumble over', () => {
+  it('with text of every kind that could slow down a regular expression', () => {
     const length = 256 * 1024;
     const texts = [
       '-',
@@ -204,7 +204,7 @@ describe('work is bounded', () => {
   });
 });
 
-it('whatever octets are given, nothing is thrown', () => {
+it('never throws, for any bytes', () => {
   const valid = forgeCsr(ec);
   const pieces = fc.array(
     fc.tuple(fc.nat(valid.length), fc.nat(60)).map(([at, size]) => valid.subarray(at, at + size)),

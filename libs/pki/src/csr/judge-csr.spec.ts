@@ -45,7 +45,7 @@ function faultsOf(
 const codesOf = (der: Uint8Array, order?: Order) => faultsOf(der, order).map(({ code }) => code);
 const forged = (parts: CsrParts) => forgeCsr(ec, parts);
 
-describe('what is read from a CSR', () => {
+describe('reading a CSR', () => {
   it('the public key, its digest, the names and the countries', () => {
     const subject = seq(attributeOfName('2.5.4.6', tlv(0x13, Buffer.from('GB'))), commonName('Example.com'));
     const reading = readCsr(
@@ -97,7 +97,7 @@ describe('free_ca: the CSR must contain every DNS name', () => {
     expect(others).toEqual([]);
   });
 
-  it('refuses a missing extension, also when the common name says it all', () => {
+  it('rejects a missing extension, even when the common name contains the only name', () => {
     expect(codesOf(forged({ attributes: [] }))).toEqual(['csr_san_mismatch']);
     expect(codesOf(forged({ attributes: null }))).toEqual(['csr_san_mismatch']);
     const keyUsage = seq(oid('2.5.29.15'), octets(fromHex('03020780')));
@@ -117,7 +117,7 @@ describe('free_ca: the CSR must contain every DNS name', () => {
 });
 
 describe('letters that only look like others', () => {
-  it('make another name: U+212A is not the letter k, though it folds to it', () => {
+  it('make another name: U+212A is not the letter k, although case folding makes it one', () => {
     const order = { dnsNames: ['k.example.com'] };
     const sans = [dns('K.example.com')];
     expect(codesOf(forged({ subject: seq(commonName('K.example.com')), sans }), order)).toEqual([]);
@@ -139,7 +139,7 @@ describe('paid_ca: the common name and SANs in the CSR are ignored', () => {
   });
 });
 
-describe('every fault is told at once', () => {
+describe('all faults are reported at once', () => {
   it('of the key, of its type, of the block list, of the common name and of the SANs', () => {
     const der = forgeCsr(rsa, {
       spki: rsaSpki(1n << 1023n),
@@ -168,7 +168,7 @@ describe('the key', () => {
     });
   });
 
-  it('is refused when the caller finds it blocked', () => {
+  it('is rejected when the caller reports it as blocked', () => {
     expect(codesOf(forged({}), { keyBlocked: true })).toEqual(['key_compromised']);
   });
 
@@ -334,7 +334,7 @@ describe('a CSR that is malformed for either product', () => {
     expect(codesOf(seq(content, nul()))).toEqual(['malformed_csr']);
   });
 
-  it('tells what is wrong and where', () => {
+  it('reports the fault and its place', () => {
     const detail = 'a version other than 0 (at octet 6)';
     expect(faultsOf(forged({ version: int(1) }))).toEqual([
       { code: 'malformed_csr', fault: 'not_der', detail },
@@ -367,7 +367,7 @@ describe('the csr member of a request', () => {
     expect(faultsIn(value)).toEqual([{ code: 'malformed_csr', ...fault }]);
   });
 
-  it('recognizes a private key, and repeats nothing of it', () => {
+  it('recognizes a private key, and never repeats it', () => {
     const pem = ec.privateKey.export({ type: 'sec1', format: 'pem' }).toString();
     const der = ec.privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64');
     for (const value of [pem, der, `${'A'.repeat(200_000)}${pem}`]) {

@@ -12,27 +12,28 @@ export interface CsrRule {
    * False: both are ignored, since the CA takes the names from the order.
    */
   readonly mustNameEveryDnsName: boolean;
-  /** Left out: every key that may be certified at all. */
+  /** Omitted: every key that may be certified. */
   readonly keys?: KeyRules;
 }
 
 export interface CsrExpectations {
-  /** What the order states; undefined when the key decides. */
+  /** Key type of the order; undefined when the key decides. */
   readonly keyType: KeyType | undefined;
   /** In normal form. */
   readonly dnsNames: readonly string[];
   readonly rule: CsrRule;
 }
 
-/** What the caller has looked up about the key by its `spkiSha256`. */
+/** Result of the caller's lookup of the key by its `spkiSha256`. */
 export interface KeyRecord {
-  /** The key is known to others: reported as compromised, or published with a key generator's flaw. */
+  /** The private key is known to others: reported as compromised, or from a flawed key generator. */
   readonly keyBlocked: boolean;
 }
 
 /**
- * Everything that is wrong with a request for these names, each fault once; none means that it may be used. Costs at most
- * one RSA exponentiation as long as the modulus: about 15 ms for 4096 bits, 2 ms for 2048, below 1 ms for ECDSA.
+ * All faults of a request for these names, each once; without any, it may be used. Costs at most one RSA
+ * exponentiation with an exponent as long as the modulus: about 15 ms for 4096 bits, 2 ms for 2048, below 1 ms for
+ * ECDSA.
  */
 export function judgeCsr(
   csr: Csr,

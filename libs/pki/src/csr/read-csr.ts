@@ -10,10 +10,10 @@ import { type KeyType, keyTypeOf, type PublicKey, readSubjectPublicKey } from '.
 import type { CsrFault } from './csr-fault';
 import { readSignatureAlgorithm, type SignatureAlgorithm } from '../signature';
 
-/** A PKCS #10 request as it was read; nothing in it is judged yet, not even its signature. */
+/** A parsed PKCS #10 request; nothing in it is verified yet, not even its signature. */
 export interface Csr {
   readonly der: Uint8Array;
-  /** The CertificationRequestInfo: what the signature is over. */
+  /** The signed CertificationRequestInfo. */
   readonly infoDer: Uint8Array;
   readonly commonNames: readonly string[];
   readonly countries: readonly string[];
@@ -33,15 +33,15 @@ export interface Csr {
 export type CsrReading =
   { readonly ok: true; readonly csr: Csr } | { readonly ok: false; readonly faults: readonly CsrFault[] };
 
-/** A request with a hundred long names has some 150 elements; a multiple of that is somebody's experiment. */
+/** A request with a hundred long names has some 150 elements; a multiple of that is not a real request. */
 export const csrLimits: DerLimits = { maxBytes: 64 * 1024, maxDepth: 16, maxElements: 2048 };
 
 /** PKCS #9 (RFC 2985, section 5.4.2). */
 const extensionRequest = '1.2.840.113549.1.9.14';
 
 /**
- * Reads a CertificationRequest (RFC 2986, section 4) in DER. Looks at structure alone, so that the caller can look up
- * `spkiSha256` before the request is judged.
+ * Reads a CertificationRequest (RFC 2986, section 4) in DER. Checks only the structure, so that the caller can look
+ * up `spkiSha256` before the request is checked.
  */
 export function readCsr(der: Uint8Array): CsrReading {
   try {
@@ -65,7 +65,7 @@ function readRequest(der: Uint8Array): Csr {
     throw new DerError('a version other than 0', version.offset);
   const subject = readDistinguishedName(info.next('subject'), 'the subject');
   const { key, spkiDer, spkiSha256 } = readSubjectPublicKey(info.next('public key'));
-  // Not optional in RFC 2986, but some software leaves an empty set of attributes out.
+  // Not optional in RFC 2986, but some software omits an empty set of attributes.
   const attributes = info.optionalContext(0);
   info.end();
 
@@ -84,7 +84,7 @@ function readRequest(der: Uint8Array): Csr {
   };
 }
 
-/** The names of the one extensionRequest attribute there may be. The values of other attributes are not looked at. */
+/** The names in the single extensionRequest attribute, if any. The values of other attributes are ignored. */
 function readRequestedNames(attributes: DerElement): SubjectAlternativeNames | null {
   let names: SubjectAlternativeNames | null = null;
   let seen = false;

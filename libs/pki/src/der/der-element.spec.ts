@@ -107,7 +107,7 @@ describe('bounded work', () => {
     expect(faultOf(nested(17))).toMatch(/deeper than 16/);
   });
 
-  it('refuses 64 KiB and one octet before it looks at them', () => {
+  it('rejects 64 KiB and one byte before parsing it', () => {
     expect(faultOf(Buffer.alloc(64 * 1024 + 1, 0x30))).toMatch(/more than 65536 octets/);
     expect(faultOf(octets(Buffer.alloc(64 * 1024 - 4)))).toBeUndefined();
   });
@@ -167,11 +167,11 @@ describe('reading values', () => {
     expect(() => time(0x18, '20260101000000.5Z')).toThrow(/fractions/);
   });
 
-  it('refuses a BIT STRING that is no whole octets where octets are wanted', () => {
+  it('rejects a BIT STRING with unused bits when whole bytes are required', () => {
     expect(() => octetsOfBitString(parseDer(bits(fromHex('80'), 7)), 'it')).toThrow(DerError);
   });
 
-  it('notices what is missing, what is left over and what is of another type', () => {
+  it('rejects missing elements, extra elements and elements of another type', () => {
     const reader = () => DerReader.sequence(parseDer(seq(int(1), nul())), 'it');
     expect(() => reader().end()).toThrow(/more elements/);
     expect(() => DerReader.sequence(parseDer(seq()), 'it').next('part')).toThrow(/it has no part/);
@@ -183,7 +183,7 @@ describe('reading values', () => {
   });
 });
 
-it('whatever octets are given, nothing but a DerError is thrown', () => {
+it('throws only DerError, for any bytes', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => void faultOf(bytes)),
     { numRuns: 5000 },

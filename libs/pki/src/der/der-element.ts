@@ -7,9 +7,9 @@ export interface DerElement {
   readonly tagClass: TagClass;
   readonly tagNumber: number;
   readonly constructed: boolean;
-  /** Octets from the start of the parsed DER to this element's tag. */
+  /** Bytes from the start of the parsed DER to this element's tag. */
   readonly offset: number;
-  /** Tag, length and content: what a digest or a signature is taken over. A view, not a copy. */
+  /** Tag, length and content: the input of digests and signatures. A view, not a copy. */
   readonly raw: Uint8Array;
   readonly content: Uint8Array;
   /** Empty for a primitive element. */
@@ -25,22 +25,22 @@ export interface DerLimits {
 }
 
 /**
- * Room for a certificate or request with hundreds of names: RFC 5280 structures nest about 9 deep, and 100 names of 253
- * octets are 26 KiB in 130 elements.
+ * Allows a certificate or request with hundreds of names: RFC 5280 structures nest about 9 deep, and 100 names of 253
+ * bytes are 26 KiB in 130 elements.
  */
 export const defaultDerLimits: DerLimits = { maxBytes: 64 * 1024, maxDepth: 16, maxElements: 4096 };
 
 const tagClasses: readonly TagClass[] = ['universal', 'application', 'context', 'private'];
 
-/** What one parse has left to spend; every element takes from it, so that work is bounded by `maxElements`. */
+/** Remaining budget of one parse; every element decrements it, so that work is bounded by `maxElements`. */
 interface Budget {
   elements: number;
   readonly maxDepth: number;
 }
 
 /**
- * Reads one element that is the whole input, and everything in it, by the Distinguished Encoding Rules (X.690, sections 8,
- * 10 and 11). Throws DerError for anything else: there is exactly one encoding of a value, and only that one is read.
+ * Reads one element that is the whole input, and its content, by the Distinguished Encoding Rules (X.690, sections 8,
+ * 10 and 11). Throws DerError for anything else: a value has exactly one accepted encoding.
  */
 export function parseDer(bytes: Uint8Array, limits: DerLimits = defaultDerLimits): DerElement {
   if (bytes.length > limits.maxBytes)
@@ -64,7 +64,7 @@ function readElement(
   if (budget.elements-- <= 0) throw new DerError('too many elements', offset);
   const identifier = octetAt(bytes, offset, end);
   const tagNumber = identifier & 0x1f;
-  // X.690, section 8.1.2.4: tag numbers from 31 take more octets. No structure of X.509 or PKCS #10 has one.
+  // X.690, section 8.1.2.4: tag numbers from 31 need more bytes. No structure of X.509 or PKCS #10 has one.
   if (tagNumber === 0x1f) throw new DerError('a tag number above 30', offset);
   const tagClass = tagClasses[identifier >> 6] ?? 'universal';
   const constructed = (identifier & 0x20) !== 0;
@@ -102,13 +102,13 @@ function readChildren(
   return children;
 }
 
-/** X.690, section 10.1: definite form, in as few octets as will do. */
+/** X.690, section 10.1: definite form, in the minimum number of bytes. */
 function readLength(bytes: Uint8Array, offset: number, end: number): { length: number; start: number } {
   const first = octetAt(bytes, offset, end);
   if (first < 0x80) return { length: first, start: offset + 1 };
   if (first === 0x80) throw new DerError('an indefinite length', offset);
   const octets = first & 0x7f;
-  // Four octets already tell lengths far above any limit, and stay exact integers.
+  // Four bytes already encode lengths far above any limit, and stay exact integers.
   if (octets > 4) throw new DerError('a length of more than four octets', offset);
   let length = 0;
   for (let i = 1; i <= octets; i++) length = length * 256 + octetAt(bytes, offset + i, end);
@@ -136,13 +136,13 @@ function checkUniversal(tagNumber: number, constructed: boolean, content: Uint8A
 }
 
 /**
- * X.690, section 11.6: the elements of a SET OF ascend by their encodings. Every SET of X.509 and PKCS #10 is a SET OF;
- * one with an implicit tag is checked by whoever knows that it is a set.
+ * X.690, section 11.6: the elements of a SET OF ascend by their encodings. Every SET of X.509 and PKCS #10 is a SET
+ * OF; the caller checks a set with an implicit tag.
  */
 export function checkSetOrder(children: readonly DerElement[]): void {
   for (const [index, child] of children.entries()) {
     const before = children[index - 1];
-    // Lengths are part of the encodings, so that none is a prefix of another and plain comparison is enough.
+    // Encodings include their length, so none is a prefix of another and plain comparison is sufficient.
     if (before !== undefined && Buffer.compare(before.raw, child.raw) > 0) {
       throw new DerError('the elements of a SET OF are not in ascending order', child.offset);
     }

@@ -1,9 +1,9 @@
-/** Why octets are not the DER that was expected. The only error that anything in this folder throws. */
+/** Why bytes are not the expected DER. The only error that this folder throws. */
 export class DerError extends Error {
   constructor(
-    /** Written for the person who made the octets; names structures and rules, never repeats content. */
+    /** For the author of the bytes; names structures and rules, never repeats content. */
     readonly reason: string,
-    /** Octets before the fault, from the start of the DER that was being read. */
+    /** Offset of the error, in bytes from the start of the DER. */
     readonly offset: number,
   ) {
     super(`${reason} (at octet ${offset})`);

@@ -26,10 +26,10 @@ export const tags = {
 
 type PrimitiveTag = Exclude<(typeof tags)[keyof typeof tags], 16 | 17>;
 
-/** Octets of an OBJECT IDENTIFIER; the longest that is registered for anything read here has 11. */
+/** Bytes of an OBJECT IDENTIFIER; the longest one registered for anything read here has 11. */
 const longestObjectIdentifier = 64;
 
-/** What DER demands of the content, per type: undefined when it holds, else the fault. */
+/** Content rules of DER by type: undefined when valid, else the error. */
 const rules = {
   [tags.boolean]: (content) =>
     content.length === 1 && (content[0] === 0x00 || content[0] === 0xff)
@@ -89,7 +89,7 @@ function bitString(content: Uint8Array): string | undefined {
   return (last & ((1 << unused) - 1)) === 0 ? undefined : 'a BIT STRING whose unused bits are not zero';
 }
 
-/** X.690, section 8.19.2: arcs in base 128, none with a leading zero digit, the last one complete. */
+/** X.690, section 8.19.2: arcs in base 128, without a leading zero digit, the last one complete. */
 function objectIdentifier(content: Uint8Array): string | undefined {
   if (content.length === 0 || content.length > longestObjectIdentifier)
     return 'an OBJECT IDENTIFIER of a wrong length';

@@ -3,7 +3,7 @@ import { DerError } from './der-error';
 import { tags } from './der-primitives';
 import { expectUniversal, isContext, isUniversal } from './der-values';
 
-/** Goes through the elements of one constructed element in order. What is not taken is noticed by `end`. */
+/** Reads the elements of one constructed element in order. `end` rejects unread ones. */
 export class DerReader {
   private position = 0;
 
@@ -16,7 +16,10 @@ export class DerReader {
     return new DerReader(expectUniversal(element, tags.sequence, what), what);
   }
 
-  /** A SET OF under its own tag, whose order the parse has checked, or an implicit one that the caller has recognised. */
+  /**
+   * A SET OF under its own tag, whose order the parser has checked, or an implicit one that the caller has
+   * recognized.
+   */
   static setOf(element: DerElement, what: string): DerReader {
     if (!element.constructed) throw new DerError(`${what} is not constructed`, element.offset);
     if (element.tagClass === 'universal') expectUniversal(element, tags.set, what);
@@ -24,7 +27,10 @@ export class DerReader {
     return new DerReader(element, what);
   }
 
-  /** A SET OF under an implicit tag, in any order: X.690, section 11.6, wants an ascending one, common software does not sort. */
+  /**
+   * A SET OF under an implicit tag, in any order: X.690, section 11.6, requires ascending order, but common software
+   * does not sort.
+   */
   static unsortedSetOf(element: DerElement, what: string): DerReader {
     if (!element.constructed) throw new DerError(`${what} is not constructed`, element.offset);
     return new DerReader(element, what);
@@ -41,7 +47,7 @@ export class DerReader {
     return DerReader.sequence(this.next(what), what);
   }
 
-  /** The next element when it carries this context tag, else nothing is taken. */
+  /** Reads the next element if it has this context tag. */
   optionalContext(tagNumber: number): DerElement | undefined {
     return this.takeIf((element) => isContext(element, tagNumber));
   }
@@ -54,7 +60,7 @@ export class DerReader {
     return this.takeIf(() => true);
   }
 
-  /** Everything that is left, at least `minimum` elements. */
+  /** All remaining elements, at least `minimum`. */
   rest(minimum: number, what: string): readonly DerElement[] {
     const rest = this.parent.children.slice(this.position);
     if (rest.length < minimum) throw new DerError(`${this.what} has no ${what}`, this.parent.offset);
@@ -62,7 +68,7 @@ export class DerReader {
     return rest;
   }
 
-  /** Nothing is left over: no structure read here is extensible at its end. */
+  /** Rejects unread elements: no structure read here is extensible at its end. */
   end(): void {
     const element = this.parent.children[this.position];
     if (element !== undefined)

@@ -25,7 +25,7 @@ export function integerValue(element: DerElement, what: string): bigint {
   return (content[0] ?? 0) >= 0x80 ? magnitude - (1n << BigInt(8 * content.length)) : magnitude;
 }
 
-/** Big-endian; no octets are zero. */
+/** Big-endian; zero bytes mean 0. */
 export function unsignedInteger(octets: Uint8Array): bigint {
   return octets.length === 0 ? 0n : BigInt(`0x${Buffer.from(octets).toString('hex')}`);
 }
@@ -38,7 +38,7 @@ export function octetStringValue(element: DerElement, what: string): Uint8Array 
   return expectUniversal(element, tags.octetString, what).content;
 }
 
-/** Of whole octets, as every key and signature is. */
+/** A whole number of bytes, as every key and signature has. */
 export function octetsOfBitString(element: DerElement, what: string): Uint8Array {
   const { content, offset } = expectUniversal(element, tags.bitString, what);
   if (content[0] !== 0) throw new DerError(`${what} does not consist of whole octets`, offset);
@@ -62,7 +62,7 @@ export function objectIdentifierValue(element: DerElement, what: string): string
   return [first, joined - 40n * first, ...numbers].join('.');
 }
 
-/** The text of a DirectoryString or IA5String (RFC 5280, section 4.1.2.4). Teletex is read as Latin-1, as everybody does. */
+/** The text of a DirectoryString or IA5String (RFC 5280, section 4.1.2.4). Teletex is read as Latin-1, as usual. */
 export function textValue(element: DerElement, what: string): string {
   const { content, tagClass, tagNumber, offset } = element;
   if (tagClass === 'universal') {
@@ -108,7 +108,7 @@ export function timeValue(element: DerElement, what: string): Date {
   const [year, month, day, hour, minute, second] = parts.slice(1);
   const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`;
   const time = new Date(iso);
-  // 30 February rolls over to March, and 61 seconds are no date at all: both are told by writing the date back.
+  // 30 February rolls over to March, and 61 seconds are no date: formatting the date again detects both.
   if (Number.isNaN(time.getTime()) || time.toISOString() !== iso) {
     throw new DerError(`${what} is no day and time of the calendar`, element.offset);
   }

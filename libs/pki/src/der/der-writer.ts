@@ -1,4 +1,4 @@
-/** Writes what little DER this lib makes itself. `tag` is the whole identifier octet. */
+/** Writes the few DER structures that this lib makes. `tag` is the whole identifier byte. */
 export function encodeTlv(tag: number, ...contents: readonly Uint8Array[]): Uint8Array {
   const content = Buffer.concat(contents);
   return Buffer.concat([Buffer.from([tag, ...lengthOctets(content.length)]), content]);

@@ -5,9 +5,9 @@ import { integerValue, octetsOfBitString } from '../der/der-values';
 import { encodeInteger, encodeTlv } from '../der/der-writer';
 
 /**
- * Whether 2^(N−1) is 1 modulo N: true for every prime; false for a product of two primes, save with a chance that no one
- * ever meets. One exponentiation whatever the answer: `checkPrime` would take 64 or 128 of them for a prime, so that
- * submitting one would stop the process for seconds. Takes an odd N above 2^500.
+ * Whether 2^(N−1) is 1 modulo N: true for every prime; false for a product of two primes, except with negligible
+ * probability. Always one exponentiation: `checkPrime` would need 64 or 128 of them for a prime, so that submitting
+ * one would block the process for seconds. Requires an odd N above 2^500.
  */
 export function isBaseTwoFermatProbablePrime(modulus: bigint): boolean {
   return powerOfTwo(modulus - 1n, modulus) === 1n;
@@ -17,8 +17,8 @@ export function isBaseTwoFermatProbablePrime(modulus: bigint): boolean {
 const dhKeyAgreement = Buffer.from('06092a864886f70d010301', 'hex');
 
 /**
- * 2^exponent modulo an odd modulus, by OpenSSL: a fifth of the time that BigInt takes. node:crypto has no exponentiation
- * of its own, but it completes a Diffie-Hellman private key x with the public key g^x mod p, whatever p is.
+ * 2^exponent modulo an odd modulus, by OpenSSL: a fifth of the time of BigInt. node:crypto has no exponentiation
+ * function, but it completes a Diffie-Hellman private key x with the public key g^x mod p, for any p.
  */
 export function powerOfTwo(exponent: bigint, modulus: bigint): bigint {
   const parameters = encodeTlv(0x30, encodeInteger(modulus), encodeInteger(2n));
@@ -42,7 +42,7 @@ export function powerOfTwo(exponent: bigint, modulus: bigint): bigint {
   return integerValue(parseDer(octetsOfBitString(info.next('public key'), 'the public key')), 'the power');
 }
 
-/** The same by square and double: about 70 ms for 4096 bits where the other takes 15. */
+/** The same by square and multiply: about 70 ms for 4096 bits instead of 15. */
 export function powerOfTwoInBigInt(exponent: bigint, modulus: bigint): bigint {
   let power = 1n;
   for (const bit of exponent.toString(2)) {

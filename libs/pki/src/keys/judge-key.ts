@@ -10,7 +10,7 @@ export type KeyFault =
       readonly keyType: string;
       readonly allowed: readonly KeyType[];
     }
-  /** The request states another key type than its key has. */
+  /** The request states a key type that differs from its key. */
   | { readonly code: 'unsupported_key_type'; readonly actual: KeyType; readonly wanted: KeyType }
   | {
       readonly code: 'unsupported_key_size';
@@ -23,10 +23,10 @@ export type KeyFault =
   | { readonly code: 'weak_key'; readonly weakness: RsaWeakness }
   | { readonly code: 'weak_key'; readonly weakness: 'not_on_curve'; readonly curve: string };
 
-/** Bits of an RSA modulus; exactly these, since a modulus one bit short is a sign of a faulty generator. */
+/** Bits of an RSA modulus; exactly these, since a modulus one bit shorter indicates a faulty generator. */
 export const rsaKeySizes: readonly number[] = [2048, 3072, 4096];
 
-/** What whoever certifies takes, of what may be certified at all; an empty list: no key of this type. */
+/** Keys that the CA accepts, among those that may be certified; an empty list: no key of this type. */
 export interface KeyRules {
   /** Bits. */
   readonly rsaSizes: readonly number[];
@@ -37,10 +37,10 @@ export interface KeyRules {
 const everyKey: KeyRules = { rsaSizes: rsaKeySizes, curves: curveNames };
 
 /**
- * Whether a key may be certified. A key of the wrong size or curve is not looked at further: cost is bounded by the sizes
- * that are allowed.
+ * Whether a key may be certified. A key of the wrong size or curve is not checked further: the allowed sizes bound
+ * the cost.
  *
- * @param rules left out: what may be certified at all
+ * @param rules omitted: every key that may be certified
  */
 export function judgeKey(key: PublicKey, rules: KeyRules = everyKey): readonly KeyFault[] {
   switch (key.kind) {
@@ -81,7 +81,7 @@ function judgeEcKey({ curve, curveLabel, point }: KeyOf<'ecdsa'>, rules: KeyRule
   }
 }
 
-/** An order states its key type; a request for another one would silently change what the caller has asked for. */
+/** An order states its key type; a request with another one would silently change it. */
 export function judgeKeyType(key: PublicKey, wanted: KeyType | undefined): readonly KeyFault[] {
   const actual = keyTypeOf(key);
   if (wanted === undefined || actual === undefined || actual === wanted) return [];

@@ -6,16 +6,16 @@ import { smallPrimes } from './small-primes';
  */
 const generator = 65537n;
 
-/** The largest prime of M for the shortest keys; longer keys only add primes to these. */
+/** The maximum prime of M for the shortest keys; longer keys only add primes to these. */
 const largestPrime = 167n;
 
-/** Per prime, the residues that are powers of the generator; primes of which every residue is one tell nothing. */
+/** Per prime, the residues that are powers of the generator; primes for which all residues are powers are useless. */
 const fingerprints = smallPrimes
   .filter((prime) => prime > 2n && prime <= largestPrime)
   .map((prime) => ({ prime, residues: powersModulo(prime) }))
   .filter(({ prime, residues }) => residues.size < Number(prime) - 1);
 
-/** CVE-2017-15361. A key made otherwise is taken for one of these once in about 2^27 times (a spec holds that number). */
+/** CVE-2017-15361. About one in 2^27 other keys is a false positive (a spec checks that number). */
 export function hasRocaFingerprint(modulus: bigint): boolean {
   return fingerprints.every(({ prime, residues }) => residues.has(modulus % prime));
 }

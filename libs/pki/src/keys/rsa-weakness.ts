@@ -4,19 +4,19 @@ import { isBaseTwoFermatProbablePrime } from './fermat-test';
 import { integerSquareRoot, isSquare } from './square-root';
 
 /**
- * 2^16 + 1. Baseline Requirements, section 6.1.6, allow any odd exponent from 3 and advise this one or more; it is the one
- * that every CA takes and every library makes.
+ * 2^16 + 1. Baseline Requirements, section 6.1.6, allow any odd exponent from 3 and recommend this one or more; every
+ * CA accepts it and every library uses it.
  */
 export const requiredExponent = 65537n;
 
 /**
- * Rounds of Fermat's factorization that a key must withstand (Baseline Requirements, section 6.1.1.3). More rounds find
- * primes that lie a little farther apart; honest ones differ in their first hundred bits.
+ * Rounds of Fermat's factorization that a key must withstand (Baseline Requirements, section 6.1.1.3). More rounds
+ * find primes that are slightly farther apart; properly generated ones differ in their first hundred bits.
  */
 const fermatRounds = 100;
 
 export type RsaWeakness =
-  /** Another public exponent than 65537. */
+  /** A public exponent other than 65537. */
   | 'exponent'
   | 'not_positive'
   | 'even'
@@ -28,8 +28,8 @@ export type RsaWeakness =
   | 'square';
 
 /**
- * Why an RSA key of an allowed size must not be certified; undefined when nothing is known against it. The cheap checks
- * come first; together they cost a small part of the last one, which is one exponentiation as long as the modulus.
+ * Why an RSA key of an allowed size must not be certified; undefined when no weakness is known. The cheap checks come
+ * first; together they cost a small part of the last one, an exponentiation as long as the modulus.
  */
 export function rsaWeakness(modulus: bigint, exponent: bigint): RsaWeakness | undefined {
   if (exponent !== requiredExponent) return 'exponent';

@@ -1,4 +1,7 @@
-/** Primes below this are tried as factors: the first 168; Baseline Requirements, section 6.1.6, ask for those below 752. */
+/**
+ * Primes below this are tried as factors: the first 168; Baseline Requirements, section 6.1.6, require those below
+ * 752.
+ */
 const triedBelow = 1000;
 
 export const smallPrimes: readonly bigint[] = sieve(triedBelow);

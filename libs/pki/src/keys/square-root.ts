@@ -2,8 +2,7 @@
 const trustedBits = 52;
 
 /**
- * The largest integer whose square is not above the value. Newton's method from a 52-bit estimate: each step doubles the
- * bits that are correct.
+ * The integer square root, rounded down. Newton's method from a 52-bit estimate: each step doubles the correct bits.
  */
 export function integerSquareRoot(value: bigint): bigint {
   if (value < 2n) return value;
@@ -15,7 +14,7 @@ export function integerSquareRoot(value: bigint): bigint {
   }
 }
 
-/** Not below the true root, which is what makes Newton's method descend to it. */
+/** At least the true root, so that Newton's method descends to it. */
 function estimateAbove(value: bigint): bigint {
   const bits = 4 * value.toString(16).length;
   // An even shift keeps the root of what is shifted out a power of two.
@@ -23,7 +22,7 @@ function estimateAbove(value: bigint): bigint {
   return BigInt(Math.ceil(Math.sqrt(Number(value >> BigInt(shift)) + 1)) + 1) << BigInt(shift / 2);
 }
 
-/** Moduli whose squares are few: one number in about 160 that is no square passes all of them. */
+/** Moduli with few squares: about one in 160 non-squares passes all of them. */
 const sieves = [64n, 63n, 65n, 11n].map((modulus) => ({
   modulus,
   squares: new Set(Array.from({ length: Number(modulus) }, (_, i) => (BigInt(i) * BigInt(i)) % modulus)),

@@ -7,14 +7,14 @@ import { integerValue, isUniversal, objectIdentifierValue, octetsOfBitString } f
 import { sha256Hex } from '../fingerprints';
 import { type CurveName, curveOfOid } from './curves';
 
-/** The two kinds that an order may ask for, in the words of the API. */
+/** The two key types of orders, as the API names them. */
 export type KeyType = 'rsa' | 'ecdsa';
 
 export type PublicKey =
   | { readonly kind: 'rsa'; readonly modulus: bigint; readonly exponent: bigint; readonly bits: number }
   | {
       readonly kind: 'ecdsa';
-      /** Undefined for a curve that no product takes, named or spelled out. */
+      /** Undefined for a curve that no product accepts, named or explicit. */
       readonly curve: CurveName | undefined;
       readonly curveLabel: string;
       /** SEC 1, section 2.3.3; not yet checked to be on the curve. */
@@ -84,7 +84,9 @@ function readRsaKey(octets: Uint8Array): PublicKey {
   return { kind: 'rsa', modulus, exponent, bits: modulus > 0n ? bitLength(modulus) : 0 };
 }
 
-/** RFC 5480, section 2.1.1: a named curve; the curve spelled out or taken from an issuer is no longer allowed. */
+/**
+ * RFC 5480, section 2.1.1: a named curve; explicit curves and those inherited from an issuer are no longer allowed.
+ */
 function readCurve(parameters: DerElement | undefined): { curve: CurveName | undefined; curveLabel: string } {
   if (parameters === undefined || !isUniversal(parameters, tags.objectIdentifier)) {
     return { curve: undefined, curveLabel: 'a curve without a name' };
@@ -97,7 +99,7 @@ function bitLength(positive: bigint): number {
   return 4 * hex.length - (Math.clz32(parseInt(hex.charAt(0), 16)) - 28);
 }
 
-/** Undefined for a key that is of neither kind. */
+/** Undefined for any other key type. */
 export function keyTypeOf(key: PublicKey): KeyType | undefined {
   return key.kind === 'other' ? undefined : key.kind;
 }

@@ -17,7 +17,7 @@ import { smallPrimes } from './small-primes';
 import { integerSquareRoot, isSquare } from './square-root';
 import { readSubjectPublicKey } from './subject-public-key';
 
-// Primes are searched for, which takes seconds when one is unlucky.
+// The search for primes may take seconds.
 jest.setTimeout(60_000);
 
 const keyOf = (spki: Uint8Array) => readSubjectPublicKey(parseDer(spki)).key;
@@ -48,7 +48,7 @@ describe('RSA keys', () => {
     },
   );
 
-  it('tell their bits to the last one', () => {
+  it('count their bits exactly', () => {
     for (const bits of [2047, 2048, 2049, 3072])
       expect(keyOf(rsaSpki(1n << BigInt(bits - 1)))).toMatchObject({ bits });
   });
@@ -78,14 +78,14 @@ describe('RSA keys', () => {
     expect(judgeKey(keyOf(rsaSpki(negative)))).toEqual([expect.objectContaining({ code: 'weak_key' })]);
   });
 
-  it('are not taken for weak when their primes are as far apart as honest ones', () => {
+  it('are not considered weak when their primes are as far apart as usual', () => {
     expect(rsaWeakness(p * q, 65537n)).toBeUndefined();
     expect(rsaWeakness(p * nextPrime(p + (1n << 900n)), 65537n)).toBeUndefined();
   });
 });
 
 describe('ROCA (CVE-2017-15361)', () => {
-  /** The generator as the paper gives it, section 2.1: the first 126 primes for keys of 2048 bits. */
+  /** The generator as in the paper, section 2.1: the first 126 primes for keys of 2048 bits. */
   const primorial = firstPrimes(126).reduce((product, prime) => product * prime, 1n);
 
   function flawedPrime(exponent: bigint, lowest: bigint): bigint {
@@ -107,7 +107,7 @@ describe('ROCA (CVE-2017-15361)', () => {
     expect(fault).toEqual({ code: 'weak_key', weakness: 'roca' });
   });
 
-  it('does not see the fingerprint in other keys: less than once in 2^27', () => {
+  it('does not detect the fingerprint in other keys: less than once in 2^27', () => {
     expect(hasRocaFingerprint(p * q)).toBe(false);
     expect(rocaFalsePositiveRate()).toBeLessThan(2 ** -27);
   });
@@ -141,7 +141,7 @@ describe('the arithmetic behind it', () => {
     }
   });
 
-  it('knows the 168 primes below 1000', () => {
+  it('contains the 168 primes below 1000', () => {
     expect(smallPrimes).toHaveLength(168);
     expect(smallPrimes.every((prime) => checkPrimeSync(prime))).toBe(true);
   });
@@ -181,7 +181,7 @@ describe('ECDSA keys', () => {
 
   it('are weak when a coordinate of a point on the curve has the field size added to it', () => {
     const field = 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n;
-    // The point with the smallest x: small enough that x + p still fits into 32 octets.
+    // The point with the minimum x: small enough that x + p still fits into 32 bytes.
     const { x, y } = pointWithSmallX(
       field,
       0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn,
@@ -195,7 +195,7 @@ describe('ECDSA keys', () => {
   function pointWithSmallX(field: bigint, b: bigint): { x: bigint; y: bigint } {
     for (let x = 1n; ; x++) {
       const square = ((((x * x - 3n) * x + b) % field) + field) % field;
-      // A square root, if there is one, since the field size is 3 modulo 4.
+      // A square root, if any, since the field size is 3 modulo 4.
       const y = power(square, (field + 1n) / 4n, field);
       if ((y * y) % field === square) return { x, y };
     }

@@ -41,7 +41,7 @@ describe('a temporary certificate', () => {
     expect(new X509Certificate(made(kind)).checkPrivateKey(keys[kind].privateKey)).toBe(true);
   });
 
-  it('says what it is, for the names and the time of its instance', () => {
+  it('has the names and the time of its instance, and is marked as temporary', () => {
     const reading = readCertificate(made('P-256'));
     expect(reading).toMatchObject({
       ok: true,
@@ -68,7 +68,7 @@ describe('a temporary certificate', () => {
     expect(text).toContain('DNS:*.example.com, DNS:example.com, DNS:xn--bcher-kva.example.com');
   });
 
-  it('is the same octets whoever asks, and another one for another key, name or second', () => {
+  it('is deterministic, and differs for another key, name or second', () => {
     const first = Buffer.from(made('P-256'));
     expect(Buffer.from(made('P-256'))).toEqual(first);
     expect(Buffer.from(made('P-256', { validFrom: new Date('2026-11-20T10:11:12Z') }))).toEqual(first);
@@ -81,7 +81,7 @@ describe('a temporary certificate', () => {
     expect(new Set(serials).size).toBe(4);
   });
 
-  it('leaves out a common name that is too long for the attribute', () => {
+  it('omits a common name that is too long for the attribute', () => {
     const long = `${'a'.repeat(60)}.example.com`;
     const reading = readCertificate(made('P-256', { dnsNames: [long] }));
     expect(reading).toMatchObject({
@@ -90,14 +90,14 @@ describe('a temporary certificate', () => {
     });
   });
 
-  it('is valid beyond 2049 in the form that RFC 5280 wants then', () => {
+  it('is valid beyond 2049 in the form that RFC 5280 then requires', () => {
     const der = made('P-256', { validFrom: new Date('2049-12-01T00:00:00Z') });
     const text = openssl(encodePem('CERTIFICATE', der), 'x509', '-noout', '-dates');
     expect(text).toBe('notBefore=Dec  1 00:00:00 2049 GMT\nnotAfter=Mar  1 00:00:00 2050 GMT\n');
     expect(Buffer.from(der).toString('latin1')).toContain('20500301000000Z');
   });
 
-  it('is trusted by nobody: OpenSSL refuses it, even where it is given as its own root', () => {
+  it('is not trusted: OpenSSL rejects it, even as its own root', () => {
     const file = path.join(folder, 'untrusted.pem');
     writeFileSync(file, pemOf('P-256'));
     const verified = spawnSync('openssl', ['verify', file], { encoding: 'utf8' });
@@ -111,7 +111,7 @@ describe('a temporary certificate', () => {
 
 describe('a server with a temporary certificate', () => {
   it.each(kinds)('starts and shakes hands, TLS 1.2 and 1.3: %s', async (kind) => {
-    // Once: it bears the second in which it was made.
+    // Once: it contains the second of its creation.
     const cert = pemOf(kind);
     const server = createServer({ key: privatePem(kind), cert }, (socket) => socket.end());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

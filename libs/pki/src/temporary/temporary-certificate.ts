@@ -13,15 +13,14 @@ export interface TemporaryCertificateContent {
   readonly validFrom: Date;
 }
 
-/** Longer than any approval takes; then it is plain to see that something went wrong. */
+/** Longer than any approval takes; an expired one makes a problem obvious. */
 const lifetimeMs = 90 * 86_400_000;
 
 /**
- * What a web server can be started with while its certificate is still being issued: for the server's own key, so that only
- * the certificate is exchanged later. Nobody trusts it, and nobody is meant to. It is signed with a key that everybody knows,
- * since it is derived from a constant, and Ed25519 signs the same octets in the same way: whoever asks twice gets the same
- * certificate, on every machine, and nothing has to be stored or kept secret. Subject and issuer are the same, so that it is
- * taken for self-signed.
+ * A certificate for starting a web server while the real one is still being issued. It is for the server's own key,
+ * so that only the certificate is exchanged later. It is not trusted, by design: the signing key is public, since it
+ * is derived from a constant. Ed25519 is deterministic, so every request returns the same certificate, on every
+ * machine, and no secret is stored. Subject and issuer are the same, so that it is recognized as self-signed.
  *
  * @returns DER
  * @throws DerError when the key is not a SubjectPublicKeyInfo
@@ -53,7 +52,7 @@ const signatureAlgorithm = sequence(encodeObjectIdentifier('1.3.101.112'));
 
 const organization = 'Temporary certificate, not trusted';
 
-/** ub-common-name (RFC 5280, appendix A.1). The names that count are the alternative ones. */
+/** ub-common-name (RFC 5280, appendix A.1). The alternative names are the relevant ones. */
 const longestCommonName = 64;
 
 function distinguishedName(commonName: string | undefined): Uint8Array {
@@ -63,7 +62,9 @@ function distinguishedName(commonName: string | undefined): Uint8Array {
   return sequence(attribute('2.5.4.10', organization), ...(fits ? [attribute('2.5.4.3', commonName)] : []));
 }
 
-/** A digest over all else, since issuer and serial number together tell one certificate from another (section 4.1.2.2). */
+/**
+ * A digest over all other fields, since issuer and serial number together identify a certificate (section 4.1.2.2).
+ */
 function serialOf(parts: readonly Uint8Array[]): Uint8Array {
   const digest = createHash('sha256').update(Buffer.concat(parts)).digest('hex');
   // Positive and minimal, whatever the digest: the first two bits are 01.
@@ -71,7 +72,7 @@ function serialOf(parts: readonly Uint8Array[]): Uint8Array {
   return encodeInteger(BigInt(`0x${first.toString(16)}${digest.slice(2, 32)}`));
 }
 
-/** KeyUsage bits as octets and the bits that are not used (section 4.2.1.3): RSA keys also carry keys to the server. */
+/** KeyUsage bits as bytes and the number of unused bits (section 4.2.1.3): RSA keys also need keyEncipherment. */
 const keyUsages = {
   rsa: bitString(Buffer.of(0xa0), 5),
   ecdsa: bitString(Buffer.of(0x80), 7),
@@ -96,7 +97,7 @@ function extension(id: string, value: Uint8Array, critical?: 'critical'): Uint8A
   return sequence(encodeObjectIdentifier(id), ...isCritical, octetString(value));
 }
 
-/** PKCS #8 of an Ed25519 key (RFC 8410, section 7) whose 32 octets are the digest of a text that stands here for all to read. */
+/** PKCS #8 of an Ed25519 key (RFC 8410, section 7) whose 32 bytes are the digest of the public text here. */
 function openKey(): KeyObject {
   const seed = createHash('sha256')
     .update('certwright: temporary certificates, not trusted by anybody')

@@ -2,7 +2,7 @@ import { sign } from 'node:crypto';
 import { algorithms, commonName, dns, type KeyPair, spkiOf, subjectAltName } from './csr-forge';
 import { bits, bool, fromHex, int, octets, oid, seq, tlv } from './der-forge';
 
-/** What a forged certificate deviates in; everything else is a correct server certificate for example.com. */
+/** Deviations of a forged certificate; everything else is a correct server certificate for example.com. */
 export interface CertificateParts {
   readonly version?: Uint8Array | null;
   readonly serial?: Uint8Array;

@@ -1,14 +1,14 @@
 import { type KeyObject, sign } from 'node:crypto';
 import { bits, fromHex, int, nul, octets, oid, seq, set, tlv, utf8 } from './der-forge';
 
-/** What a forged request deviates in; everything else is a correct request for example.com. */
+/** Deviations of a forged request; everything else is a correct request for example.com. */
 export interface CsrParts {
   readonly version?: Uint8Array;
   readonly subject?: Uint8Array;
   readonly spki?: Uint8Array;
-  /** Content of the [0]; null leaves it out. */
+  /** Content of the [0]; null omits it. */
   readonly attributes?: readonly Uint8Array[] | null;
-  /** What stands after the attributes, where nothing may. */
+  /** Invalid bytes after the attributes. */
   readonly afterAttributes?: Uint8Array;
   readonly sans?: readonly Uint8Array[];
   readonly algorithm?: Uint8Array;

@@ -1,6 +1,6 @@
 import { encodeInteger, encodeTlv } from '../der/der-writer';
 
-/** Makes DER, and on purpose also what is not DER: nothing here is checked. */
+/** Writes DER without any checks, so also invalid DER. */
 export const tlv = encodeTlv;
 export const seq = (...parts: readonly Uint8Array[]) => tlv(0x30, ...parts);
 export const set = (...parts: readonly Uint8Array[]) => tlv(0x31, ...parts);

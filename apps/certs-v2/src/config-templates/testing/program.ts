@@ -20,7 +20,7 @@ export interface Program {
   /** Name of the main file in the folder. */
   readonly file: string;
   config(snippet: string, place: Place): string;
-  /** Arguments that make it judge the file, and end. */
+  /** Arguments that make it check the file and exit. */
   judging(file: string, place: Place): readonly string[];
   /** The command that serves, where it is another one than judges. */
   server?(): string;
@@ -32,7 +32,7 @@ export interface Program {
   serving(file: string, place: Place): readonly string[];
   /** Whether TLS begins when it is asked for (RFC 3207). */
   readonly startTls?: true;
-  /** Whether it takes cipher suites without authenticated encryption when nobody tells it otherwise. */
+  /** Whether it accepts cipher suites without authenticated encryption by default. */
   readonly lenient?: true;
 }
 

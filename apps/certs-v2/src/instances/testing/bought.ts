@@ -10,7 +10,7 @@ export const otherKeys: KeyPair = keyPair('p384');
 
 export const csrFor = (cn: string, of: KeyPair = keys) => certificateRequest(of, { CN: cn });
 
-/** An object that is approved by dns and has default SANs, unless told otherwise. */
+/** An object that is approved by dns and has default SANs by default. */
 export async function createObject(tenant: Tenant, cn: string, more: object = {}): Promise<Answered['json']> {
   const answer = await tenant.post(pathOf(cn), { csr: csrFor(cn), approval_method: 'dns', ...more });
   if (answer.status !== 200) throw new Error(answer.text);
@@ -52,7 +52,7 @@ export async function activatePending(
   await database.query(
     `INSERT INTO certificate_chain (sha256, chain, root) VALUES ('\\x01', ARRAY['\\x02'::bytea], '\\x03') ON CONFLICT DO NOTHING`,
   );
-  // At once, as an attachment is: whoever looks in between would see an issuance without its certificate.
+  // In one transaction, like an attachment: others must not see an issuance without its certificate.
   await database.transaction(async (tx) => {
     const rows = await tx.query(
       `WITH closed AS (

@@ -15,7 +15,7 @@ export interface CertificateWish {
   readonly dnsNames?: readonly string[];
   readonly keys?: KeyPair;
   readonly isCa?: boolean;
-  /** `1.3.6.1.5.5.7.3.1` unless told; null: no such extension. */
+  /** Default `1.3.6.1.5.5.7.3.1`; null: no such extension. */
   readonly usage?: 'server' | 'client' | null;
   readonly notBefore?: Date;
   readonly notAfter?: Date;

@@ -3,10 +3,10 @@ import { ErrorExamples } from '@certwright/service';
 import { renderProblem } from '../problem';
 import { type ReasonCode, Refusal, type RefusalDetails } from '../reasons';
 
-/** When an operation fails so; message of an example, without one that of all APIs; name of its parameter. */
+/** Condition of the error; example message, default: the common one; name of its parameter. */
 type Row = readonly [when: string, message?: string, param?: string | RefusalDetails];
 
-/** Reasons with which documented operations fail; docs/errors.md says more. */
+/** Errors of documented operations; details are in docs/errors.md. */
 const documented = {
   bad_bitsize: [
     'The RSA key of csr has not 2048, 3072 or 4096 bits',

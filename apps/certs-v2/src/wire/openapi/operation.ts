@@ -26,17 +26,17 @@ export interface Operation {
   readonly failsWith?: readonly DocumentedReason[];
 }
 
-/** What the OpenAPI document says about a GET that anybody may send. */
+/** OpenAPI documentation of a GET without authentication. */
 export const DescribesPublicGet = (operation: Operation) =>
   describes({ ...operation, security: [] }, ['internal_error']);
 
-/** What the OpenAPI document says about a GET. */
+/** OpenAPI documentation of a GET. */
 export const DescribesGet = (operation: Operation) => describes(operation, authenticated);
 
-/** What the OpenAPI document says about a POST. */
+/** OpenAPI documentation of a POST. */
 export const DescribesPost = (operation: Operation) => describes(operation, posted);
 
-/** What the OpenAPI document says about a POST that can be repeated with an `Idempotency-Key`. */
+/** OpenAPI documentation of a POST that can be repeated with an `Idempotency-Key`. */
 export const DescribesRepeatablePost = (operation: Operation) =>
   applyDecorators(
     describes(operation, [...posted, 'bad_param', 'idempotency_key_in_use', 'idempotency_key_reused']),

@@ -11,7 +11,7 @@ import { forgeCsr, type KeyPair } from '../../testing/csr-forge';
 import { PackedDigests, readPublishedKeys } from './known-keys';
 import publishedKeysText from './published-keys.txt';
 
-// Every private key here is public already: that is what the lists are about.
+// Every private key here is already public: the lists contain only such keys.
 
 const rule = { mustNameEveryDnsName: true };
 

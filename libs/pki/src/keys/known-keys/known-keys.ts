@@ -10,8 +10,8 @@ let published: ReadonlyMap<string, string> | undefined;
 let debianOpenssl: PackedDigests | undefined;
 
 /**
- * Where the private key of this public key can be found by anyone; undefined when it is not on the lists that ship.
- * Baseline Requirements, section 6.1.1.3: a CA rejects such a key.
+ * Where the private key of this public key is published; undefined when it is not on the included lists. Baseline
+ * Requirements, section 6.1.1.3: a CA rejects such a key.
  *
  * @param spkiSha256 SHA-256 over the DER SubjectPublicKeyInfo, lower-case hexadecimal
  */
@@ -32,8 +32,8 @@ export function readPublishedKeys(text: string): ReadonlyMap<string, string> {
 }
 
 /**
- * The first six bytes of each digest: a million entries take 4 MB, and the key of an honest CSR is among them once in
- * 2^28 CSRs. First the number of entries of every bucket, one byte each, then the entries, sorted.
+ * The first six bytes of each digest: a million entries need 4 MB, with one false positive in 2^28 CSRs. First the
+ * number of entries of every bucket, one byte each, then the entries, sorted.
  */
 export class PackedDigests {
   /** Index of the first entry of each bucket, and of the end. */
