@@ -3,7 +3,7 @@ import { anIssuance, CtDatabaseFixture } from '@certwright/ct-testing';
 import { pageOfKeys } from './issuance-pages';
 import { readingAlone } from './page-reader';
 import { IssuerIds, storeIssuances } from './store-issuances';
-import { CtDropPageFunctions1796500000000, CtPostings1795651300000 } from '@certwright/ct-schema';
+import { CtPostings1795651300000 } from '@certwright/ct-schema';
 
 jest.setTimeout(60_000);
 
@@ -14,10 +14,7 @@ afterAll(async () => await ct.close());
 const change = async (direction: 'up' | 'down') => {
   const runner = ct.database.createQueryRunner();
   await runner.startTransaction();
-  // The newer one dropped functions that the older one made.
-  if (direction === 'down') await new CtDropPageFunctions1796500000000().down(runner);
   await new CtPostings1795651300000()[direction](runner);
-  if (direction === 'up') await new CtDropPageFunctions1796500000000().up(runner);
   await runner.commitTransaction();
   await runner.release();
 };

@@ -7,7 +7,6 @@ export { CtLogEvidenceEntity, type EvidenceKind } from './logs/ct-log-evidence.e
 export { CtLogEntity, type CtLogKind } from './logs/ct-log.entity';
 export { type LogReport, leftOver, logReports } from './logs/log-reports';
 export { CtPostings1795651300000 } from './migrations/1795651300000-ct-postings';
-export { CtDropPageFunctions1796500000000 } from './migrations/1796500000000-ct-drop-page-functions';
 export {
   type Home,
   type Run,
