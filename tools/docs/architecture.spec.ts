@@ -48,11 +48,13 @@ function importsOf(lib: string): string[] {
   return [...new Set(imports)].sort();
 }
 
-/** Stores whose address is a setting of the app. */
+/** Stores whose address is a setting of the app, or one of those that all front ends have. */
 function storesOf(app: string): string[] {
-  const settings = globSync('**/{config,*-settings}.ts', { cwd: path.join(root, 'apps', app, 'src') })
+  const own = globSync('**/{config,*-settings}.ts', { cwd: path.join(root, 'apps', app, 'src') })
     .map((file) => read(`apps/${app}/src/${file}`))
     .join('\n');
+  const shared = own.includes('...frontSettings(') ? read('libs/service/src/config/front-settings.ts') : '';
+  const settings = own + shared;
   const stores = { core: 'DATABASE_URL', ct: 'CT_DATABASE_URL', Redis: 'REDIS_URL' };
   return Object.entries(stores).flatMap(([store, setting]) =>
     new RegExp(`^ *${setting}: url`, 'm').test(settings) ? [store] : [],
