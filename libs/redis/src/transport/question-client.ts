@@ -22,6 +22,7 @@ export class QuestionClient extends ClientProxy {
   readonly #channel: string;
   readonly #sending: RedisConnection;
   readonly #listening: RedisConnection;
+  readonly #log: RedisLog;
   #subscribed = deferred();
 
   constructor(
@@ -35,7 +36,8 @@ export class QuestionClient extends ClientProxy {
     this.#channel = responseChannel(queue, randomUUID());
     this.#sending = connectRedis(redisUrl, { name: `${name}-asking`, log });
     this.#listening = connectRedis(redisUrl, { name: `${name}-listening`, log });
-    this.#listen(this.#listening.client, log);
+    this.#log = log;
+    this.#listen(this.#listening.client);
   }
 
   /** A question goes out once its response can be heard; a process that has just started waits for that. */
@@ -77,12 +79,12 @@ export class QuestionClient extends ClientProxy {
     throw new TypeError('a question is no event');
   }
 
-  #listen(client: Redis, log: RedisLog): void {
+  #listen(client: Redis): void {
     client.on('ready', () => {
       client.subscribe(this.#channel).then(
         () => this.#subscribed.resolve(),
         (error: unknown) => {
-          log.warn({ err: error }, 'cannot subscribe to answers');
+          this.#log.warn({ err: error }, 'cannot subscribe to answers');
           client.disconnect(true);
         },
       );
@@ -94,12 +96,17 @@ export class QuestionClient extends ClientProxy {
     client.on('message', (_channel: string, message: string) => void this.#receive(message));
   }
 
+  /** Never rejects: a message that cannot be read is logged. */
   async #receive(message: string): Promise<void> {
-    const { id, err, response, isDisposed } = await this.deserializer.deserialize(JSON.parse(message));
-    const callback = this.routingMap.get(id);
-    if (callback === undefined) return;
-    if (isDisposed === true || err !== undefined) this.routingMap.delete(id);
-    callback({ err, response, isDisposed: isDisposed === true || err !== undefined });
+    try {
+      const { id, err, response, isDisposed } = await this.deserializer.deserialize(JSON.parse(message));
+      const callback = this.routingMap.get(id);
+      if (callback === undefined) return;
+      if (isDisposed === true || err !== undefined) this.routingMap.delete(id);
+      callback({ err, response, isDisposed: isDisposed === true || err !== undefined });
+    } catch (error) {
+      this.#log.warn({ err: error }, 'response not read');
+    }
   }
 }
 

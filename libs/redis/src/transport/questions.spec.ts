@@ -129,6 +129,19 @@ describe('a question', () => {
     expect(await admin.llen(listKey(queue))).toBe(maxQueued);
   });
 
+  it('gets its response after messages on its channel that cannot be read', async () => {
+    taker((_pattern, data) => Promise.resolve(data));
+    const asking = asker();
+    expect(await asking.ask('echo', 1, 5_000)).toBe(1);
+    const rejected = jest.fn();
+    process.on('unhandledRejection', rejected);
+    const [channel = ''] = (await admin.pubsub('CHANNELS', `{${queue}}:answers:*`)) as string[];
+    for (const message of ['{', '', 'null', '7', '[]', '{"id":{}}', '{"id":"other","err":1}'])
+      expect(await admin.publish(channel, message)).toBe(1);
+    expect(await asking.ask('echo', 2, 5_000)).toBe(2);
+    expect(rejected).not.toHaveBeenCalled();
+  });
+
   it('whose answer fails, or is none, ends with its time; others are not disturbed', async () => {
     taker(async (pattern) => {
       if (pattern === 'bad') throw new Error('no');
