@@ -1,5 +1,5 @@
 // Packages are loaded by Node, once per worker instead of once per spec file: that halves what a spec file costs before its first test.
-// Modules of the workspace are loaded anew for each, so that no spec sees what another one left in them.
+// Modules of the workspace are loaded again for each spec file, so that no file sees the state of another.
 const { createRequire } = require('node:module');
 const path = require('node:path');
 const { default: Runtime } = require('jest-runtime');

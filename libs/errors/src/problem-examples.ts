@@ -57,7 +57,7 @@ export const problemExamples = {
   ),
   lagging_client: new Problem(
     'lagging_client',
-    'What follows this id was discovered more than 24 hours ago, and is not streamed any more. Without after the stream begins anew.',
+    'Issuances after this id were discovered more than 24 hours ago and are no longer streamed. Omit after to start again with the last hour.',
     { field: 'after' },
   ),
   revision_mismatch: new Problem('revision_mismatch', 'The order has been modified: its revision is 4 now.'),

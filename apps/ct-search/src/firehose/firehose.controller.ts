@@ -38,7 +38,7 @@ export class FirehoseController {
     operationId: 'getIssuancesFirehose',
     summary: 'Streams every issuance as it is logged',
     description:
-      'At most 1,000 on a page. Needs a subscription that includes the firehose. What was discovered more than 24 hours ago is not streamed any more: 410 lagging_client.',
+      'At most 1,000 on a page. Needs a subscription that includes the firehose. Issuances discovered more than 24 hours ago are no longer streamed: 410 lagging_client.',
     access: 'key',
     success: { type: [IssuanceSchema] },
     headers: pageHeadersDescribed,
@@ -83,7 +83,7 @@ async function streamPage(reader: IndexReader, after: string | null, now: Date):
   if (next !== undefined && next.discoveredAt.getTime() < now.getTime() - retainedMs) {
     throw new Problem(
       'lagging_client',
-      'What follows this id was discovered more than 24 hours ago, and is not streamed any more. Without after the stream begins anew.',
+      'Issuances after this id were discovered more than 24 hours ago and are no longer streamed. Omit after to start again with the last hour.',
       { field: 'after' },
     );
   }

@@ -59,7 +59,7 @@ export class GatewayController {
     operationId: 'add_record',
     summary: 'Adds a record',
     description:
-      'Only what the policy allows; docs/dns-gateway.md says what that is. Also where the record stands already, the answer is a handle that removes it.',
+      'Only what the policy allows; docs/dns-gateway.md says what that is. If the record exists already, the response is also a handle that removes it.',
     success: AddedSchema,
     fails: {
       invalid_record: 'The record is not valid',
