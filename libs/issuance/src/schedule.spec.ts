@@ -80,17 +80,15 @@ describe('dueAfterModification', () => {
 
   it('makes one certificate of several modifications: the window starts with the first', () => {
     const first = dueAfterModification(now, settlingMs, null);
-    const second = dueAfterModification(new Date(now.getTime() + 9 * s), settlingMs, { dueAt: first });
+    const second = dueAfterModification(new Date(now.getTime() + 9 * s), settlingMs, first);
     expect(second).toEqual(first);
   });
 
   it('begins a new window when the superseded issuance had begun', () => {
-    expect(ahead(dueAfterModification(now, settlingMs, { dueAt: ago(1) }))).toBe(settlingMs);
+    expect(ahead(dueAfterModification(now, settlingMs, ago(1)))).toBe(settlingMs);
   });
 
   it('does not wait for the late next check of the superseded issuance', () => {
-    expect(ahead(dueAfterModification(now, settlingMs, { dueAt: new Date(now.getTime() + hour) }))).toBe(
-      settlingMs,
-    );
+    expect(ahead(dueAfterModification(now, settlingMs, new Date(now.getTime() + hour)))).toBe(settlingMs);
   });
 });

@@ -89,14 +89,10 @@ export function nextAfterStall(since: Date, now: Date, random: number): Date | n
  * When an issuance for new terms is due. It waits until the settling window has passed, so that several modifications
  * in a row make one certificate. The window starts with the first one, so the delay is bounded.
  *
- * @param superseded the open issuance that this one replaces, if it has not yet begun
+ * @param supersededDueAt when the open issuance that this one replaces was due, if there is one
  */
-export function dueAfterModification(
-  now: Date,
-  settlingMs: number,
-  superseded: { readonly dueAt: Date } | null,
-): Date {
+export function dueAfterModification(now: Date, settlingMs: number, supersededDueAt: Date | null): Date {
   const settled = new Date(now.getTime() + settlingMs);
-  if (superseded === null || superseded.dueAt.getTime() <= now.getTime()) return settled;
-  return superseded.dueAt.getTime() < settled.getTime() ? superseded.dueAt : settled;
+  if (supersededDueAt === null || supersededDueAt.getTime() <= now.getTime()) return settled;
+  return supersededDueAt.getTime() < settled.getTime() ? supersededDueAt : settled;
 }

@@ -77,9 +77,8 @@ export class Issuances {
   async open(tx: Tx, request: OpenIssuance): Promise<string> {
     // Records that only the superseded issuance used are checked: they may no longer be needed.
     if (request.approvalWays) await tx.query(askForRecordsOf('$1'), [request.planId]);
-    const superseded = await this.closeOpen(tx, request.planId, 'superseded');
-    const now = superseded?.now ?? (await databaseNow(tx));
-    const due = request.settlingMs === 0 ? now : dueAfterModification(now, request.settlingMs, superseded);
+    const { now, dueAt } = await this.closeOpen(tx, request.planId, 'superseded');
+    const due = dueAfterModification(now, request.settlingMs, dueAt);
     const [row] = await tx.query<[{ id: string }]>(
       `INSERT INTO issuance (plan_id, account_id, terms_id, revision, state, approvals, due_at, expires_by)
        VALUES ($1, $2, $3, $4, 'open', $5, $6, $7) RETURNING id`,
@@ -100,19 +99,24 @@ export class Issuances {
     return row.id;
   }
 
-  /** Closes the plan's open issuance, if any. The caller holds the plan's row. */
+  /**
+   * Closes the plan's open issuance, if any. The caller holds the plan's row.
+   *
+   * @returns when the closed one was due, and the time of the database
+   */
   async closeOpen(
     tx: Tx,
     planId: string,
     state: Extract<IssuanceState, 'superseded' | 'canceled'>,
-  ): Promise<{ readonly dueAt: Date; readonly now: Date } | null> {
-    const [rows] = await tx.query<[{ due_at: Date; now: Date }[], number]>(
-      `UPDATE issuance SET state = $2, closed_at = now(), ${leases.release}
-       WHERE plan_id = $1 AND state = 'open' RETURNING due_at, clock_timestamp() AS now`,
+  ): Promise<{ readonly dueAt: Date | null; readonly now: Date }> {
+    const [row] = await tx.query<[{ dueAt: Date | null; now: Date }]>(
+      `WITH closed AS (
+         UPDATE issuance SET state = $2, closed_at = now(), ${leases.release}
+         WHERE plan_id = $1 AND state = 'open' RETURNING due_at)
+       SELECT (SELECT due_at FROM closed) AS "dueAt", clock_timestamp() AS now`,
       [planId, state],
     );
-    const [row] = rows;
-    return row === undefined ? null : { dueAt: row.due_at, now: row.now };
+    return row;
   }
 
   /**
@@ -165,9 +169,4 @@ export class Issuances {
       })),
     }));
   }
-}
-
-async function databaseNow(tx: Tx): Promise<Date> {
-  const [{ now }] = await tx.query<[{ now: Date }]>(`SELECT clock_timestamp() AS now`);
-  return now;
 }
