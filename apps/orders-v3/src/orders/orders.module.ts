@@ -10,6 +10,7 @@ import { OrdersRepository } from './orders.repository';
 import { OrderLinks } from './order-json';
 import { OrderContextReader } from './order-context';
 import { OrderChanges } from './order-changes';
+import { OrderIssuances } from './order-issuances';
 import { IssuanceContextReader } from './issuance-context';
 import { OrderViews } from './order-views';
 import { CreateOrder } from './create-order.use-case';
@@ -26,6 +27,7 @@ import { DeleteOrder } from './delete-order.use-case';
     OrdersRepository,
     OrderContextReader,
     OrderChanges,
+    OrderIssuances,
     IssuanceContextReader,
     OrderViews,
     CreateOrder,
