@@ -37,6 +37,8 @@ const REDIS_DATABASES = 1024;
 /** Each ends a whole generation; nothing here starts that many. */
 const CLEARING_ROUNDS = 10;
 const END_WITHIN_MS = 3_000;
+/** Below the folder of a run. */
+const QUICK = 'quick';
 /** Linux: files in memory. */
 const MEMORY_FILES = '/dev/shm';
 /** Bytes; a whole run writes less than one GiB at a time. */
@@ -58,6 +60,21 @@ const rolePrefixOf = (template) => template.replace(/template$/, '');
 /** @param {number} pid */
 export function runFolder(pid) {
   return path.join(RUNS, String(pid));
+}
+
+/**
+ * For what is created and removed in thousands: each spec's database is 600 files, and each worker writes a thousand
+ * compiled modules, which takes as much time on a disk as the tests. In memory if there is room.
+ * @param {string} folder of the run
+ */
+export function quickFolder(folder) {
+  const quick = path.join(folder, QUICK);
+  if (existsSync(quick)) return quick;
+  mkdirSync(folder, { recursive: true });
+  if (hasMemoryFor(MEMORY_NEEDED))
+    symlinkSync(mkdtempSync(path.join(MEMORY_FILES, 'certwright-test-')), quick);
+  else mkdirSync(quick);
+  return quick;
 }
 
 /**
@@ -112,8 +129,8 @@ export async function clearRun(folder, { keepFiles = false } = {}) {
     const offspring = processesWithSetting('CERTWRIGHT_TEST_RUN', folder);
     await endAll(offspring, 'SIGKILL');
     const servers = [
-      ...processesIn(path.join(folder, 'postgres'), 'postgres'),
-      ...processesIn(path.join(folder, 'redis'), 'redis-server'),
+      ...processesIn(path.join(folder, QUICK), 'postgres'),
+      ...processesIn(folder, 'redis-server'),
     ];
     // To PostgreSQL an immediate shutdown: the data is thrown away, shared memory is given back.
     await endAll(servers, 'SIGQUIT');
@@ -124,10 +141,10 @@ export async function clearRun(folder, { keepFiles = false } = {}) {
 
 /** @param {string} folder of a run whose processes have ended */
 function removeFiles(folder) {
-  const postgres = path.join(folder, 'postgres');
+  const quick = path.join(folder, QUICK);
   // A killed initdb's own children may still be writing.
   const how = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 };
-  if (existsSync(postgres)) rmSync(realpathSync(postgres), how);
+  if (existsSync(quick)) rmSync(realpathSync(quick), how);
   rmSync(folder, how);
 }
 
@@ -153,9 +170,7 @@ async function clearAbandonedRuns() {
  * @param {(() => Promise<void>)[]} undo
  */
 async function throwAwayPostgres(folder, undo) {
-  const own = path.join(folder, 'postgres');
-  // Each spec's database is 600 files; to create and remove them on a disk takes as much time as the queries.
-  if (hasMemoryFor(MEMORY_NEEDED)) symlinkSync(mkdtempSync(path.join(MEMORY_FILES, 'certwright-test-')), own);
+  const own = path.join(quickFolder(folder), 'postgres');
   const server = await startPostgres({ workspaceRoot, folder: own, databases: [], durable: false });
   undo.push(server.stop);
   return server.url('postgres');
