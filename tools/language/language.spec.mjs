@@ -20,6 +20,7 @@ it.each([
 it.each([
   ['longer words', '// understands, tasks, amend, recommend, judicial, gateway, prejudges, withstands'],
   ['ASN.1 and media types', 'new OctetString(); // OCTET STRING, OCTET_STRING, application/octet-stream'],
+  ['functions of PostgreSQL', 'SELECT octet_length(body)'],
 ])('ignores %s', (_what, text) => {
   expect(wordsIn(text)).toEqual([]);
 });

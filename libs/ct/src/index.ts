@@ -68,7 +68,7 @@ export { emptyRoot, leafHash, nodeHash } from './merkle/hashes';
 export {
   type ConsistencyVerdict,
   type InclusionProof,
-  judgeConsistency,
+  checkConsistency,
   type TreeState,
   treeUpTo,
   verifyConsistency,

@@ -121,7 +121,7 @@ function sharesOf({ REVOCATION, MEMORY_LIMIT, CRL_SIZE_LIMIT, FOLLOW_CONCURRENCY
           timeoutMs: config.REQUEST_TIMEOUT,
           requestsPerSecond: config.REQUESTS_PER_SECOND,
           pageSize: config.PAGE_SIZE,
-          minAnswerRate: config.MIN_ANSWER_RATE,
+          minResponseRate: config.MIN_ANSWER_RATE,
           shares: sharesOf(config),
           now: Date.now,
         }),

@@ -11,7 +11,7 @@ import {
   hashTilesOf,
   type InclusionProof,
   inclusionRanges,
-  judgeConsistency,
+  checkConsistency,
   leafHash,
   nodeHash,
   treeUpTo,
@@ -251,9 +251,9 @@ describe('consistency', () => {
         const other = { size: from, root: leaves[299]! };
         expect(verifyConsistency(other, newer, proof)).toBe(false);
         const isPowerOfTwo = Number.isInteger(Math.log2(from)) && from < to;
-        expect(judgeConsistency(other, newer, proof)).toBe(isPowerOfTwo ? 'unproven' : 'contradictory');
+        expect(checkConsistency(other, newer, proof)).toBe(isPowerOfTwo ? 'unproven' : 'contradictory');
         if (from === to) continue;
-        expect(judgeConsistency(older, { size: to, root: leaves[299]! }, proof)).toBe('unproven');
+        expect(checkConsistency(older, { size: to, root: leaves[299]! }, proof)).toBe('unproven');
         expect(verifyConsistency(older, { size: to, root: leaves[299]! }, proof)).toBe(false);
         expect(verifyConsistency(older, newer, proof.slice(1))).toBe(false);
         expect(verifyConsistency(older, newer, [...proof.slice(0, -1), leaves[299]!])).toBe(false);

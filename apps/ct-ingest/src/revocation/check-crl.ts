@@ -9,14 +9,14 @@ const latestMs = Date.UTC(9999, 11, 31);
 /** Max difference by which the clock of a CA may be ahead, ms. */
 const clockSkewMs = 3_600_000;
 
-export interface JudgedCrl {
+export interface CheckedCrl {
   readonly ok: true;
   readonly freshUntilMs: number;
   /** Whether a certificate in the list's scope that is not on the list is good. */
   readonly covers: boolean;
 }
 
-export type CrlJudgement = JudgedCrl | { readonly ok: false; readonly problem: string };
+export type CrlVerdict = CheckedCrl | { readonly ok: false; readonly problem: string };
 
 /**
  * Checks that a list is the requested one. Signatures are verified elsewhere.
@@ -25,12 +25,12 @@ export type CrlJudgement = JudgedCrl | { readonly ok: false; readonly problem: s
  * @param nameDer of the issuer
  * @param graceMs how long a list is accepted after its next update
  */
-export function judgeCrl(
+export function checkCrl(
   crl: Crl,
   { url, nameDer }: { readonly url: string; readonly nameDer: Buffer },
   graceMs: number,
   nowMs: number,
-): CrlJudgement {
+): CrlVerdict {
   const { thisUpdate, nextUpdate, places } = crl;
   if (!sameName(crl.issuerDer, nameDer)) return problem('The list is of another issuer.');
   if (crl.isDelta) return problem('The list says only what changed since another one.');
@@ -52,6 +52,6 @@ function samePlace(one: string, other: string): boolean {
   return /^https?:$/.test(a.protocol) && a.host === b.host && a.pathname + a.search === b.pathname + b.search;
 }
 
-function problem(text: string): CrlJudgement {
+function problem(text: string): CrlVerdict {
   return { ok: false, problem: text };
 }
