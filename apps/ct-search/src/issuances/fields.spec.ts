@@ -162,7 +162,7 @@ describe('the issuer', () => {
 
   it('without a known key has a digest of zeros and an empty key', async () => {
     const { json } = await shown(
-      { issuer: issuerNamed(nameOf(['CN', 'Nobody']), null) },
+      { issuer: issuerNamed(nameOf(['CN', 'Unknown']), null) },
       'issuer.pubkey_der',
     );
     expect(json['issuer']).toMatchObject({ pubkey_sha256: '0'.repeat(64), pubkey_der: '' });
@@ -241,10 +241,10 @@ describe('GET /issuances/{id}', () => {
     '%31x',
     '__proto__',
     'a'.repeat(900),
-  ])('answers 404 for %s', async (id) => {
+  ])('returns 404 for %s', async (id) => {
     for (const form of ['', '.der', '.pem']) {
-      const answer = await search.get(`/v1/issuances/${id}${form}`);
-      expect([answer.status, answer.json.code]).toEqual([404, 'not_found']);
+      const response = await search.get(`/v1/issuances/${id}${form}`);
+      expect([response.status, response.json.code]).toEqual([404, 'not_found']);
     }
   });
 });
