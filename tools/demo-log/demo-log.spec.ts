@@ -9,7 +9,7 @@ import {
   type LogEntry,
   readCheckpoint,
   readDataTile,
-  readEntriesAnswer,
+  readEntriesResponse,
   readEntry,
   readIssued,
   readLeafJson,
@@ -64,7 +64,7 @@ async function checkpoint(): Promise<TreeHead> {
 
 async function entries(start: number, end: number): Promise<LogEntry[]> {
   const answer = await running.json(`/rfc6962/ct/v1/get-entries?start=${start}&end=${end}`);
-  return (readEntriesAnswer(answer) ?? []).map((reading) => {
+  return (readEntriesResponse(answer) ?? []).map((reading) => {
     if (!reading.ok) throw new Error(reading.fault);
     return reading.entry;
   });

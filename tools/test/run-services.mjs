@@ -22,7 +22,7 @@ import { nodeBinary, workspaceRoot } from '../up/workspace.mjs';
 
 /** One folder per run, named by the pid of who runs it: several runs at a time do not meet. */
 const RUNS = path.join(workspaceRoot, '.certwright', 'test');
-/** Each spec that asks for Redis takes one logical database; more than there are spec files. */
+/** Each spec that uses Redis takes one logical database; more than there are spec files. */
 const REDIS_DATABASES = 1024;
 /** Each ends a whole generation; nothing here starts that many. */
 const CLEARING_ROUNDS = 10;
@@ -68,8 +68,8 @@ export async function startServices(folder) {
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    const databaseUrl = DATABASE_URL_TEST ?? (await throwAwayPostgres(folder, undo));
-    const redisUrl = REDIS_URL_TEST ?? (await throwAwayRedis(folder, undo));
+    const databaseUrl = DATABASE_URL_TEST ?? (await temporaryPostgres(folder, undo));
+    const redisUrl = REDIS_URL_TEST ?? (await temporaryRedis(folder, undo));
     if (DATABASE_URL_TEST) undo.push(() => dropDatabases(databaseUrl, template));
     await createRoles(databaseUrl, rolePrefixOf(template), { isLogged: !DATABASE_URL_TEST });
     await makeTemplate({ databaseUrl, template, folder });
@@ -93,12 +93,12 @@ export async function startServices(folder) {
  * @param {{ keepFiles?: boolean }} [how]
  */
 export async function clearRun(folder, { keepFiles = false } = {}) {
-  // Again until nobody is found: one of them may have started another while we looked.
+  // Again until no process is found: one of them may have started another while we looked.
   for (let round = 0; round < CLEARING_ROUNDS; round += 1) {
     const offspring = processesWithSetting('CERTWRIGHT_TEST_RUN', folder);
     await endAll(offspring, 'SIGKILL');
     const servers = [processesIn(folder, 'postgres'), processesIn(folder, 'redis-server')].flat();
-    // To PostgreSQL an immediate shutdown: the data is thrown away, shared memory is given back.
+    // To PostgreSQL an immediate shutdown: the data is discarded, shared memory is freed.
     await endAll(servers, 'SIGQUIT');
     if (offspring.length + servers.length === 0) break;
   }
@@ -128,7 +128,7 @@ async function clearAbandonedRuns() {
  * @param {string} folder
  * @param {(() => Promise<void>)[]} undo
  */
-async function throwAwayPostgres(folder, undo) {
+async function temporaryPostgres(folder, undo) {
   const own = path.join(folder, 'postgres');
   const server = await startPostgres({ workspaceRoot, folder: own, databases: [], durable: false });
   undo.push(server.stop);
@@ -139,7 +139,7 @@ async function throwAwayPostgres(folder, undo) {
  * @param {string} folder
  * @param {(() => Promise<void>)[]} undo
  */
-async function throwAwayRedis(folder, undo) {
+async function temporaryRedis(folder, undo) {
   const binary = await redisBinary({ cache: places.redisBinaries, report: (line) => console.log(line) });
   const server = await startRedis({ binary, folder: path.join(folder, 'redis'), databases: REDIS_DATABASES });
   undo.push(server.stop);
