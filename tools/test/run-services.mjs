@@ -115,7 +115,7 @@ async function endAll(pids, signal) {
   await Promise.all(pids.map((pid) => stopProcess(pid, { signal, graceMs: END_WITHIN_MS })));
 }
 
-/** What a test run leaves that was killed together with everybody who could have cleared up after it. */
+/** What a test run left that was killed together with the processes that clear up after it. */
 async function clearAbandonedRuns() {
   for (const name of readFolder(RUNS)) {
     const pid = Number.parseInt(name, 10);
@@ -190,7 +190,7 @@ async function makeTemplate({ databaseUrl, template, folder }) {
 }
 
 /**
- * On a server of somebody else's, the template, what specs did not drop themselves, and the roles.
+ * On a server that the run did not start, the template, what specs did not drop themselves, and the roles.
  * @param {string} databaseUrl
  * @param {string} template the specs' databases are named like it, with another ending
  */

@@ -44,7 +44,7 @@ export function observeFollowing({ log: lines, metrics: { registry } }: RunningP
     registers,
   });
   return {
-    began: (log, index) => lines.info({ ...nameOf(log), index }, 'log begun'),
+    began: (log, index) => lines.info({ ...nameOf(log), index }, 'log started'),
     ingested: ({ description }, outcomes, { discovered, completed }) => {
       for (const [outcome, count] of Object.entries(outcomes))
         entries.inc({ log: description, outcome }, count);
@@ -66,7 +66,7 @@ export function observeFollowing({ log: lines, metrics: { registry } }: RunningP
       const fields = { ...nameOf(log), alarm: 'log_stopped', kind, problem: message, ...signedBy(evidence) };
       lines.error(fields, 'ALARM: log stopped');
     },
-    leaseLost: (log) => lines.warn(nameOf(log), 'lease lost; another process goes on'),
+    leaseLost: (log) => lines.warn(nameOf(log), 'lease lost; another process continues'),
     failed: (log, error) => lines.error({ ...nameOf(log), err: error }, 'unexpected error; retrying'),
   };
 }
@@ -79,7 +79,7 @@ function signedBy({ head, kept }: Evidence): object {
 export function observeList({ log: lines }: RunningProcess): ListEvents {
   return {
     kept: (followed, listed) => lines.info({ followed, listed }, 'log list'),
-    faulty: (log, fault) => lines.warn({ log, fault }, 'log left out: the list is wrong about it'),
+    faulty: (log, fault) => lines.warn({ log, fault }, 'log skipped: its list entry is invalid'),
   };
 }
 

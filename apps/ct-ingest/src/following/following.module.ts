@@ -53,7 +53,7 @@ class FollowLogs implements OnApplicationBootstrap, OnModuleDestroy, BeforeAppli
     const places = Math.max(1, atATime - placesAside);
     if (places < FOLLOW_CONCURRENCY)
       log.warn({ logs_at_a_time: places }, 'MEMORY_LIMIT is too low for FOLLOW_CONCURRENCY');
-    const onError = (error: unknown) => log.warn({ err: error }, 'no log can be leased');
+    const onError = (error: unknown) => log.warn({ err: error }, 'cannot lease a log');
     this.following = followLogs(this.logs, this.follow, { places, placesAside, leaseMs, pollMs }, onError);
   }
 

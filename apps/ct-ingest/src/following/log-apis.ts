@@ -40,7 +40,7 @@ export class LogApis {
 
   private open(log: CtLogEntity): LogApi {
     const key = readLogKey(log.keyDer);
-    if (key === null) throw new LogUnavailable('The key of the log is none that a log may have.');
+    if (key === null) throw new LogUnavailable('The key of the log is invalid or of an unsupported type.');
     const { guard, userAgent, timeoutMs, minResponseRate, requestsPerSecond, pageSize, shares, now } =
       this.options;
     const pace = Pace.perSecond(requestsPerSecond.of(log));

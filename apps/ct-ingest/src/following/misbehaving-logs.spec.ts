@@ -415,7 +415,7 @@ describe.each(kinds)('a log with the interface %s without a usable response', (k
 
   it.each([
     ['an endless one', (response: ServerResponse) => pour(response)],
-    ['a page of somebody in between', (response: ServerResponse) => void response.end('<html>')],
+    ['a page of a proxy', (response: ServerResponse) => void response.end('<html>')],
   ])('but %s as its head is not stopped for it', async (_, respond) => {
     const log = await opened(kind, 10);
     log.intercept = (_, response) => {

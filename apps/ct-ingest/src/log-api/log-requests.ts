@@ -107,7 +107,7 @@ export class LogRequests {
     if (truncated) throw new ResponseTooLong(`The response to ${path} is too long.`);
     const encoding = headers['content-encoding'] ?? 'identity';
     if (encoding !== 'gzip' && encoding !== 'identity')
-      throw new LogUnavailable(`The response to ${path} is encoded in a way that was not requested.`);
+      throw new LogUnavailable(`The response to ${path} has a content encoding that was not requested.`);
     return { path, encoding };
   }
 

@@ -83,8 +83,7 @@ export class KeptBytes implements ByteSink {
   /** @throws LogUnavailable for more than `max` bytes */
   take(bytes: Buffer): void {
     this.length += bytes.length;
-    if (this.length > this.max)
-      throw new LogUnavailable('An entry of the log is longer than an entry can be.');
+    if (this.length > this.max) throw new LogUnavailable('An entry of the log exceeds the maximum length.');
     if (!this.isTooLong || this.kept < this.beginning) this.pieces.push(bytes);
     if (this.isTooLong) this.cut();
   }

@@ -157,6 +157,7 @@ function hashesOf(response: unknown, member: string): Buffer[] {
   if (!Array.isArray(texts) || !texts.every((text) => typeof text === 'string'))
     throw new LogUnavailable(`The log returned a response without ${member}.`);
   const hashes = texts.map((text) => Buffer.from(text, 'base64'));
-  if (!hashes.every(({ length }) => length === 32)) throw new LogUnavailable(`A hash in ${member} is none.`);
+  if (!hashes.every(({ length }) => length === 32))
+    throw new LogUnavailable(`A hash in ${member} does not have 32 bytes.`);
   return hashes;
 }

@@ -137,7 +137,8 @@ export class StaticLog implements LogApi {
       return null;
     } catch (error) {
       memory.release();
-      if (error instanceof ResponseTooLong) throw new LogUnavailable(`Data tile ${place.index} is endless.`);
+      if (error instanceof ResponseTooLong)
+        throw new LogUnavailable(`Data tile ${place.index} exceeds the maximum length.`);
       throw error;
     }
   }
@@ -173,7 +174,7 @@ export class StaticLog implements LogApi {
     }
     return ranges.map((range) => {
       const hash = hashOfRange(range, treeSize, ({ level, index }) => tiles.get(`${level}/${index}`));
-      if (hash === null) throw new LogUnavailable('A hash tile of the log has another length than it says.');
+      if (hash === null) throw new LogUnavailable('A hash tile of the log has the wrong length.');
       return hash;
     });
   }

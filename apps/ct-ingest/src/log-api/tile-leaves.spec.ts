@@ -47,9 +47,9 @@ it('keeps only the requested entries', () => {
 });
 
 it('rejects invalid data and other tiles', () => {
-  expect(() => taken(1_000, { first: 512, from: 512 })).toThrow('not in the form');
+  expect(() => taken(1_000, { first: 512, from: 512 })).toThrow('not a valid TileLeaf');
   const leaves = new TileLeaves({ first: 0, width: 256, from: 0, maxHeld: 1e9, maxEntry: 1e9 });
-  expect(() => leaves.take(Buffer.alloc(100, 0x1f))).toThrow('not known');
+  expect(() => leaves.take(Buffer.alloc(100, 0x1f))).toThrow('unknown type');
 });
 
 describe.each(['certificate', 'precertificate'] as const)('a huge %s', (kind) => {

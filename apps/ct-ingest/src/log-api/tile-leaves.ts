@@ -110,7 +110,7 @@ export class TileLeaves {
 
 function typeAt(bytes: Buffer, at: number): number {
   const type = bytes.readUInt16BE(at + 8);
-  if (type > 1) throw new LogUnavailable('A data tile has an entry of a type that is not known.');
+  if (type > 1) throw new LogUnavailable('A data tile has an entry of an unknown type.');
   return type;
 }
 
@@ -118,8 +118,7 @@ function tileEntry(leaf: Buffer, index: number): FetchedEntry {
   // A tile of only this entry: `leaf_index` is checked against the tile's position and the position in it.
   const reading = readDataTile(Buffer.from(leaf), { index: index / tileWidth, width: 1 });
   const entry = reading.ok ? reading.entries[0] : undefined;
-  if (entry === undefined)
-    throw new LogUnavailable(`Entry ${index} of the log is not in the form of a tile's.`);
+  if (entry === undefined) throw new LogUnavailable(`Entry ${index} of the log is not a valid TileLeaf.`);
   return fetchedEntry(entry);
 }
 

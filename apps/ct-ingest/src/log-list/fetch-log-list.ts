@@ -17,7 +17,7 @@ export interface LogListPlace {
 export async function fetchLogList(from: LogListPlace): Promise<LogList> {
   const text = /^https?:\/\//i.test(from.place) ? await download(from) : await readBounded(from.place);
   const list = readLogList(JSON.parse(text));
-  if (list === null || list.logs.length === 0) throw new Error('the log list names no log');
+  if (list === null || list.logs.length === 0) throw new Error('the log list is invalid or has no logs');
   return list;
 }
 

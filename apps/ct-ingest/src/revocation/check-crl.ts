@@ -32,14 +32,14 @@ export function checkCrl(
   nowMs: number,
 ): CrlVerdict {
   const { thisUpdate, nextUpdate, places } = crl;
-  if (!sameName(crl.issuerDer, nameDer)) return problem('The list is of another issuer.');
-  if (crl.isDelta) return problem('The list says only what changed since another one.');
-  if (thisUpdate > nowMs + clockSkewMs) return problem('The list is of the future.');
+  if (!sameName(crl.issuerDer, nameDer)) return problem('The list has another issuer.');
+  if (crl.isDelta) return problem('The list is a delta CRL.');
+  if (thisUpdate > nowMs + clockSkewMs) return problem('The list is dated in the future.');
   const freshUntilMs = Math.min(latestMs, (nextUpdate ?? thisUpdate + usualValidityMs) + graceMs);
   if (freshUntilMs <= nowMs) return problem('The list is past its next update.');
   // An attacker who could substitute another of the issuer's lists would make its certificates good.
   if (places !== null && !places.some((place) => samePlace(place, url)))
-    return problem('The list is for another place.');
+    return problem('The list is for another URL.');
   const { hasUserCertificates, hasAllReasons, hasUnknownCritical } = crl;
   return { ok: true, freshUntilMs, covers: hasUserCertificates && hasAllReasons && !hasUnknownCritical };
 }

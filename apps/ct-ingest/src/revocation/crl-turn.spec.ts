@@ -168,9 +168,9 @@ describe('a list', () => {
     forged[forged.length - 1] = (forged.at(-1) ?? 0) ^ 1;
     const day = 86_400_000;
     const others: readonly (readonly [Buffer, string])[] = [
-      [forged, 'The signature of the list is not that of its issuer.'],
-      [new CrlMaker('Spec CA').make({ number: 7 }), 'The signature of the list is not that of its issuer.'],
-      [other.make({ number: 7 }), 'The list is of another issuer.'],
+      [forged, 'The signature of the list is invalid.'],
+      [new CrlMaker('Spec CA').make({ number: 7 }), 'The signature of the list is invalid.'],
+      [other.make({ number: 7 }), 'The list has another issuer.'],
       [maker.make({ number: 4, thisUpdateIn: 0 }), 'The list is older than the one that is known.'],
       [maker.make({ number: 7, thisUpdateIn: -day }), 'The list is older than the one that is known.'],
       [
@@ -181,10 +181,10 @@ describe('a list', () => {
         maker.make({ number: 7, thisUpdateIn: -30 * day, nextUpdateIn: null }),
         'The list is past its next update.',
       ],
-      [maker.make({ number: 7, thisUpdateIn: day }), 'The list is of the future.'],
-      [maker.make({ number: 7, isDelta: true }), 'The list says only what changed since another one.'],
-      [maker.make({ number: 7, places: [`${origin}/2.crl`] }), 'The list is for another place.'],
-      [Buffer.from('<html>'), 'What came is no list that can be read (not_a_crl).'],
+      [maker.make({ number: 7, thisUpdateIn: day }), 'The list is dated in the future.'],
+      [maker.make({ number: 7, isDelta: true }), 'The list is a delta CRL.'],
+      [maker.make({ number: 7, places: [`${origin}/2.crl`] }), 'The list is for another URL.'],
+      [Buffer.from('<html>'), 'The response is not a readable revocation list (not_a_crl).'],
     ];
     for (const [body, problem] of others) {
       send(body);
@@ -207,7 +207,7 @@ describe('a list', () => {
     expect(await round()).toEqual(['applied', 'applied']);
     expect(await statuses(one, '01', '02', '03')).toEqual(['revoked', 'revoked', 'good']);
     respond = (_, response) => response.end(shards['/1.crl']);
-    expect((await round()).slice().sort()).toEqual(['refused: The list is for another place.', 'same']);
+    expect((await round()).slice().sort()).toEqual(['refused: The list is for another URL.', 'same']);
     expect(await statuses(two, '02')).toEqual(['revoked']);
   });
 
@@ -227,7 +227,7 @@ describe('a list', () => {
     send(Buffer.from('not packed'), { 'content-encoding': 'gzip' });
     expect(await round()).toEqual(['unavailable: The list cannot be unpacked.']);
     send(maker.make(), { 'content-encoding': 'br' });
-    expect(await round()).toEqual(['unavailable: The list is encoded in a way that was not requested.']);
+    expect(await round()).toEqual(['unavailable: The list has a content encoding that was not requested.']);
   });
 
   it('that is longer than most is fetched with more memory, and an endless one is not', async () => {
@@ -371,7 +371,7 @@ describe('a server', () => {
     const giant = new CrlMaker('x'.repeat(3_000_000));
     await named('/1.crl');
     send(giant.make());
-    expect(await round()).toEqual(['refused: The list is of another issuer.']);
+    expect(await round()).toEqual(['refused: The list has another issuer.']);
   });
 });
 

@@ -80,9 +80,9 @@ const entryBytes = 64;
 const memoryPerByte = 2;
 
 const signatureProblems: Readonly<Record<Exclude<SignatureVerdict, 'valid'>, string>> = {
-  algorithm: 'The list is signed by an algorithm that is not accepted.',
-  key: 'The list is signed by another kind of key than that of its issuer.',
-  forged: 'The signature of the list is not that of its issuer.',
+  algorithm: 'The signature algorithm of the list is not accepted.',
+  key: 'The signature algorithm of the list does not match the key of its issuer.',
+  forged: 'The signature of the list is invalid.',
 };
 
 /** Bytes that are hashed at a time: some milliseconds. */
@@ -203,7 +203,8 @@ export class CrlTurn {
     const { crls, events, graceMs, intervals, now, random } = this.options;
     const startedMs = now();
     const reading = readCrl(body);
-    if (!reading.ok) throw new CrlRefused(`What came is no list that can be read (${reading.fault}).`);
+    if (!reading.ok)
+      throw new CrlRefused(`The response is not a readable revocation list (${reading.fault}).`);
     const { crl } = reading;
     const checked = checkCrl(crl, due, graceMs, startedMs);
     if (!checked.ok) throw new CrlRefused(checked.problem);
@@ -227,7 +228,8 @@ export class CrlTurn {
       signal,
     );
     if (applied.outcome === 'older') throw new CrlRefused('The list is older than the one that is known.');
-    if (applied.outcome === 'crowded') throw new CrlRefused('Its issuer has more revocations than are kept.');
+    if (applied.outcome === 'crowded')
+      throw new CrlRefused('Its issuer has more revocations than the maximum.');
     events.applied(due, applied, now() - startedMs);
   }
 }

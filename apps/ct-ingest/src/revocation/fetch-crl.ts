@@ -127,7 +127,7 @@ async function read(
 async function unpacked(body: Buffer, encoding: string | undefined, maxBytes: number): Promise<Buffer> {
   if (encoding === undefined || encoding === 'identity') return body;
   if (encoding !== 'gzip' && encoding !== 'x-gzip')
-    throw new CrlUnavailable('The list is encoded in a way that was not requested.');
+    throw new CrlUnavailable('The list has a content encoding that was not requested.');
   try {
     // So that all chunks together take no more than an unpacked list.
     return await inflate(body, { maxOutputLength: Math.max(1, Math.floor(maxBytes - body.length / 2)) });

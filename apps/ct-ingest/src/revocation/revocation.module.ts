@@ -34,7 +34,7 @@ class RevocationRounds {
   @Round('forgetCrls')
   async forget(): Promise<number> {
     const forgotten = await this.crls.forget();
-    if (forgotten > 0) this.running.log.info({ lists: forgotten }, 'revocation lists forgotten');
+    if (forgotten > 0) this.running.log.info({ lists: forgotten }, 'unused revocation lists deleted');
     return forgetRestMs;
   }
 }

@@ -25,8 +25,8 @@ const shareOfBatches = 0.5;
 /** Idle timeout of a connection, ms. */
 const idleTimeoutMs = 30_000;
 
-/** The client for whom data is read. */
-export interface Asker {
+/** The caller for whom data is read. */
+export interface Caller {
   /** Requests of different kinds do not wait for each other's connections. */
   readonly kind: string;
   /** Time limit of all statements of a request. */
@@ -140,7 +140,7 @@ export class IndexReaders {
 
   constructor(private readonly database: IndexDatabase) {}
 
-  within({ kind, timeLimitMs }: Asker): IndexReader {
+  within({ kind, timeLimitMs }: Caller): IndexReader {
     const name = `${kind} ${timeLimitMs}`;
     let pool = this.pools.get(name);
     if (pool === undefined) {

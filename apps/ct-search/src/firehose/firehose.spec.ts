@@ -17,8 +17,8 @@ beforeEach(async () => await search.age(newest, 200));
 
 const stream = async (query = '') => await search.get(`/v1/issuances/firehose${query}`, key);
 const idsOf = ({ json }: SearchResponse): string[] => (json as { id: string }[]).map(({ id }) => id);
-const some = async (count: number, wish = {}) =>
-  await search.store(...Array.from({ length: count }, (_, at) => anIssuance(`n${at}.example.com`, wish)));
+const some = async (count: number, fields = {}) =>
+  await search.store(...Array.from({ length: count }, (_, at) => anIssuance(`n${at}.example.com`, fields)));
 
 it('starts with the first issuance of the last hour, across gaps and partitions, with 1,000 per page', async () => {
   const old = await some(700);

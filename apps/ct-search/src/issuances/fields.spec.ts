@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
 import { nameOf, spki, tlv } from '../testing/forged-certificate';
-import { anIssuance, type ForgedIssuance, issuerNamed, type IssuanceWish } from '../testing/forged-issuance';
+import {
+  anIssuance,
+  type ForgedIssuance,
+  issuerNamed,
+  type IssuanceFields,
+} from '../testing/forged-issuance';
 import { RunningSearch } from '../testing/running-search';
 
 jest.setTimeout(60_000);
@@ -14,11 +19,11 @@ afterAll(async () => await search.stop());
 let domains = 0;
 /** Stores one, and retrieves it by its domain with expanded members. */
 async function shown(
-  wish: IssuanceWish,
+  fields: IssuanceFields,
   ...expand: string[]
 ): Promise<{ stored: ForgedIssuance; json: Record<string, unknown> }> {
   const domain = `f${(domains += 1)}.example.com`;
-  const stored = anIssuance([domain, `www.${domain}`], wish);
+  const stored = anIssuance([domain, `www.${domain}`], fields);
   const [id] = await search.store(stored);
   const found = await search.search([
     ['domain', domain],

@@ -73,7 +73,7 @@ export class PresentIssuances {
   /** A single one, a JSON object. @throws Problem `not_found` once it is deleted, `timeout`, `service_outage` */
   async one(reader: IndexReader, issuance: StoredIssuance, expansion: IssuanceExpansion): Promise<string> {
     const { json, count } = await this.page(reader, [issuance], expansion);
-    if (count === 0) throw new Problem('not_found', 'This issuance is not kept any more.');
+    if (count === 0) throw new Problem('not_found', 'This issuance is no longer stored.');
     return json.slice(1, -1);
   }
 

@@ -119,7 +119,7 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
 
   #run(id: string): void {
     const running = this.#respond(id)
-      .catch((error: unknown) => this.options.log.warn({ err: error }, 'a question was not answered'))
+      .catch((error: unknown) => this.options.log.warn({ err: error }, 'a question was not processed'))
       .finally(() => this.#running.delete(running));
     this.#running.add(running);
   }

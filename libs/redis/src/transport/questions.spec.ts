@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 /** @returns what is undefined without a response in time */
-function asker(url = redis.url) {
+function openClient(url = redis.url) {
   const client = new QuestionClient(url, queue, { name: queue, log });
   undo.push(() => client.close());
   const ask = async (pattern: string, data: unknown, withinMs: number): Promise<unknown> => {
@@ -64,7 +64,7 @@ async function cutConnections(name: string): Promise<number> {
 describe('a question', () => {
   it('gets its own response, however many are sent at once', async () => {
     taker((pattern, data) => Promise.resolve(`${pattern} ${String(data)}`));
-    const client = asker();
+    const client = openClient();
     const numbers = Array.from({ length: 100 }, (_, at) => at);
     const responses = await Promise.all(numbers.map((each) => client.ask('echo', each, 5_000)));
     expect(responses).toEqual(numbers.map((each) => `echo ${each}`));
@@ -82,7 +82,7 @@ describe('a question', () => {
         return copy;
       }, 2);
     }
-    const client = asker();
+    const client = openClient();
     const numbers = Array.from({ length: 60 }, (_, at) => at);
     await Promise.all(numbers.map((each) => client.ask('echo', each, 5_000)));
     const taken = Object.values(seen);
@@ -103,14 +103,14 @@ describe('a question', () => {
       running -= 1;
       return 'done';
     }, 3);
-    const client = asker();
+    const client = openClient();
     const responses = await Promise.all(Array.from({ length: 20 }, () => client.ask('echo', 'any', 5_000)));
     expect(responses.every((each) => each === 'done')).toBe(true);
     expect(most).toBe(3);
   });
 
   it('without a server ends with its timeout, and is not processed later', async () => {
-    const client = asker();
+    const client = openClient();
     // Not sent before it is connected.
     await eventually(async () => {
       expect(await client.ask('echo', 'stale', 100)).toBeUndefined();
@@ -125,13 +125,13 @@ describe('a question', () => {
 
   it('leaves no more than a bounded list behind without a server', async () => {
     await admin.rpush(listKey(queue), ...Array.from({ length: maxQueued }, (_, at) => `old-${at}`));
-    expect(await asker().ask('echo', 'any', 100)).toBeUndefined();
+    expect(await openClient().ask('echo', 'any', 100)).toBeUndefined();
     expect(await admin.llen(listKey(queue))).toBe(maxQueued);
   });
 
   it('gets its response after messages on its channel that cannot be read', async () => {
     taker((_pattern, data) => Promise.resolve(data));
-    const client = asker();
+    const client = openClient();
     expect(await client.ask('echo', 1, 5_000)).toBe(1);
     const rejected = jest.fn();
     process.on('unhandledRejection', rejected);
@@ -147,7 +147,7 @@ describe('a question', () => {
       if (pattern === 'bad') throw new Error('no');
       return await Promise.resolve(pattern === 'good' ? 'fine' : undefined);
     });
-    const client = asker();
+    const client = openClient();
     await admin.rpush(listKey(queue), 'no-such-id');
     const failing = ['bad', 'unknown'].map((pattern) => client.ask(pattern, 'any', 300));
     expect(await client.ask('good', 'any', 5_000)).toBe('fine');
@@ -172,19 +172,19 @@ describe('connections', () => {
     undo.push(async () => await new Promise((resolve) => proxy.close(resolve)));
     taker((_pattern, data) => Promise.resolve(data));
     const url = redis.url.replace(`:${port}`, `:${(proxy.address() as AddressInfo).port}`);
-    expect(await asker(url).ask('echo', 1, 20_000)).toBe(1);
+    expect(await openClient(url).ask('echo', 1, 20_000)).toBe(1);
   });
 
   it('that are cut come back, on both sides', async () => {
     taker((_pattern, data) => Promise.resolve(data));
-    const client = asker();
+    const client = openClient();
     expect(await client.ask('echo', 1, 5_000)).toBe(1);
     expect(await cutConnections(queue)).toBe(4);
     await eventually(async () => expect(await client.ask('echo', 2, 500)).toBe(2));
   });
 
   it('that respond may come after those that take: a question that was taken meanwhile gets its response', async () => {
-    const client = asker();
+    const client = openClient();
     taker((_pattern, data) => Promise.resolve(data));
     // At the start, and when the one connection alone is cut while the other one waits for a question.
     expect(await client.ask('echo', 1, 10_000)).toBe(1);
@@ -195,14 +195,14 @@ describe('connections', () => {
   });
 
   it('to a Redis that is not there costs the client its timeout and nothing else', async () => {
-    const client = asker(`redis://127.0.0.1:${await freePort()}`);
+    const client = openClient(`redis://127.0.0.1:${await freePort()}`);
     expect(await client.ask('echo', 'any', 150)).toBeUndefined();
   });
 
   it('are closed after the questions under way, which still get their responses', async () => {
     let respond: ((value: string) => void) | undefined;
     const taking = taker(() => new Promise((resolve) => (respond = resolve)), 10, 5_000);
-    const response = asker().ask('echo', 'any', 5_000);
+    const response = openClient().ask('echo', 'any', 5_000);
     await eventually(() => expect(respond).toBeDefined());
     const closed = taking.close();
     respond?.('late');
