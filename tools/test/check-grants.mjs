@@ -26,7 +26,7 @@ const WITHIN_MS = 10 * 60_000;
 const kept = (folder) => ({ log: `${folder}.postgres.log`, prefix: `${folder}.role-prefix` });
 
 /**
- * Keeps the log, which the run's folder would be removed with. On a server of somebody else's there is none.
+ * Keeps the log, which the run's folder would be removed with. A server that the run did not start has none.
  * @param {string} folder
  * @param {string} rolePrefix
  */

@@ -32,7 +32,7 @@ import { nodeBinary, workspaceRoot } from '../up/workspace.mjs';
 
 /** One folder per run, named by the pid of who runs it: several runs at a time do not meet. */
 const RUNS = path.join(workspaceRoot, '.certwright', 'test');
-/** Each spec that asks for Redis takes one logical database; more than there are spec files. */
+/** Each spec that uses Redis takes one logical database; more than there are spec files. */
 const REDIS_DATABASES = 1024;
 /** Each ends a whole generation; nothing here starts that many. */
 const CLEARING_ROUNDS = 10;
@@ -99,8 +99,8 @@ export async function startServices(folder) {
     removeFiles(folder);
   };
   try {
-    const databaseUrl = DATABASE_URL_TEST ?? (await throwAwayPostgres(folder, undo));
-    const redisUrl = REDIS_URL_TEST ?? (await throwAwayRedis(folder, undo));
+    const databaseUrl = DATABASE_URL_TEST ?? (await temporaryPostgres(folder, undo));
+    const redisUrl = REDIS_URL_TEST ?? (await temporaryRedis(folder, undo));
     if (DATABASE_URL_TEST) undo.push(() => dropDatabases(databaseUrl, template));
     await createRoles(databaseUrl, rolePrefixOf(template), { isLogged: !DATABASE_URL_TEST });
     await makeTemplate({ databaseUrl, template, folder });
@@ -124,7 +124,7 @@ export async function startServices(folder) {
  * @param {{ keepFiles?: boolean }} [how]
  */
 export async function clearRun(folder, { keepFiles = false } = {}) {
-  // Again until nobody is found: one of them may have started another while we looked.
+  // Again until no process is found: one of them may have started another while we looked.
   for (let round = 0; round < CLEARING_ROUNDS; round += 1) {
     const offspring = processesWithSetting('CERTWRIGHT_TEST_RUN', folder);
     await endAll(offspring, 'SIGKILL');
@@ -132,7 +132,7 @@ export async function clearRun(folder, { keepFiles = false } = {}) {
       ...processesIn(path.join(folder, QUICK), 'postgres'),
       ...processesIn(folder, 'redis-server'),
     ];
-    // To PostgreSQL an immediate shutdown: the data is thrown away, shared memory is given back.
+    // To PostgreSQL an immediate shutdown: the data is discarded, shared memory is freed.
     await endAll(servers, 'SIGQUIT');
     if (offspring.length + servers.length === 0) break;
   }
@@ -156,7 +156,7 @@ async function endAll(pids, signal) {
   await Promise.all(pids.map((pid) => stopProcess(pid, { signal, graceMs: END_WITHIN_MS })));
 }
 
-/** What a test run leaves that was killed together with everybody who could have cleared up after it. */
+/** What a test run left that was killed together with the processes that clear up after it. */
 async function clearAbandonedRuns() {
   for (const name of readFolder(RUNS)) {
     const pid = Number.parseInt(name, 10);
@@ -169,7 +169,7 @@ async function clearAbandonedRuns() {
  * @param {string} folder
  * @param {(() => Promise<void>)[]} undo
  */
-async function throwAwayPostgres(folder, undo) {
+async function temporaryPostgres(folder, undo) {
   const own = path.join(quickFolder(folder), 'postgres');
   const server = await startPostgres({ workspaceRoot, folder: own, databases: [], durable: false });
   undo.push(server.stop);
@@ -187,7 +187,7 @@ function hasMemoryFor(bytes) {
  * @param {string} folder
  * @param {(() => Promise<void>)[]} undo
  */
-async function throwAwayRedis(folder, undo) {
+async function temporaryRedis(folder, undo) {
   const binary = await redisBinary({ cache: places.redisBinaries, report: (line) => console.log(line) });
   const server = await startRedis({ binary, folder: path.join(folder, 'redis'), databases: REDIS_DATABASES });
   undo.push(server.stop);
@@ -238,7 +238,7 @@ async function makeTemplate({ databaseUrl, template, folder }) {
 }
 
 /**
- * On a server of somebody else's, the template, what specs did not drop themselves, and the roles.
+ * On a server that the run did not start, the template, what specs did not drop themselves, and the roles.
  * @param {string} databaseUrl
  * @param {string} template the specs' databases are named like it, with another ending
  */

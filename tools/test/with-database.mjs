@@ -1,4 +1,4 @@
-// Runs a command with DATABASE_URL set to an empty PostgreSQL that is thrown away afterwards:
+// Runs a command with DATABASE_URL set to an empty PostgreSQL that is deleted afterwards:
 // `node tools/test/with-database.mjs npm run migrate -- --check-drift`. Exits as the command does.
 import { spawn } from 'node:child_process';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-import { judgeConsistency } from '@certwright/ct';
+import { checkConsistency } from '@certwright/ct';
 import type { LogApi, VerifiedHead } from '../log-api/log-api';
 import { type Evidence, LogMisbehaves, LogUnproven } from '../log-api/log-faults';
 
@@ -9,7 +9,7 @@ import { type Evidence, LogMisbehaves, LogUnproven } from '../log-api/log-faults
 export type HeadVerdict = 'new' | 'larger' | 'smaller' | 'same' | LogMisbehaves;
 
 /** @param kept null: no head is kept */
-export function judgeHead(kept: VerifiedHead | null, head: VerifiedHead): HeadVerdict {
+export function checkHead(kept: VerifiedHead | null, head: VerifiedHead): HeadVerdict {
   if (kept === null) return 'new';
   if (head.treeSize > kept.treeSize) return 'larger';
   const evidence: Evidence = { head, kept, computed: null, proof: null };
@@ -35,7 +35,7 @@ export async function proveContinued(
 ): Promise<void> {
   const [smaller, larger] = head.treeSize < kept.treeSize ? [head, kept] : [kept, head];
   const proof = await api.consistencyProof(smaller.treeSize, larger, signal);
-  const verdict = judgeConsistency(stateOf(smaller), stateOf(larger), proof);
+  const verdict = checkConsistency(stateOf(smaller), stateOf(larger), proof);
   if (verdict === 'consistent') return;
   const evidence: Evidence = { head, kept, computed: null, proof };
   const sizes = `${larger.treeSize} entries continue its ${smaller.treeSize}`;

@@ -9,14 +9,14 @@ const latestMs = Date.UTC(9999, 11, 31);
 /** Max difference by which the clock of a CA may be ahead, ms. */
 const clockSkewMs = 3_600_000;
 
-export interface JudgedCrl {
+export interface CheckedCrl {
   readonly ok: true;
   readonly freshUntilMs: number;
   /** Whether a certificate in the list's scope that is not on the list is good. */
   readonly covers: boolean;
 }
 
-export type CrlJudgement = JudgedCrl | { readonly ok: false; readonly problem: string };
+export type CrlVerdict = CheckedCrl | { readonly ok: false; readonly problem: string };
 
 /**
  * Checks that a list is the requested one. Signatures are verified elsewhere.
@@ -25,21 +25,21 @@ export type CrlJudgement = JudgedCrl | { readonly ok: false; readonly problem: s
  * @param nameDer of the issuer
  * @param graceMs how long a list is accepted after its next update
  */
-export function judgeCrl(
+export function checkCrl(
   crl: Crl,
   { url, nameDer }: { readonly url: string; readonly nameDer: Buffer },
   graceMs: number,
   nowMs: number,
-): CrlJudgement {
+): CrlVerdict {
   const { thisUpdate, nextUpdate, places } = crl;
-  if (!sameName(crl.issuerDer, nameDer)) return problem('The list is of another issuer.');
-  if (crl.isDelta) return problem('The list says only what changed since another one.');
-  if (thisUpdate > nowMs + clockSkewMs) return problem('The list is of the future.');
+  if (!sameName(crl.issuerDer, nameDer)) return problem('The list has another issuer.');
+  if (crl.isDelta) return problem('The list is a delta CRL.');
+  if (thisUpdate > nowMs + clockSkewMs) return problem('The list is dated in the future.');
   const freshUntilMs = Math.min(latestMs, (nextUpdate ?? thisUpdate + usualValidityMs) + graceMs);
   if (freshUntilMs <= nowMs) return problem('The list is past its next update.');
   // An attacker who could substitute another of the issuer's lists would make its certificates good.
   if (places !== null && !places.some((place) => samePlace(place, url)))
-    return problem('The list is for another place.');
+    return problem('The list is for another URL.');
   const { hasUserCertificates, hasAllReasons, hasUnknownCritical } = crl;
   return { ok: true, freshUntilMs, covers: hasUserCertificates && hasAllReasons && !hasUnknownCritical };
 }
@@ -52,6 +52,6 @@ function samePlace(one: string, other: string): boolean {
   return /^https?:$/.test(a.protocol) && a.host === b.host && a.pathname + a.search === b.pathname + b.search;
 }
 
-function problem(text: string): CrlJudgement {
+function problem(text: string): CrlVerdict {
   return { ok: false, problem: text };
 }

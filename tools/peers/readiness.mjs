@@ -9,14 +9,14 @@ const POLL_MS = 50;
 const PATIENCE_MS = 250;
 
 /**
- * @param {{ address: string, port: number, zone: string }} asked
+ * @param {{ address: string, port: number, zone: string }} server
  * @param {AbortSignal} signal
  */
-export async function answersFor({ address, port, zone }, signal) {
+export async function servesZone({ address, port, zone }, signal) {
   while (!(await hasSoa(address, port, zone))) await delay(POLL_MS, undefined, { signal });
 }
 
-/** @param {{ address: string, port: number }} asked @param {AbortSignal} signal */
+/** @param {{ address: string, port: number }} server @param {AbortSignal} signal */
 export async function takesConnections({ address, port }, signal) {
   while (!(await isOpen(address, port))) await delay(POLL_MS, undefined, { signal });
 }
@@ -41,7 +41,9 @@ function hasSoa(address, port, zone) {
     const timer = setTimeout(() => end(false), PATIENCE_MS);
     socket.once('error', () => end(false));
     // NOERROR with one answer means that the zone is loaded.
-    socket.once('message', (answer) => end(((answer[3] ?? 15) & 0xf) === 0 && answer.readUInt16BE(6) === 1));
+    socket.once('message', (response) =>
+      end(((response[3] ?? 15) & 0xf) === 0 && response.readUInt16BE(6) === 1),
+    );
     socket.connect(port, address, () => socket.send(message));
   });
 }

@@ -4,7 +4,7 @@ import { LogUnavailable } from './log-faults';
 export const rateWindowMs = 10_000;
 
 /** Aborts a response that does not begin in time, or is slower than a minimum rate. */
-export class AnswerRate {
+export class ResponseRate {
   private readonly controller = new AbortController();
   private readonly beginning: NodeJS.Timeout;
   private window: NodeJS.Timeout | undefined;
@@ -19,7 +19,7 @@ export class AnswerRate {
     private readonly minRate: number,
     beginWithinMs: number,
   ) {
-    const late = `There was no answer within ${beginWithinMs} ms.`;
+    const late = `There was no response within ${beginWithinMs} ms.`;
     this.beginning = setTimeout(() => this.controller.abort(new LogUnavailable(late)), beginWithinMs);
   }
 
@@ -47,6 +47,6 @@ export class AnswerRate {
     [this.bytes, this.sinceMs] = [0, now];
     if (rate >= this.minRate) return;
     const rates = `${Math.round(rate)} bytes a second, less than ${this.minRate}`;
-    this.controller.abort(new LogUnavailable(`The answer was cut off: it came at ${rates}.`));
+    this.controller.abort(new LogUnavailable(`The response was cut off: it came at ${rates}.`));
   }
 }

@@ -1,5 +1,5 @@
 /** The response of a route, always 200. */
-export interface Answer {
+export interface LogResponse {
   readonly type: string;
   readonly body: Buffer;
   readonly headers?: Readonly<Record<string, string>>;
@@ -13,7 +13,7 @@ export interface Call {
   readonly body: () => Promise<Buffer>;
 }
 
-export type Route = (call: Call) => Answer | Promise<Answer>;
+export type Route = (call: Call) => LogResponse | Promise<LogResponse>;
 
 /** Routes of one path by method. HEAD is handled like GET, without the body. */
 export interface Routes {
@@ -24,7 +24,7 @@ export interface Routes {
 /** Finds the routes of a path; undefined for an unknown path. */
 export type FindRoutes = (path: string) => Routes | undefined;
 
-export function json(value: unknown): Answer {
+export function json(value: unknown): LogResponse {
   return { type: 'application/json', body: Buffer.from(`${JSON.stringify(value)}\n`) };
 }
 
