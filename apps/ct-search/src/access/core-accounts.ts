@@ -1,6 +1,6 @@
 import { Problem } from '@certwright/errors';
 import { DatabasePool } from '@certwright/postgres';
-import type { ApiKeys } from '@certwright/service';
+import { type ApiKeys, within } from '@certwright/service';
 import type { SearchKey } from './search-access';
 
 export interface CoreAccountsOptions {
@@ -74,19 +74,6 @@ export class CoreAccounts {
     } catch (error) {
       throw isOutage(error) ? new CoreUnavailable(error) : error;
     }
-  }
-}
-
-/** Limit of connecting and of querying, and of both together. */
-async function within<T>(ms: number, pending: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no response within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([pending, tooLate]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { type Lookup, type PageReader, pageSession, SettledHomes } from '@certwright/ct-index';
-import { DatabasePool } from '@certwright/postgres';
+import { DatabasePool, statementName } from '@certwright/postgres';
 import type { Logger } from '@certwright/service';
 import type { QueryConfig } from 'pg';
 import { databaseProblem, timeUp } from './database-problem';
@@ -58,7 +57,12 @@ class IndexPool {
       throw timeUp();
     }
     try {
-      const { rows } = await client.query({ name: nameOf(text), text, values, query_timeout } as QueryConfig);
+      const { rows } = await client.query({
+        name: statementName(text),
+        text,
+        values,
+        query_timeout,
+      } as QueryConfig);
       client.release();
       return rows;
     } catch (error) {
@@ -171,15 +175,4 @@ export class IndexReaders {
     const maxUnderWay = Math.max(1, Math.floor(poolSize * shareOfBatches));
     return new IndexPool(pool, isSharded ? { maxUnderWay: poolSize, maxAtOnce: 1 } : { maxUnderWay });
   }
-}
-
-const names = new Map<string, string>();
-
-/** A statement's name is a digest of its text; the texts are constants of the code, three per partition. */
-function nameOf(text: string): string {
-  const known = names.get(text);
-  if (known !== undefined) return known;
-  const name = createHash('sha256').update(text).digest('base64url').slice(0, 32);
-  names.set(text, name);
-  return name;
 }
