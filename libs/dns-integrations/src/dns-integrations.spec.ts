@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
 import { integrationFixture, type IntegrationFixture } from '@certwright/core-testing';
-import { DnsIntegrations, mostDnsIntegrations } from './dns-integrations';
+import { DnsIntegrations, maxDnsIntegrations } from './dns-integrations';
 import { LeasedIntegrations } from './leased-integrations';
 
 let core: CoreDatabaseFixture;
@@ -48,8 +48,8 @@ describe('create', () => {
             zonesDueAt: new Date(),
           }),
       );
-    const made = await Promise.all(Array.from({ length: mostDnsIntegrations + 5 }, tryOne));
-    expect(made.filter((each) => each !== null)).toHaveLength(mostDnsIntegrations);
+    const made = await Promise.all(Array.from({ length: maxDnsIntegrations + 5 }, tryOne));
+    expect(made.filter((each) => each !== null)).toHaveLength(maxDnsIntegrations);
     expect(await integrations.hasRoom('1')).toBe(false);
     expect(await integrations.hasRoom('2')).toBe(true);
     await fixture.delete('1', made.find((each) => each !== null)?.id ?? '');

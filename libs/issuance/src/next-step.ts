@@ -56,7 +56,7 @@ const keyCompromised: Step = {
 };
 
 /** A certificate with a shorter validity is not worth installing. */
-const leastValidityMs = 60 * 60 * 1_000;
+const minValidityMs = 60 * 60 * 1_000;
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
@@ -64,7 +64,7 @@ const dayMs = 24 * 60 * 60 * 1_000;
  * Final outcome once no progress is possible; a certificate that was requested from a CA in time is still accepted.
  */
 function isOver({ expiresBy }: Issuance, now: Date): boolean {
-  return expiresBy !== null && expiresBy.getTime() - now.getTime() < leastValidityMs;
+  return expiresBy !== null && expiresBy.getTime() - now.getTime() < minValidityMs;
 }
 
 function termIsOver({ expiresBy }: Issuance): Step {

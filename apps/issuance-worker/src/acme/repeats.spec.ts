@@ -2,7 +2,7 @@ import { type AcmeAccount, AcmeFault, type AcmeServer, isPassing } from './index
 import { newKey, openServer } from './testing/issuing';
 import { but, cutAfter, type Lie, LyingServer } from './testing/lying-server';
 
-const repeats = { most: 3, firstPauseMs: 1, mostPauseMs: 1_000 };
+const repeats = { max: 3, firstPauseMs: 1, maxPauseMs: 1_000 };
 const dnsNames = ['one.example.com'];
 
 let lying: LyingServer;

@@ -122,11 +122,11 @@ describe('a check of many names', () => {
   const manyLabels = new Map(names.map((name) => [name, 'label']));
 
   it('checks eight in parallel', async () => {
-    let [running, most] = [0, 0];
+    let [running, max] = [0, 0];
     const dns: Approver = {
       ...approver('dns'),
       check: async () => {
-        most = Math.max(most, ++running);
+        max = Math.max(max, ++running);
         await new Promise((resolve) => setImmediate(resolve));
         running -= 1;
         return { approved: true };
@@ -135,7 +135,7 @@ describe('a check of many names', () => {
     const approvals = names.map((name) => pending(name));
     const progress = await checkApprovals(subject(approvals, { labels: manyLabels }), [dns], now);
     expect(progress.nextCheckAt).toBeNull();
-    expect(most).toBe(8);
+    expect(max).toBe(8);
   });
 
   it('ends within its time limit, and checks the remaining names next, at once', async () => {

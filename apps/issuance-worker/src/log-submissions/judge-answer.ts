@@ -21,7 +21,7 @@ const refusals: ReadonlySet<number> = new Set([400, 403, 409, 413, 422]);
 const pauses: ReadonlySet<number> = new Set([429, 503]);
 
 /** Max characters of a log's own explanation that are kept. */
-const longestReason = 200;
+const maxReasonLength = 200;
 
 type Answer = Pick<GuardedAnswer, 'status' | 'headers' | 'body' | 'truncated'>;
 
@@ -49,6 +49,6 @@ function reasonIn(body: Buffer): string {
   } catch {
     // It is plain text.
   }
-  const told = printable(reason, longestReason).replace(/\.$/, '');
+  const told = printable(reason, maxReasonLength).replace(/\.$/, '');
   return told === '' ? '' : `: ${told}`;
 }

@@ -5,9 +5,9 @@ import { decodeBase64 } from '@certwright/pki';
 const version = 0;
 
 const logIdOctets = 32;
-const longestExtensions = 0xffff;
+const maxExtensionsLength = 0xffff;
 /** Two bytes of algorithms, two of length, and RSA of 16,384 bits. */
-const longestSignature = 4 + 2_048;
+const maxSignatureLength = 4 + 2_048;
 const algorithmOctets = 2;
 
 /**
@@ -19,8 +19,8 @@ const algorithmOctets = 2;
 export function readSct(body: Buffer): LogPromise | null {
   const { sct_version, id, timestamp, extensions, signature } = membersOf(body);
   const logId = octets(id, logIdOctets);
-  const extra = extensions === '' ? Buffer.alloc(0) : octets(extensions, longestExtensions);
-  const signed = octets(signature, longestSignature);
+  const extra = extensions === '' ? Buffer.alloc(0) : octets(extensions, maxExtensionsLength);
+  const signed = octets(signature, maxSignatureLength);
   if (sct_version !== version || logId?.length !== logIdOctets || !isTime(timestamp)) return null;
   if (extra === null || signed === null || !isDigitallySigned(signed)) return null;
   const sct = Buffer.concat([
@@ -43,8 +43,8 @@ function membersOf(body: Buffer): Readonly<Record<string, unknown>> {
   }
 }
 
-function octets(value: unknown, most: number): Buffer | null {
-  const decoded = typeof value === 'string' ? decodeBase64(value, most) : null;
+function octets(value: unknown, maxLength: number): Buffer | null {
+  const decoded = typeof value === 'string' ? decodeBase64(value, maxLength) : null;
   return decoded?.ok === true ? Buffer.from(decoded.bytes) : null;
 }
 

@@ -22,9 +22,9 @@ export interface NameServersOptions {
 }
 
 /** The number of root servers, which fits a datagram. */
-const mostServers = 13;
+const maxServers = 13;
 /** One of each family. */
-const mostAddresses = 2;
+const maxAddresses = 2;
 const defaultAnswerMs = 2_000;
 /** Timeout of the whole check: the servers' names, their addresses, their responses, ms. */
 const lookMs = 10_000;
@@ -69,7 +69,7 @@ export class NameServers {
       const addresses = await this.options.guard.addressesOf(server, signal);
       const answers = await Promise.all(
         addresses
-          .slice(0, mostAddresses)
+          .slice(0, maxAddresses)
           .map(async (host) => await this.askAddress(host, recordName, type, signal)),
       );
       return { server, problem: null, answers };
@@ -108,5 +108,5 @@ export class NameServers {
 }
 
 function namesIn(zoneName: string, named: Answer): readonly string[] {
-  return targetsOf('NS', zoneName, named).sort().slice(0, mostServers);
+  return targetsOf('NS', zoneName, named).sort().slice(0, maxServers);
 }

@@ -1,7 +1,7 @@
 import type { JobQueues } from '@certwright/bullmq';
 import type { Job } from '@certwright/jobs';
 import type { Outbox } from '@certwright/core-schema';
-import { mostWaitingIssuances } from './backlog';
+import { maxWaitingIssuances } from './backlog';
 
 /** Rows that one transaction of the relay takes. */
 const batch = 500;
@@ -27,7 +27,7 @@ export async function relayOnce(outbox: Outbox, jobs: NudgeQueues): Promise<numb
 async function admitted(nudges: readonly Job[], jobs: NudgeQueues): Promise<readonly Job[]> {
   const issuances = nudges.filter(({ name }) => name === 'advance-issuance');
   if (issuances.length === 0) return nudges;
-  const room = Math.max(0, mostWaitingIssuances - (await jobs.waiting('issuance')));
+  const room = Math.max(0, maxWaitingIssuances - (await jobs.waiting('issuance')));
   return [
     ...nudges.filter(({ name }) => name !== 'advance-issuance'),
     ...issuances.slice(0, room).map((job) => ({ ...job, priority: firstPriority })),

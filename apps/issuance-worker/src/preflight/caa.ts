@@ -35,7 +35,7 @@ const knownTags: ReadonlySet<string> = new Set([
 ]);
 const criticalFlag = 0x80;
 /** Max records and names in a reason; a zone may have hundreds. */
-const mostNamed = 3;
+const maxNamed = 3;
 
 const allowed: CaaVerdict = { allowed: true };
 
@@ -90,12 +90,12 @@ function noneForUs(
   { issuerDomains: [issuer = ''] }: CaaQuestion,
 ): CaaVerdict {
   const others = new Set(grants.map(({ grant }) => grant.issuerDomain).filter((name) => name !== ''));
-  const allowedIssuers = [...others].slice(0, mostNamed);
+  const allowedIssuers = [...others].slice(0, maxNamed);
   const tag = relevant[0]?.tag.toLowerCase() ?? 'issue';
   return {
     allowed: false,
     reason: { kind: 'other_issuers', tag, allowed: allowedIssuers, issuer },
-    records: relevant.slice(0, mostNamed).map(shown),
+    records: relevant.slice(0, maxNamed).map(shown),
   };
 }
 

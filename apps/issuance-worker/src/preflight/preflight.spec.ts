@@ -109,7 +109,7 @@ describe('CAA', () => {
     const names = byDns(...Array.from({ length: 40 }, (_, index) => `n${index}.a.example.com`));
     const { verdict, resolver } = await judge({ names });
     expect(verdict.kind).toBe('ready');
-    expect(resolver.mostAtOnce).toBe(8);
+    expect(resolver.maxAtOnce).toBe(8);
     expect(resolver.asked).toHaveLength(43);
     expect(new Set(resolver.asked).size).toBe(43);
   });

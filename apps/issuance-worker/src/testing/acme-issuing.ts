@@ -247,7 +247,7 @@ export class AcmeIssuing {
       persistent: null,
       accounts: this.accounts(source, stored),
       health: this.health,
-      mostSlow: 12,
+      maxSlow: 12,
       repeats: this.repeats,
       buckets,
       preflight: async (question) => await preflight(question, { lookUp, buckets }),

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { longestRetryAfterMs, type TryOutcome } from './next-try';
+import { maxRetryAfterMs, type TryOutcome } from './next-try';
 
 /** Response of an endpoint, without its body. */
 export interface Answer {
@@ -36,9 +36,9 @@ const phraseOf = (status: number): string => {
 /** RFC 9110 §10.2.3: seconds, or a date. @returns ms, max a day; null when missing or malformed */
 export function retryAfterMs(value: string | null, now: Date): number | null {
   const text = value?.trim() ?? '';
-  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1_000, longestRetryAfterMs);
+  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1_000, maxRetryAfterMs);
   // Only IMF-fixdate, which every sender must use today: Date.parse accepts many more formats.
   if (!/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(text)) return null;
   const at = Date.parse(text);
-  return Number.isNaN(at) ? null : Math.min(Math.max(0, at - now.getTime()), longestRetryAfterMs);
+  return Number.isNaN(at) ? null : Math.min(Math.max(0, at - now.getTime()), maxRetryAfterMs);
 }

@@ -239,7 +239,7 @@ describe('a delivery', () => {
       const { id, look } = await delivery(url);
       await deliverer({ allowedNetworks: [], resolvers }).run(id);
       expect((await look()).attempt?.problem).toMatch(/hooks.example.com has an address that is not public/);
-      expect(sink.mostAtOnce).toBe(0);
+      expect(sink.maxAtOnce).toBe(0);
       const allowed = await delivery(url);
       await deliverer({ resolvers }).run(allowed.id);
       expect(await allowed.look()).toMatchObject({ state: 'delivered' });
@@ -257,7 +257,7 @@ describe('a delivery', () => {
     const { id } = await delivery(sink.url);
     await notifier.database.query(change);
     await deliverer().run(id);
-    expect(sink.mostAtOnce).toBe(0);
+    expect(sink.maxAtOnce).toBe(0);
   });
 
   it('resets the health of an endpoint that was failing', async () => {
@@ -273,7 +273,7 @@ describe('a delivery', () => {
     const { id, look } = await delivery(sink.url);
     const stopping = new AbortController();
     const running = deliverer({ stopping: stopping.signal }).run(id);
-    await eventually(() => expect(sink.mostAtOnce).toBe(1));
+    await eventually(() => expect(sink.maxAtOnce).toBe(1));
     stopping.abort(new Error('stopping'));
     expect(await running).toEqual([null]);
     expect(await look()).toMatchObject({ state: 'pending', attempts: [] });

@@ -21,10 +21,10 @@ export const retryWaitsMs: readonly number[] = [
 const jitterShare = 0.1;
 
 /** Max Retry-After of an endpoint: a day. */
-export const longestRetryAfterMs = 24 * hour;
+export const maxRetryAfterMs = 24 * hour;
 
 /** An endpoint that has failed for this long, without one success in between, is disabled. */
-const longestFailingMs = 5 * 24 * hour;
+const maxFailingMs = 5 * 24 * hour;
 
 /**
  * Failures further apart than this do not count as lasting, since nothing was tried in between: the longest delay
@@ -66,7 +66,7 @@ export function nextTry(
   const failing = failingOn(health, now);
   const waitMs = retryWaitsMs[attempts - 1];
   if (waitMs === undefined) return ended(failing, reasons.outOfTries);
-  if (now.getTime() - failing.failingSince.getTime() >= longestFailingMs) {
+  if (now.getTime() - failing.failingSince.getTime() >= maxFailingMs) {
     return ended(failing, reasons.failingForDays);
   }
   const asked = Math.max(waitMs, outcome.retryAfterMs ?? 0);

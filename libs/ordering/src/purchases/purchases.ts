@@ -129,7 +129,7 @@ export class Purchases {
       if (refunded.length > 0) await setPaid(tx, planId, paid);
       return;
     }
-    if (purchase.cents > mostCents) throw tooDear(purchase.cents, purchase.currency);
+    if (purchase.cents > maxCents) throw tooDear(purchase.cents, purchase.currency);
     const before = storedBefore(paid);
     const chargeId = await charge(tx, { accountId, planId, issuanceId, purchase, before });
     if (purchase.cents === 0) return;
@@ -171,7 +171,7 @@ function latest(instants: readonly (Date | null)[]): Date | null {
 const idOf = ({ id }: { readonly id: string }) => id;
 
 /** Maximum of the columns: 2^31 - 1 hundredths. */
-const mostCents = 2_147_483_647;
+const maxCents = 2_147_483_647;
 
 function tooDear(cents: number, currency: string): Problem {
   return new Problem(

@@ -41,7 +41,7 @@ export interface SignedRequest {
  * If a server refuses 90 % of nonces, only one request in a thousand million exceeds this. With a slow server the
  * deadline is reached first.
  */
-const mostBadNonces = 200;
+const maxBadNonces = 200;
 /** Further repeats pause, to avoid overloading a server whose nonces are broken. */
 const quickRepeats = 20;
 const pauseMs = 20;
@@ -131,7 +131,7 @@ export class Conversation {
         this.#nonces.put(answer.header('replay-nonce'), this.now());
         return this.#successful(answer);
       } catch (error) {
-        if (isProblem(error, 'badNonce') && repeat < mostBadNonces) {
+        if (isProblem(error, 'badNonce') && repeat < maxBadNonces) {
           if (repeat >= quickRepeats) await delay(pauseMs);
         } else if (deadline.isOver || !(await repeats.next(error))) throw error;
       }
@@ -139,7 +139,7 @@ export class Conversation {
   }
 
   #answerMs({ count }: Repeats, isRepeatable: boolean): number {
-    const share = isRepeatable && this.repeats.most > 0 ? (sharesOfAnswerMs[count] ?? 1) : 1;
+    const share = isRepeatable && this.repeats.max > 0 ? (sharesOfAnswerMs[count] ?? 1) : 1;
     return Math.ceil(this.bounds.answerMs * share);
   }
 

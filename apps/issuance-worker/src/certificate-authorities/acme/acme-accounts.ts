@@ -31,7 +31,7 @@ export interface AccountPorts {
 }
 
 /** If an account is lost sooner, the cause is likely not the CA alone and another account would be lost too, ms. */
-const leastLifeMs = 60 * 60 * 1_000;
+const minLifeMs = 60 * 60 * 1_000;
 
 const keyContext = (authority: string) => `ca-account:${authority}`;
 const externalContext = (authority: string) => `ca-eab:${authority}`;
@@ -102,7 +102,7 @@ export class AcmeAccounts {
    * @returns whether the next order creates another one
    */
   async lost({ row, authority }: AcmeSession, now: Date): Promise<boolean> {
-    if (now.getTime() - row.createdAt.getTime() < leastLifeMs) return false;
+    if (now.getTime() - row.createdAt.getTime() < minLifeMs) return false;
     await this.ports.accounts.end(row.id);
     this.ports.events.accountLost(authority.name, row.accountUrl);
     return true;

@@ -25,7 +25,7 @@ export interface AcmePorts extends WalkPorts {
   readonly accounts: AcmeAccounts;
   readonly health: AuthorityHealth;
   /** Max attempts with a slow exchange at one CA before other attempts have to wait. */
-  readonly mostSlow: number;
+  readonly maxSlow: number;
   readonly buckets: Pick<CaLimitBuckets, 'take' | 'giveBack' | 'drain'>;
   readonly preflight: (question: PreflightQuestion) => Promise<PreflightVerdict>;
 }
@@ -54,7 +54,7 @@ export class AcmeAuthority {
 
   constructor(private readonly ports: AcmePorts) {
     this.faults = new OrderFaults(ports);
-    this.slow = new SlowWalks(ports.mostSlow);
+    this.slow = new SlowWalks(ports.maxSlow);
   }
 
   get health(): AuthorityHealth {

@@ -171,7 +171,7 @@ class AcmeRounds implements OnModuleInit {
           persistent: config.DNS_PERSIST ? new PersistentRecords(lookUp) : null,
           accounts,
           health,
-          mostSlow: Math.ceil(config.JOB_CONCURRENCY * 0.75),
+          maxSlow: Math.ceil(config.JOB_CONCURRENCY * 0.75),
           repeats: defaultRepeats,
           buckets,
           preflight: async (question) =>

@@ -45,7 +45,7 @@ export type FaultVerdict =
 const hourMs = 60 * 60_000;
 
 /** Default delays without Retry-After: quotas refill within hours. */
-const restMs = { limit: hourMs, least: 1_000 };
+const restMs = { limit: hourMs, min: 1_000 };
 
 /** Consecutive failures after which a finalized order counts as gone: two hours of back-off. */
 const failuresUntilGone = 3;
@@ -82,7 +82,7 @@ export function judgeFault(fault: AcmeFault, facts: FaultFacts): FaultVerdict {
 /** The CA's Retry-After, but never 0, which would keep a worker busy. */
 function untilOf(fault: AcmeFault, now: Date): Date {
   const askedMs = fault.retryAt === null ? restMs.limit : fault.retryAt.getTime() - now.getTime();
-  return new Date(now.getTime() + Math.max(askedMs, restMs.least));
+  return new Date(now.getTime() + Math.max(askedMs, restMs.min));
 }
 
 /** RFC 8555, section 6.6; 503 means overload, not a quota. */

@@ -49,7 +49,7 @@ export type WalkEnd =
 const changing: ReadonlySet<FaultFacts['operation']> = new Set(['newOrder', 'respond', 'finalize']);
 
 /** Max duration of an attempt before it yields to other orders, ms. */
-const mostWalkMs = 45_000;
+const maxWalkMs = 45_000;
 
 /** Max concurrent requests about one order. */
 const requestsAtOnce = 8;
@@ -77,7 +77,7 @@ export class OrderWalk {
 
   /** After transient errors, reads the order and retries the failed change. @throws AcmeFault, LeaseLost */
   async run(): Promise<WalkEnd> {
-    const endsMs = performance.now() + mostWalkMs;
+    const endsMs = performance.now() + maxWalkMs;
     const repeats = new Repeats(this.ports.repeats, this.request.clock);
     for (;;) {
       try {

@@ -32,7 +32,7 @@ import {
 import { oid } from './oids';
 
 /** ub-common-name, RFC 5280, appendix A. */
-const longestCommonName = 64;
+const maxCommonNameLength = 64;
 
 /** X.509 version 3. */
 const version3 = 2;
@@ -71,7 +71,7 @@ export interface CaContent extends Content {
  */
 export function leafTbs(content: LeafContent, issuing: Issuing): Uint8Array {
   const commonName = content.subjectCommonName
-    ? content.dnsNames.find((name) => name.length <= longestCommonName)
+    ? content.dnsNames.find((name) => name.length <= maxCommonNameLength)
     : undefined;
   const keyEncipherment = content.keyType === 'rsa' ? keyUsages.keyEncipherment : 0;
   return tbs(

@@ -13,7 +13,7 @@ const pace = {
   firstProbeMs: 600,
   probeMs: 600,
   graceMs: 50,
-  mostRetryAfterMs: 300_000,
+  maxRetryAfterMs: 300_000,
   withoutAccountMs: 6_000,
   failing: [
     { faults: 12, lastingMs: 100 },
@@ -66,7 +66,7 @@ async function opened(count: number): Promise<readonly OpenedIssuance[]> {
 async function work(
   all: readonly OpenedIssuance[],
   isOver: () => boolean = () => false,
-  mostAtOnce = 16,
+  maxAtOnce = 16,
 ): Promise<void> {
   const worker = acme.worker();
   const watch = acme.watch(worker);
@@ -78,7 +78,7 @@ async function work(
     if (performance.now() - startedMs > 250_000) throw new Error('some are still open');
     await watch.round();
     for (const { id } of await leased.due(256)) {
-      if (running.size >= mostAtOnce || running.has(id) || !ids.has(id)) continue;
+      if (running.size >= maxAtOnce || running.has(id) || !ids.has(id)) continue;
       running.set(
         id,
         worker.run(id).finally(() => running.delete(id)),

@@ -11,7 +11,7 @@ export class SlowWalks {
   private readonly walks = new Map<string, Set<Walking>>();
 
   constructor(
-    private readonly most: number,
+    private readonly max: number,
     private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
@@ -19,7 +19,7 @@ export class SlowWalks {
     const startedBefore = this.nowMs() - slowAfterMs;
     const isSlow = ({ exchangeSinceMs }: Walking) =>
       exchangeSinceMs !== null && exchangeSinceMs < startedBefore;
-    return [...(this.walks.get(authority) ?? [])].filter(isSlow).length >= this.most;
+    return [...(this.walks.get(authority) ?? [])].filter(isSlow).length >= this.max;
   }
 
   /** Whether any attempt is running at the CA. */

@@ -21,7 +21,7 @@ export interface WatchPorts {
 const restMs = 1_000;
 
 /** Max consecutive issuances that send no request to the CA, such as canceled ones. */
-const mostTrials = 10;
+const maxTrials = 10;
 
 /**
  * Detects when CAs with waiting issuances are up again, and releases those issuances, oldest first. All processes
@@ -66,7 +66,7 @@ export class WatchAuthorities {
     }
     const trial = health.trialOf(name);
     const tried: string[] = [];
-    while (!trial.isOver && tried.length < mostTrials) {
+    while (!trial.isOver && tried.length < maxTrials) {
       const oldest = await waiting.takeOldest(name, tried);
       if (oldest === null) return;
       tried.push(oldest);

@@ -23,7 +23,7 @@ export type Said = Readonly<Record<string, readonly Caa[] | 'servfail' | 'silent
 export class Resolver {
   readonly asked: string[] = [];
   /** Max concurrent queries seen. */
-  mostAtOnce = 0;
+  maxAtOnce = 0;
   private waiting = 0;
 
   constructor(private readonly said: Said) {}
@@ -31,7 +31,7 @@ export class Resolver {
   readonly lookUp: LookUp = async (name, _type, options): Promise<Answer> => {
     this.asked.push(name);
     this.waiting += 1;
-    this.mostAtOnce = Math.max(this.mostAtOnce, this.waiting);
+    this.maxAtOnce = Math.max(this.maxAtOnce, this.waiting);
     await new Promise((resolve) => setImmediate(resolve));
     const from = '127.0.0.1:53';
     const said = this.said[name];
