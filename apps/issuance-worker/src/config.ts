@@ -35,7 +35,7 @@ export const settings = defineSettings({
   }),
   REDIS_URL: url({
     schemes: ['redis', 'rediss'],
-    meaning: 'Where nudges are queued; losing it costs time, never work',
+    meaning: 'Where wake-ups are queued; losing it costs time, never work',
   }),
   JOB_CONCURRENCY: integer({
     meaning: 'Issuances advanced side by side',
@@ -79,7 +79,7 @@ export const settings = defineSettings({
   }),
   APPROVAL_RESPONDERS: list(hostPort({ meaning: 'A copy of approval-responder' }), {
     meaning:
-      'Where the copies of approval-responder answer DNS: each is asked itself before a CA is told to look. Empty: DNS_RESOLVER is asked, and what it remembers is waited for',
+      'Where the copies of approval-responder answer DNS: each is queried itself before a CA is requested to validate. Empty: DNS_RESOLVER is queried, and what it caches is waited for',
     default: [],
   }),
   DNS_PERSIST: boolean({
@@ -96,12 +96,12 @@ export const settings = defineSettings({
   } satisfies Setting<SealingKeys | null>,
   SANDBOX_AUTHORITIES: boolean({
     meaning:
-      'Whether a sandbox asks the CAs that its products name, for instance a test server, in place of the built-in one',
+      'Whether a sandbox uses the CAs that its products name, for instance a test server, in place of the built-in one',
     default: false,
   }),
   ACME_USER_AGENT: string({
     meaning:
-      'What a CA is told of who asks: the program, and where its operator can be found (RFC 8555, section 6.1)',
+      'User-Agent of requests to CAs: the program, and where its operator can be found (RFC 8555, section 6.1)',
     pattern: /^[\x20-\x7e]{1,200}$/,
     default: 'certwright',
   }),

@@ -28,7 +28,7 @@ export const settings = defineSettings({
   }),
   REDIS_URL: url({
     schemes: ['redis', 'rediss'],
-    meaning: 'Where nudges are queued; losing it costs time, never work',
+    meaning: 'Where wake-ups are queued; losing it costs time, never work',
   }),
   SEALING_KEYS: sealingKeys({
     meaning: 'Open the secrets and credentials of webhooks; the same for every process that has the setting',
@@ -53,7 +53,7 @@ export const settings = defineSettings({
   SMTP_URL: url({
     schemes: ['smtp', 'smtps'],
     meaning:
-      'The mail server that takes our mail: smtp://host:port (STARTTLS), smtps://host:port (TLS from the first octet)',
+      'The mail server that takes our mail: smtp://host:port (STARTTLS), smtps://host:port (TLS from the first byte)',
   }),
   SMTP_REQUIRE_TLS: boolean({
     meaning:

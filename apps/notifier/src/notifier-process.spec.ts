@@ -220,7 +220,7 @@ describe('the notifier as a process', () => {
       /SEALING_KEYS has an entry that is not the base64 of 32 bytes/,
     ],
     ['a password without TLS', { SMTP_USER: 'u', SMTP_PASSWORD: 'p' }, /would be sent in the clear/],
-    ['a sender that is no address', { SMTP_FROM: 'nobody' }, /SMTP_FROM is neither/],
+    ['a sender that is no address', { SMTP_FROM: 'invalid' }, /SMTP_FROM is neither/],
   ])('does not start with %s', async (_, env, said) => {
     const args = [path.join(workspaceRoot, 'dist/apps/notifier/main.js')];
     const child = await startChild(process.execPath, { args, env: { ...environment, ...env } });

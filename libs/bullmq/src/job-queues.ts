@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 /** Redis keys of a queue carry a hash tag, so that a Redis Cluster keeps them on one node. */
 export const queuePrefix = '{certwright}';
 
-/** Redis answers a nudge at once or not at all; the outbox keeps what could not be sent. */
+/** Redis accepts a wake-up at once or not at all; the outbox keeps what could not be sent. */
 const commandTimeoutMs = 5_000;
 
 /** How long the key of a readiness check stays, ms. */
@@ -19,7 +19,7 @@ export class JobQueues implements OnApplicationShutdown {
   private readonly readinessKey = `${queuePrefix}:ready:${randomUUID()}`;
   private readonly byName: ReadonlyMap<QueueName, Queue>;
 
-  /** @param onError told of every trouble with Redis; must not throw */
+  /** @param onError called with every Redis error; must not throw */
   constructor(redisUrl: string, onError: (error: Error) => void) {
     this.connection = new Redis(redisUrl, {
       enableOfflineQueue: false,

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(async () => await core.close());
 beforeEach(async () => await fixture.clear());
 
-const nudges = async () => await core.database.query(`SELECT job, payload FROM outbox ORDER BY id`);
+const wakeUps = async () => await core.database.query(`SELECT job, payload FROM outbox ORDER BY id`);
 const handleOf = async (id: string) => {
   const [row] = await core.database.query<{ handle: string | null }[]>(
     `SELECT handle FROM dns_integration WHERE id = $1`,
@@ -59,7 +59,7 @@ describe('create', () => {
 
   it('has zones that could not be listed yet listed at once', async () => {
     const id = await fixture.create('1', null);
-    expect(await nudges()).toEqual([{ job: 'keep-integration', payload: { integrationId: id } }]);
+    expect(await wakeUps()).toEqual([{ job: 'keep-integration', payload: { integrationId: id } }]);
     expect((await leases.due(10)).map((each) => each.id)).toEqual([id]);
   });
 });
@@ -95,7 +95,7 @@ describe('markDeleted', () => {
       // Its removal goes on in its own time.
       { dns_name: 'c.example', state: 'unwanted', due: false },
     ]);
-    expect(await nudges()).toEqual([{ job: 'keep-integration', payload: { integrationId: id } }]);
+    expect(await wakeUps()).toEqual([{ job: 'keep-integration', payload: { integrationId: id } }]);
     expect(await handleOf(id)).toBe(`handle of ${id}`);
   });
 

@@ -28,7 +28,7 @@ export interface NoticeFacts {
 
 export interface NoticeDecision {
   /** Threshold to send a mail for; null: no mail. */
-  readonly tell: NoticeThresholdDays | null;
+  readonly mail: NoticeThresholdDays | null;
   /** Dealt with from now on. */
   readonly mark: readonly NoticeThresholdDays[];
 }
@@ -41,5 +41,5 @@ export function noticeDecision({ certificate, muted, noticed }: NoticeFacts, now
   const mark = passedThresholds(certificate, now).filter((days) => !noticed.includes(days));
   const [nearest] = passedThresholds(certificate, now);
   const isNew = nearest !== undefined && mark.includes(nearest);
-  return { tell: isNew && !muted ? nearest : null, mark };
+  return { mail: isNew && !muted ? nearest : null, mark };
 }

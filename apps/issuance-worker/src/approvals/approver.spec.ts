@@ -112,7 +112,7 @@ describeApprover({
       if (outside === 'silent') return await new Promise(() => undefined);
       if (outside === 'unreachable')
         return { kind: 'failed', problem: `http://${dnsName}${path} could not be connected to.`, hops: [] };
-      const secret = secrets.get(ruled.get(dnsName) ?? '') ?? 'nobody';
+      const secret = secrets.get(ruled.get(dnsName) ?? '') ?? 'unknown';
       const answer = await challenges.answerFor(secret, path.split('/').at(-1) ?? '');
       const [status, body] = answer === null ? [404, ''] : [200, answer.content];
       return {

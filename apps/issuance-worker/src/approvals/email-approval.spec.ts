@@ -81,7 +81,7 @@ beforeAll(async () => {
       failed: () => undefined,
       resting: () => undefined,
       leaseLost: () => undefined,
-      stumbled: (_, error) => fail(error),
+      unexpectedError: (_, error) => fail(error),
     },
     certificateId: () => String(nextCertificateId++),
   });

@@ -16,17 +16,18 @@ const question: ApprovalQuestion = {
 };
 
 function approver(asked: Asked) {
-  const asks: { readonly box: Mailbox; readonly since: Date }[] = [];
-  const ask = async (box: Mailbox, since: Date) => await Promise.resolve((asks.push({ box, since }), asked));
-  return { approver: new EmailApprover({ ask }, 10 * 86_400_000), asks };
+  const requests: { readonly box: Mailbox; readonly since: Date }[] = [];
+  const ask = async (box: Mailbox, since: Date) =>
+    await Promise.resolve((requests.push({ box, since }), asked));
+  return { approver: new EmailApprover({ ask }, 10 * 86_400_000), requests };
 }
 
 describe('EmailApprover', () => {
   it('accepts an approval that is not older than the reuse period', async () => {
     const at = new Date('2026-11-12T00:00:00Z');
-    const { approver: email, asks } = approver({ kind: 'approved', at });
+    const { approver: email, requests } = approver({ kind: 'approved', at });
     expect(await email.check(question)).toEqual({ approved: true, at });
-    expect(asks).toEqual([
+    expect(requests).toEqual([
       {
         box: { accountId: '1', planId: '2', dnsName: '*.example.com', address: 'admin@example.com' },
         since: new Date('2026-11-10T12:00:00Z'),

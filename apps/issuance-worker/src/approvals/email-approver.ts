@@ -21,7 +21,7 @@ export class EmailApprover implements Approver {
   }
 
   async check({ accountId, planId, dnsName, approverEmail, now }: ApprovalQuestion): Promise<ApprovalAnswer> {
-    if (approverEmail === null) throw new Error(`nobody is to approve ${dnsName} by email`);
+    if (approverEmail === null) throw new Error(`${dnsName} has no approver email address`);
     const since = new Date(now.getTime() - this.reuseMs);
     const asked = await this.approvals.ask({ accountId, planId, dnsName, address: approverEmail }, since);
     if (asked.kind === 'approved') return { approved: true, at: asked.at };

@@ -134,8 +134,8 @@ onNginx(
       expect(await check(tenantA, 'page.example.com')).toEqual(
         problem(/responded with another value of 8 characters instead of the challenge/),
       );
-      expect(await check(tenantA, 'nobody.example.net')).toEqual(
-        problem(/nobody\.example\.net.*; it must redirect or proxy/s),
+      expect(await check(tenantA, 'missing.example.net')).toEqual(
+        problem(/missing\.example\.net.*; it must redirect or proxy/s),
       );
     });
   },

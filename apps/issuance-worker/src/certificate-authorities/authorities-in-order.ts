@@ -60,8 +60,8 @@ export class AuthoritiesInOrder implements Issuers {
   async submit(request: CertificateRequest): Promise<Submitted> {
     const { acme } = this.ports;
     const candidates = this.candidates(request.product);
-    const asksOthers = candidates.some(({ name }) => name !== builtInName);
-    const begun = acme !== null && asksOthers ? await acme.begun(request.lease) : null;
+    const usesAcme = candidates.some(({ name }) => name !== builtInName);
+    const begun = acme !== null && usesAcme ? await acme.begun(request.lease) : null;
     if (begun !== null) return { kind: 'submitted', reference: begun };
     const refusals: Refusal[] = [...request.refusals];
     for (const candidate of candidates) {
@@ -114,7 +114,8 @@ export class AuthoritiesInOrder implements Issuers {
 
   private holderOf(reference: string): CertificateAuthority | AcmeAuthority {
     const holder = acmeReference.test(reference) ? this.ports.acme : this.ports.builtIn;
-    if (holder === null) throw new Error(`nobody here can go on with the reference ${reference}`);
+    if (holder === null)
+      throw new Error(`no CA of this deployment can continue with the reference ${reference}`);
     return holder;
   }
 }

@@ -23,7 +23,7 @@ const target = `${label}.${approvalZone}`;
 let keeping: Keeping;
 let gateway: TextGateway;
 let integration: string;
-const told: string[] = [];
+const reported: string[] = [];
 
 beforeAll(async () => {
   keeping = await Keeping.open([approvalZone]);
@@ -37,7 +37,7 @@ beforeEach(async () => {
   keeping.network.publishTexts(target, []);
   gateway = new TextGateway(keeping.network);
   integration = await keeping.integration(operator, [approvalZone]);
-  told.splice(0);
+  reported.splice(0);
 });
 
 const challenge = (letter: string): PublishedChallenge => {
@@ -49,10 +49,10 @@ const standing = (...letters: readonly string[]) => letters.map((letter) => `${t
 function hosting(source: DataSource = keeping.asWorker, integrationId = integration) {
   const rows = new HostedChallengeRecords(source);
   const events = {
-    gone: () => void told.push('gone'),
-    addFailed: (_: string, __: object, { code }: GatewayFault) => void told.push(`add ${code}`),
-    removeFailed: (_: string, __: object, { code }: GatewayFault) => void told.push(`remove ${code}`),
-    leaseLost: () => void told.push('lease lost'),
+    gone: () => void reported.push('gone'),
+    addFailed: (_: string, __: object, { code }: GatewayFault) => void reported.push(`add ${code}`),
+    removeFailed: (_: string, __: object, { code }: GatewayFault) => void reported.push(`remove ${code}`),
+    leaseLost: () => void reported.push('lease lost'),
   };
   const integrations = new LeasedIntegrations(source, new Transactions(source));
   const records = new HostedRecords({ approvalZone, gateway, integrations, records: rows, events });
@@ -104,7 +104,7 @@ it('published values coexist, are seen, and are removed when withdrawn', async (
   await publisher.withdraw(both);
   await clear();
   expect([atProvider(), await rows()]).toEqual([[], []]);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 });
 
 it('a value missing on one server of the zone is not seen, and the server is reported', async () => {
@@ -167,7 +167,7 @@ it('a deleted integration raises an alarm, and its rows are deleted with it', as
   ]);
   await publisher.withdraw(both);
   expect(await publisher.publish([challenge('c')])).toMatchObject({ pauseMs: null });
-  expect(told).toEqual(['gone']);
+  expect(reported).toEqual(['gone']);
   await clear();
   expect((await rows()).map(({ value }) => value[0])).toEqual(['c']);
 });
@@ -177,7 +177,7 @@ describe.each(['before', 'after'] as const)('the gateway fails %s carrying out t
     const { publisher, clear } = hosting();
     gateway.strike = { endpoint: 'add', when };
     expect(await publisher.publish(both)).toMatchObject({ pauseMs: null });
-    expect(told).toEqual(['add unreachable']);
+    expect(reported).toEqual(['add unreachable']);
     await expectKnown();
     expect(await publisher.publish(both)).toBeNull();
     await publisher.withdraw(both);

@@ -2,7 +2,7 @@ import type { Outcome } from '@certwright/issuance';
 import { sideBySide } from '../approvals/side-by-side';
 import type { Answer, LookUp } from '../dns-lookup/answer';
 import { zoneOf } from '../dns-lookup/zone-of';
-import type { ServerAnswers } from '../name-servers/judge-name-servers';
+import type { ServerAnswers } from '../name-servers/check-name-servers';
 import type { NameServers } from '../name-servers/name-servers';
 import { notVisible, type Place, type ValueAtTarget, valuesOf } from './values-seen';
 

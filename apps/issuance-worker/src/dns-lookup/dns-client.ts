@@ -11,13 +11,13 @@ export interface DnsClientOptions {
   /** Total time of one look-up, ms. Default 3,000. */
   readonly timeoutMs?: number;
   /** Max bytes of a response over TCP; a longer one is the failure `too_large`. Default 16,384. */
-  readonly responseOctets?: number;
+  readonly maxResponseBytes?: number;
   /** False: the server responds from its own zones only. Default: true. */
   readonly recursion?: boolean;
 }
 
 const DEFAULT_TIMEOUT_MS = 3_000;
-const DEFAULT_RESPONSE_OCTETS = 16_384;
+const DEFAULT_MAX_RESPONSE_BYTES = 16_384;
 /** Share of the total time for the first attempt: after a lost datagram the second and TCP need the rest. */
 const FIRST_ATTEMPT_SHARE = 1 / 3;
 
@@ -74,7 +74,7 @@ export class DnsClient {
     const closing = this.#closing.signal;
     const tcp = await exchangeOverTcp(this.options.server, this.#ask(name, type, PLAIN), {
       timeoutMs,
-      responseOctets: this.options.responseOctets ?? DEFAULT_RESPONSE_OCTETS,
+      maxResponseBytes: this.options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
       signal: signal === undefined ? closing : AbortSignal.any([signal, closing]),
     });
     return 'failed' in tcp ? this.#failure(tcp.failed) : this.#read(tcp.response);

@@ -61,14 +61,14 @@ export function nextLook(wanted: WantedDelegation, looks: readonly LookedAt[]): 
   const last = looks.at(-1);
   if (last === undefined) return { name: recordName, type: 'CNAME' };
   if (last.answer.kind === 'failure') return failed(recordName, target, last, last.answer.reason);
-  if (last.type === 'NS') return judgeNameServers(recordName, target, last.answer);
+  if (last.type === 'NS') return checkNameServers(recordName, target, last.answer);
   const aliases = targetsOf('CNAME', last.name, last.answer);
   const [alias] = aliases;
   if (aliases.length > 1) {
     return no(invalid(last.name, 'several', aliases, last.answer));
   }
   if (alias === target) return { found: true, by: 'cname' };
-  if (alias === undefined) return judgeChainEnd(recordName, target, last, looks.length === 1);
+  if (alias === undefined) return checkChainEnd(recordName, target, last, looks.length === 1);
   if (looks.some(({ name }) => name === alias)) {
     return no(invalid(recordName, 'circle', [alias], last.answer));
   }
@@ -78,7 +78,7 @@ export function nextLook(wanted: WantedDelegation, looks: readonly LookedAt[]): 
   return { name: alias, type: 'CNAME' };
 }
 
-function judgeChainEnd(name: string, expected: string, last: LookedAt, isRecordName: boolean) {
+function checkChainEnd(name: string, expected: string, last: LookedAt, isRecordName: boolean) {
   const server = last.answer.from;
   if (!isRecordName) {
     const found = listed([last.name]);
@@ -91,7 +91,7 @@ function judgeChainEnd(name: string, expected: string, last: LookedAt, isRecordN
 }
 
 /** Every name server must be ours: any other could serve the name as well. */
-function judgeNameServers(name: string, expected: string, answer: Answer): DelegationFinding {
+function checkNameServers(name: string, expected: string, answer: Answer): DelegationFinding {
   const server = answer.from;
   const servers = targetsOf('NS', name, answer);
   if (servers.length === 0) {

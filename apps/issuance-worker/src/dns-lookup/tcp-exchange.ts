@@ -13,7 +13,7 @@ export type TcpExchanged =
 export async function exchangeOverTcp(
   server: Server,
   asked: AskedQuestion,
-  limits: { readonly timeoutMs: number; readonly responseOctets: number; readonly signal?: AbortSignal },
+  limits: { readonly timeoutMs: number; readonly maxResponseBytes: number; readonly signal?: AbortSignal },
 ): Promise<TcpExchanged> {
   if (limits.signal?.aborted) return { failed: 'aborted' };
   const socket = connect(server.port, server.host);
@@ -29,7 +29,7 @@ export async function exchangeOverTcp(
       received = Buffer.concat([received, chunk]);
       if (received.length < 2) continue;
       const end = 2 + received.readUInt16BE(0);
-      if (end - 2 > limits.responseOctets) return { failed: 'too_large' };
+      if (end - 2 > limits.maxResponseBytes) return { failed: 'too_large' };
       if (received.length < end) continue;
       const response = received.subarray(2, end);
       return answers(response, asked) === 'yes' ? { response } : { failed: 'malformed' };

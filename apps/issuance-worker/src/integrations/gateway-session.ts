@@ -74,8 +74,8 @@ export class GatewaySession {
     await this.integrations.extend(this.held.lease, leaseMs);
     try {
       const answer = await message(aboutOf(this.integration));
-      const mended = this.integration.state === 'failing' || this.integration.problem !== null;
-      await this.learn(answer.integration, mended ? { state: 'ok', problem: null } : {});
+      const recovered = this.integration.state === 'failing' || this.integration.problem !== null;
+      await this.learn(answer.integration, recovered ? { state: 'ok', problem: null } : {});
       return answer;
     } catch (error) {
       if (!(error instanceof GatewayFault)) throw error;

@@ -58,7 +58,7 @@ const record = async () => {
   if (row === undefined || more.length > 0) throw new Error('one record is expected');
   return row;
 };
-const standsAs = async () => {
+const standingRecord = async () => {
   const { target } = await record();
   return { state: 'standing', atProvider: target };
 };
@@ -76,7 +76,7 @@ describe('a required record', () => {
     expect((await record()).problem).toMatch(/^ns3\.dns\.test .* does not respond with the record yet/);
     keeping.gateway.arrive();
     await keep();
-    expect(await found()).toEqual(await standsAs());
+    expect(await found()).toEqual(await standingRecord());
     expect(keeping.gateway.asked).toEqual([`add ${fqdn}`]);
   });
 
@@ -103,7 +103,7 @@ describe('a required record', () => {
     await wanted();
     keeping.gateway.set(fqdn, 'elsewhere.example.net');
     await keep();
-    expect(await found()).toEqual(await standsAs());
+    expect(await found()).toEqual(await standingRecord());
   });
 });
 
@@ -120,7 +120,7 @@ describe('a published record', () => {
     keeping.gateway.set(fqdn, null);
     await keeping.advance(issuanceId);
     await keep();
-    expect(await found()).toEqual(await standsAs());
+    expect(await found()).toEqual(await standingRecord());
   });
 
   it('is not changed when something else replaced it, until a new issuance requires it', async () => {
@@ -135,7 +135,7 @@ describe('a published record', () => {
     expect(await found()).toEqual({ state: 'wanted', atProvider: 'elsewhere.example.net' });
     await keeping.advance((await open()).issuanceId);
     await keep();
-    expect(await found()).toEqual(await standsAs());
+    expect(await found()).toEqual(await standingRecord());
   });
 
   it('is not changed when something else replaced it, until the order is posted again', async () => {
@@ -148,7 +148,7 @@ describe('a published record', () => {
     const wakeUps = new IssuanceWakeUps(database, new Outbox(database));
     await transactions.run(async (tx) => await wakeUps.wakePlan(tx, planId));
     await keep();
-    expect(await found()).toEqual(await standsAs());
+    expect(await found()).toEqual(await standingRecord());
   });
 
   it('is removed when its order is deleted, but a foreign record at its name is not', async () => {
@@ -184,7 +184,7 @@ describe('a published record', () => {
     await keep();
     expect(await record()).toMatchObject({ state: 'standing', integration_id: integration });
     await keeping.keep(old);
-    expect(await found()).toEqual(await standsAs());
+    expect(await found()).toEqual(await standingRecord());
   });
 });
 
@@ -237,7 +237,9 @@ describe('an integration', () => {
 
   it('stores the handle of an error response', async () => {
     await wanted();
-    const fault = new GatewayFault('provider_unavailable', 'Away.', { integration: 'brought by an error' });
+    const fault = new GatewayFault('provider_unavailable', 'Unavailable.', {
+      integration: 'brought by an error',
+    });
     keeping.gateway.strike = { endpoint: 'addRecord', when: 'before', fault };
     await keep();
     expect(await stateOf(integration)).toMatchObject({ handle: 'brought by an error', leased_until: null });
@@ -254,7 +256,7 @@ describe('an integration', () => {
     expect(keeping.gateway.asked).toEqual(['zones']);
     await keeping.advance(opened.issuanceId);
     await keep();
-    expect(await found()).toEqual(await standsAs());
+    expect(await found()).toEqual(await standingRecord());
   });
 
   it('reports why its zones cannot be listed, and is retried with back-off', async () => {
@@ -278,7 +280,7 @@ describe('an integration', () => {
     const { gateway } = keeping;
     const adding = jest.spyOn(gateway, 'addRecord').mockImplementationOnce(async () => {
       severable.link.cut();
-      return await Promise.reject(new GatewayFault('unreachable', 'Away.'));
+      return await Promise.reject(new GatewayFault('unreachable', 'Unavailable.'));
     });
     try {
       await expect(keep(severable.source)).rejects.toThrow();
@@ -289,7 +291,7 @@ describe('an integration', () => {
       await severable.close();
     }
     await keep();
-    expect(await found()).toEqual(await standsAs());
+    expect(await found()).toEqual(await standingRecord());
   });
 
   it('is processed by one worker at a time', async () => {
@@ -297,7 +299,7 @@ describe('an integration', () => {
     await keeping.timePasses();
     await Promise.all([keeping.keep(integration), keeping.keep(integration), keeping.keep(integration)]);
     expect(keeping.gateway.asked).toEqual([`add ${fqdn}`]);
-    expect(await found()).toEqual(await standsAs());
+    expect(await found()).toEqual(await standingRecord());
   });
 });
 
@@ -313,19 +315,19 @@ describe('two tenants with the same host name', () => {
     await wanted();
     await keep();
     expect((await record()).target).not.toBe(firstTarget);
-    expect(await found()).toEqual(await standsAs());
+    expect(await found()).toEqual(await standingRecord());
     await closePlan(theirs.opened);
     await keeping.timePasses();
     await keeping.keep(theirs.integration);
     expect((await keeping.records(theirs.accountId)).map(({ state }) => state)).toEqual(['removed']);
-    expect(await found()).toEqual(await standsAs());
+    expect(await found()).toEqual(await standingRecord());
   });
 });
 
 /** The outcome in every case: one record, which is known and can be removed. */
 async function endsWell(opened: OpenedIssuance): Promise<void> {
   await keep();
-  expect(await found()).toEqual(await standsAs());
+  expect(await found()).toEqual(await standingRecord());
   await closePlan(opened);
   await keep();
   expect(await found()).toEqual({ state: 'removed', atProvider: null });

@@ -74,7 +74,7 @@ export class KeepRecord {
       case 'save': {
         const saved = await this.save(record, step.change);
         if (saved !== null && saved.state === 'standing' && record.state === 'wanted') {
-          this.ports.events.stands(saved);
+          this.ports.events.standing(saved);
         }
         return saved;
       }

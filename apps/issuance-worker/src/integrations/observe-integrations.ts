@@ -24,7 +24,7 @@ export function observeIntegrations(
   });
   const failing = new Gauge({
     name: 'certwright_dns_integrations_failing',
-    help: 'Integrations whose provider lets nobody in',
+    help: 'Integrations whose provider rejects the credentials',
     registers,
   });
   new Gauge({
@@ -43,7 +43,7 @@ export function observeIntegrations(
   };
   return {
     added: happened('added'),
-    stands: happened('standing'),
+    standing: happened('standing'),
     removed: happened('removed'),
     recordFailed: (record, { code, message }) => {
       faults.inc({ code });

@@ -12,8 +12,8 @@ import { certificateRequest, type RequestedWork } from './certificate-request';
 import { HeldLease, leaseMs } from './held-lease';
 import { attachmentOf, certificateFaults } from './issued-certificate';
 import type { IssuanceEvents } from './issuance-events';
-import { type StoredWork, ToldProgress } from './told-progress';
-import { WalkEnds } from './walk-ends';
+import { type StoredWork, PublishedProgress } from './published-progress';
+import { RunEnds } from './run-ends';
 
 export interface AdvancePorts {
   readonly leasedIssuances: LeasedIssuances;
@@ -44,12 +44,12 @@ type StepResult = Promise<Walk | null>;
 
 /** Advances an issuance: leases it, then runs one step after the other until it waits, ends, or is attached. */
 export class AdvanceIssuance {
-  private readonly progress: ToldProgress;
-  private readonly ends: WalkEnds;
+  private readonly progress: PublishedProgress;
+  private readonly ends: RunEnds;
 
   constructor(private readonly ports: AdvancePorts) {
-    this.progress = new ToldProgress(ports.leasedIssuances, ports.events);
-    this.ends = new WalkEnds(this.progress, ports.events);
+    this.progress = new PublishedProgress(ports.leasedIssuances, ports.events);
+    this.ends = new RunEnds(this.progress, ports.events);
   }
 
   /** @param trial of an unavailable CA that the issuance waits for; null: none */
@@ -80,7 +80,7 @@ export class AdvanceIssuance {
       let walk: Walk | null = { ...work, issuance, ...begun };
       while (walk !== null) walk = await this.step(walk, clock());
     } catch (error) {
-      await this.ends.stumbled(work, error, clock());
+      await this.ends.unexpectedError(work, error, clock());
     }
   }
 

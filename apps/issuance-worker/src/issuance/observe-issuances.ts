@@ -69,7 +69,8 @@ export function observeIssuances(
       lost.inc();
       log.warn({ issuance: id, plan: planId }, 'lease lost; another worker goes on');
     },
-    stumbled: ({ id, planId }, error) => log.error({ issuance: id, plan: planId, err: error }, 'unforeseen'),
+    unexpectedError: ({ id, planId }, error) =>
+      log.error({ issuance: id, plan: planId, err: error }, 'unexpected error'),
   };
 }
 
@@ -80,7 +81,7 @@ function gaugeWhatWaits(
   const registers = [registry];
   const due = new Gauge({
     name: 'certwright_issuances_due',
-    help: 'Open issuances that are due and in nobody’s hands',
+    help: 'Open issuances that are due and not leased',
     registers,
   });
   const dueAge = new Gauge({
@@ -90,7 +91,7 @@ function gaugeWhatWaits(
   });
   const outboxRows = new Gauge({
     name: 'certwright_outbox_rows',
-    help: 'Nudges that are not on Redis yet',
+    help: 'Wake-ups that are not on Redis yet',
     registers,
   });
   const outboxAge = new Gauge({

@@ -6,9 +6,9 @@ const hourMs = 60 * minuteMs;
 const maxRestMs = 5 * minuteMs;
 const maxRetryAfterMs = 24 * hourMs;
 
-/** @param failures in a row, including this one @param toldMs Retry-After */
-export function logRestMs(failures: number, toldMs: number | null): number {
-  if (toldMs !== null) return Math.min(Math.max(toldMs, secondMs), maxRetryAfterMs);
+/** @param failures in a row, including this one @param retryAfterMs Retry-After */
+export function logRestMs(failures: number, retryAfterMs: number | null): number {
+  if (retryAfterMs !== null) return Math.min(Math.max(retryAfterMs, secondMs), maxRetryAfterMs);
   return Math.min(secondMs * 2 ** (failures - 1), maxRestMs);
 }
 

@@ -28,7 +28,7 @@ afterAll(async () => await issuing.close());
 const issue = async () => (await issuing.issued(names, csr)).certificateId;
 
 /** A log with scripted responses. */
-class ToldLog {
+class ScriptedLog {
   readonly chains: string[][] = [];
   /** Certificates, in base64, for which it always fails. */
   readonly failsAt = new Set<string>();
@@ -40,7 +40,7 @@ class ToldLog {
     readonly url: string,
   ) {}
 
-  static async open(): Promise<ToldLog> {
+  static async open(): Promise<ScriptedLog> {
     const server = createServer((request, response) => {
       const pieces: Buffer[] = [];
       request
@@ -57,7 +57,7 @@ class ToldLog {
         });
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const log = new ToldLog(server, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    const log = new ScriptedLog(server, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
     return log;
   }
 
@@ -75,10 +75,10 @@ const sct = {
   signature: Buffer.from('0403000201ff', 'hex').toString('base64'),
 };
 
-let log: ToldLog;
+let log: ScriptedLog;
 let events: string[];
 beforeEach(async () => {
-  log = await ToldLog.open();
+  log = await ScriptedLog.open();
   events = [];
   await issuing.database.query(`DELETE FROM log_submission; UPDATE ca_signing SET logs_chosen = true`);
 });
@@ -281,7 +281,7 @@ describe('a round of submissions', () => {
   });
 
   it('to one log does not wait for another', async () => {
-    const other = await ToldLog.open();
+    const other = await ScriptedLog.open();
     other.answer = { status: 200, silent: true };
     const logUrls = [log.url, other.url];
     await issue();

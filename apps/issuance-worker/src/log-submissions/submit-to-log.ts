@@ -7,7 +7,7 @@ import {
 import type { DueSubmission, LogSubmissions } from './log-submissions';
 import { releaseAfterOutage } from '@certwright/service';
 import { logRestMs, refusedDelayMs } from './back-off';
-import { judgeAnswer, type Submitted } from './judge-answer';
+import { classifyResponse, type Submitted } from './classify-response';
 import type { SubmissionEvents } from './submission-events';
 
 /** Delay between issuance and submission, ms. */
@@ -160,7 +160,7 @@ async function submit(
       timeoutMs: patience,
       maxResponseBytes,
     });
-    return judgeAnswer(answer, new Date());
+    return classifyResponse(answer, new Date());
   } catch (error) {
     if (!(error instanceof OutboundFault)) throw error;
     const { kind, message: problem } = error;

@@ -3,7 +3,7 @@ import { type AddressGuard, OutboundFault } from '@certwright/outbound';
 import type { Answer, LookUp, LookUpType } from '../dns-lookup/answer';
 import { DnsClient } from '../dns-lookup/dns-client';
 import { findStandingDelegation, targetsOf, type WantedDelegation } from '../dns-lookup/standing-delegation';
-import { commonAlias, judgeNameServers, type ServerAnswers } from './judge-name-servers';
+import { commonAlias, checkNameServers, type ServerAnswers } from './check-name-servers';
 
 /** A record and its zone. */
 export interface WantedRecord extends WantedDelegation {
@@ -47,7 +47,7 @@ export class NameServers {
     const servers = await Promise.all(
       names.map(async (name) => await this.ask(name, recordName, 'CNAME', signal)),
     );
-    const finding = judgeNameServers(wanted, servers);
+    const finding = checkNameServers(wanted, servers);
     return (await this.leadsThere(wanted, servers, signal))
       ? { seen: 'everywhere', absent: false, other: false, problem: null }
       : finding;
@@ -74,8 +74,8 @@ export class NameServers {
       );
       return { server, problem: null, answers };
     } catch (error) {
-      const told = error instanceof OutboundFault ? error.message : 'no answer in time';
-      return { server, problem: told.replace(/\.$/, ''), answers: [] };
+      const problem = error instanceof OutboundFault ? error.message : 'no answer in time';
+      return { server, problem: problem.replace(/\.$/, ''), answers: [] };
     }
   }
 

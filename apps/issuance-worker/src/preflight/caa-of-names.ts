@@ -2,7 +2,7 @@ import { baseName, isWildcard } from '@certwright/dns-names';
 import type { OutcomeOf } from '@certwright/issuance';
 import { sideBySide } from '../approvals/side-by-side';
 import type { Answer, LookUp } from '../dns-lookup/answer';
-import { type CaaQuestion, judgeCaa } from './caa';
+import { type CaaQuestion, checkCaa } from './caa';
 import type { NameToProve, PreflightQuestion } from './preflight';
 import { type CaaFinding, relevantCaa } from './relevant-caa';
 
@@ -58,7 +58,7 @@ function refusalOf({ dnsName }: NameToProve, finding: CaaFinding, question: CaaQ
     const { at, failure, server } = finding;
     return { code: 'caa_unknown', dnsName, at, failure, server, more: 0 };
   }
-  const verdict = judgeCaa(finding.records, question);
+  const verdict = checkCaa(finding.records, question);
   if (verdict.allowed) return null;
   const { reason, records } = verdict;
   return { code: 'caa_forbids', dnsName, at: finding.at, reason, records, more: 0 };

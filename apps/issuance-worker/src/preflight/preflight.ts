@@ -71,12 +71,12 @@ export async function preflight(
   ports: PreflightPorts,
 ): Promise<PreflightVerdict> {
   const startedMs = performance.now();
-  const verdict = await judge(question, ports);
+  const verdict = await check(question, ports);
   ports.onVerdict?.(question.authority.name, outcomeOf(verdict), (performance.now() - startedMs) / 1_000);
   return verdict;
 }
 
-async function judge(question: PreflightQuestion, ports: PreflightPorts): Promise<PreflightVerdict> {
+async function check(question: PreflightQuestion, ports: PreflightPorts): Promise<PreflightVerdict> {
   const outcome = tooManyNames(question);
   if (outcome !== null) {
     return { kind: 'refused', retryable: false, error: { code: 'names_not_allowed', outcome } };

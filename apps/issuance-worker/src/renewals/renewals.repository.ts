@@ -129,7 +129,7 @@ export class Renewals {
       });
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== 'payment_required') throw error;
-      await this.transactions.run(async (tx) => await this.unpaid.tell(tx, planId));
+      await this.transactions.run(async (tx) => await this.unpaid.notify(tx, planId));
       return error;
     }
   }

@@ -74,7 +74,7 @@ export class AcmeIssuing {
   readonly hidden = new Set<string>();
   /** Our name servers return no values. */
   silent = false;
-  readonly stumbles: unknown[] = [];
+  readonly unexpectedErrors: unknown[] = [];
   readonly alarms: string[] = [];
   private readonly closing: (() => Promise<unknown> | void)[] = [];
   private nextCertificateId = 1;
@@ -126,7 +126,7 @@ export class AcmeIssuing {
   }
 
   /** TXT values at a name, from any source. */
-  stands(name: string, text: string): void {
+  publishText(name: string, text: string): void {
     this.looks.standing.set(name, text);
   }
 
@@ -278,7 +278,7 @@ export class AcmeIssuing {
         failed: ({ id }, { code }, final) => final && this.alarms.push(`${id} ${code}`),
         resting: () => undefined,
         leaseLost: () => undefined,
-        stumbled: (_, error) => this.stumbles.push(error),
+        unexpectedError: (_, error) => this.unexpectedErrors.push(error),
       },
       certificateId: () => String(this.nextCertificateId++),
     });
@@ -293,7 +293,7 @@ export class AcmeIssuing {
       authorities: new CertificateAuthorities(this.asWorker),
       ask: async (authority) => await this.servers.of(authority).probe(),
       attempt: async (issuanceId, trial) => await worker.run(issuanceId, trial),
-      onError: (_, error) => this.stumbles.push(error),
+      onError: (_, error) => this.unexpectedErrors.push(error),
     });
   }
 

@@ -40,7 +40,7 @@ export const byEmail = (approverEmail: string): ApprovalWay => ({
 export class Approving {
   /** Names whose web servers forward to the account's own path, by its rule. */
   readonly ruled = new Set<string>();
-  readonly stumbles: unknown[] = [];
+  readonly unexpectedErrors: unknown[] = [];
   private readonly emails: EmailApprovals;
 
   private constructor(
@@ -83,13 +83,13 @@ export class Approving {
   }
 
   /** The customer publishes the standing record of a name, or removes it. */
-  async publishRecord(dnsName: string, stands = true): Promise<void> {
+  async publishRecord(dnsName: string, exists = true): Promise<void> {
     const name = baseName(dnsName);
     const [row] = await this.database.query<[{ label: string }]>(
       `SELECT label FROM delegation WHERE account_id = $1 AND dns_name = $2`,
       [this.accountId, name],
     );
-    this.network.publish(`_acme-challenge.${name}`, stands ? `${row.label}.${approvalZone}` : null);
+    this.network.publish(`_acme-challenge.${name}`, exists ? `${row.label}.${approvalZone}` : null);
   }
 
   /** The mailbox owner follows the link and presses the button. */
@@ -111,7 +111,7 @@ export class Approving {
     return new AdvanceIssuance({
       ...ports,
       approvers: this.approvers(),
-      events: { ...ports.events, stumbled: (_, error) => this.stumbles.push(error) },
+      events: { ...ports.events, unexpectedError: (_, error) => this.unexpectedErrors.push(error) },
       ...also,
     });
   }
@@ -122,7 +122,7 @@ export class Approving {
        WHERE state = 'open'`,
     );
     await worker.run(issuanceId);
-    expect(this.stumbles).toEqual([]);
+    expect(this.unexpectedErrors).toEqual([]);
     return await this.find(issuanceId);
   }
 
@@ -154,7 +154,7 @@ export class Approving {
   /** Answers like approval-responder through the rule of the account. */
   private readonly probe: Probe = async ({ dnsName, path }) => {
     const token = path.split('/').at(-1) ?? '';
-    const rule = this.ruled.has(dnsName) ? this.ruleSecret : 'nobody';
+    const rule = this.ruled.has(dnsName) ? this.ruleSecret : 'unknown';
     const answer = await new HttpChallenges(this.database).answerFor(rule, token);
     const hops = [{ url: `http://${dnsName}${path}`, status: 200, address: '127.0.0.1' }];
     return answer === null

@@ -93,28 +93,28 @@ export class CuttingProxy {
     if (fate.kind === 'cut') return void asked.socket.destroy();
     const body = await whole(asked);
     if (fate.kind === 'refused') return void response.writeHead(fate.status, fate.headers).end();
-    this.forward(asked, body, (answer, octets) => {
+    this.forward(asked, body, (answer, bytes) => {
       if (fate.kind === 'hanging') return;
       if (fate.kind === 'dropped') return void asked.socket.destroy();
-      const tell = () => response.writeHead(answer.statusCode ?? 0, answer.headers).end(octets);
-      if (fate.kind === 'late') setTimeout(tell, fate.byMs);
-      else tell();
+      const respond = () => response.writeHead(answer.statusCode ?? 0, answer.headers).end(bytes);
+      if (fate.kind === 'late') setTimeout(respond, fate.byMs);
+      else respond();
     });
   }
 
   private forward(
     asked: IncomingMessage,
     body: Buffer,
-    onAnswer: (answer: IncomingMessage, octets: Buffer) => void,
+    onAnswer: (answer: IncomingMessage, bytes: Buffer) => void,
   ): void {
     const { method = 'GET', url: path = '/', headers } = asked;
     const passed = httpsRequest(
       new URL(path, this.target),
       { method, headers, ca: this.targetRoot },
       (answer) => {
-        void whole(answer).then((octets) => {
+        void whole(answer).then((bytes) => {
           this.exchanges.push({ method, path, status: answer.statusCode ?? 0 });
-          onAnswer(answer, octets);
+          onAnswer(answer, bytes);
         });
       },
     );

@@ -6,7 +6,7 @@ import type { WebhookAttempt } from '@certwright/delivery';
 import { Drain, repeatDuringOutage } from '@certwright/service';
 import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../config';
-import { type Judged, judgeAnswer } from './answer';
+import { type ClassifiedResponse, classifyResponse } from './endpoint-response';
 import { Batches } from './batches';
 import type { Tried } from './endpoint-pace';
 import { nextTry, type TryOutcome } from './next-try';
@@ -24,7 +24,7 @@ export const leaseMs = 2 * answerWithinMs;
 const maxRecorded = 100;
 
 /** Delay of a delivery that was not tried because of an internal error or the end of this process. */
-const afterStumbleMs = 60_000;
+const afterErrorMs = 60_000;
 const afterStopMs = 0;
 
 /** Result of an attempt, for the pace of its endpoint; null when it shows nothing about the endpoint. */
@@ -54,10 +54,10 @@ export class DeliverWebhook {
       return await this.tryOnce(leased);
     } catch (error) {
       const stopped = this.drain.signal.aborted;
-      if (!stopped) this.events.stumbled(leased, error);
+      if (!stopped) this.events.unexpectedError(leased, error);
       await this.deliveries
-        .postpone(leased.lease, stopped ? afterStopMs : afterStumbleMs)
-        .catch((failure: unknown) => this.events.stumbled(leased, failure));
+        .postpone(leased.lease, stopped ? afterStopMs : afterErrorMs)
+        .catch((failure: unknown) => this.events.unexpectedError(leased, failure));
       return null;
     }
   }
@@ -120,10 +120,13 @@ export class DeliverWebhook {
     return { url: endpoint.url, headers, body, timeoutMs: answerWithinMs, signal: this.drain.signal };
   }
 
-  private async send(request: PostRequest, now: Date): Promise<Judged & { readonly status: number | null }> {
+  private async send(
+    request: PostRequest,
+    now: Date,
+  ): Promise<ClassifiedResponse & { readonly status: number | null }> {
     try {
       const answer = await this.client.post(request);
-      return { ...judgeAnswer(answer, now), status: answer.status };
+      return { ...classifyResponse(answer, now), status: answer.status };
     } catch (error) {
       if (!(error instanceof OutboundFault) || this.drain.signal.aborted) throw error;
       return { outcome: { kind: 'failed', retryAfterMs: null }, problem: error.message, status: null };

@@ -68,7 +68,7 @@ function dispatcherOf(answers: Answers, concurrency = 64, deliveries = notifier.
   const events = {
     tried: () => undefined,
     leaseLost: () => undefined,
-    stumbled: (_: unknown, error: unknown) => void errors.push(error),
+    unexpectedError: (_: unknown, error: unknown) => void errors.push(error),
   };
   const drain = { signal: stopping.signal } as Drain;
   const deliver = new DeliverWebhook(deliveries, client, events, drain, { SEALING_KEYS: notifier.sealing });
@@ -120,7 +120,7 @@ describe('the dispatcher', () => {
   it('fills a slot as soon as it becomes free: one wake-up drains an endpoint without a sweep', async () => {
     const { ids } = await endpointWith(60, 'https://healthy.example.com/');
     const { dispatcher, posted, maxAtOnce, errors } = dispatcherOf(always(204));
-    dispatcher.nudge(ids[0] ?? '');
+    dispatcher.wakeDelivery(ids[0] ?? '');
     await eventually(async () => expect(await pendingAt('healthy')).toBe(0), patient);
     expect(posted.map(({ id }) => id).sort()).toEqual([...ids].sort());
     expect(maxAtOnce.get('https://healthy.example.com/')).toBeLessThanOrEqual(maxPlaces);
@@ -205,15 +205,15 @@ describe('the dispatcher', () => {
   it('continues with the next sweep after the database was unavailable', async () => {
     const { ids } = await endpointWith(3, 'https://healthy.example.com/');
     const broken = Object.create(notifier.leasedDeliveries) as LeasedDeliveries;
-    let isAway = true;
+    let isUnavailable = true;
     broken.lease = async (...lease) => {
-      if (isAway) throw new Error('no database');
+      if (isUnavailable) throw new Error('no database');
       return await notifier.leasedDeliveries.lease(...lease);
     };
     const { dispatcher, sweep, errors, posted } = dispatcherOf(always(204), 64, broken);
-    dispatcher.nudge(ids[0] ?? '');
+    dispatcher.wakeDelivery(ids[0] ?? '');
     await eventually(() => expect(errors).toHaveLength(1));
-    isAway = false;
+    isUnavailable = false;
     await sweep();
     await eventually(async () => expect(await pendingAt('healthy')).toBe(0), patient);
     expect(posted).toHaveLength(3);

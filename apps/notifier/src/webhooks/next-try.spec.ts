@@ -67,7 +67,7 @@ describe('the outcome of an attempt', () => {
     ['begins with the first failure', sound, now],
     ['goes on with the next one', { failingSince: ago(50), failedAt: ago(24) }, ago(50)],
     [
-      'begins anew when nothing was tried for longer than the longest wait',
+      'starts again when nothing was tried for longer than the longest wait',
       { failingSince: ago(50), failedAt: ago(31) },
       now,
     ],

@@ -13,7 +13,7 @@ export abstract class WebhookEvents {
   /** Another process continues; the endpoint may have received the message twice. */
   abstract leaseLost(leased: LeasedDelivery): void;
   /** An internal error: nothing was sent, or the outcome is unknown; it is retried. */
-  abstract stumbled(leased: LeasedDelivery, error: unknown): void;
+  abstract unexpectedError(leased: LeasedDelivery, error: unknown): void;
 }
 
 /** Log lines and metrics. */
@@ -66,10 +66,10 @@ export class ObservedWebhooks implements WebhookEvents {
     this.log.warn({ delivery: delivery.id }, 'lease lost; another process goes on');
   }
 
-  stumbled({ delivery, endpoint }: LeasedDelivery, error: unknown): void {
+  unexpectedError({ delivery, endpoint }: LeasedDelivery, error: unknown): void {
     this.log.error(
       { delivery: delivery.id, endpoint: endpoint.id, err: error },
-      'unforeseen; it is tried again',
+      'unexpected error; it is tried again',
     );
   }
 }

@@ -91,7 +91,7 @@ export class ApprovalRecords {
         [lease.issuanceId, lease.token],
       );
       if (held.length === 0) throw new LeaseLost('issuance', lease.issuanceId, lease.token);
-      await nudge(
+      await wakeIntegrations(
         tx,
         wanted.map(({ integration_id }) => integration_id),
       );
@@ -116,7 +116,7 @@ export class ApprovalRecords {
          RETURNING id`,
         [accountId],
       );
-      await nudge(
+      await wakeIntegrations(
         tx,
         asked.map(({ id }) => id),
       );
@@ -145,7 +145,7 @@ export class ApprovalRecords {
 }
 
 /** Part of the transaction that causes it. */
-async function nudge(tx: Tx, integrationIds: readonly string[]): Promise<void> {
+async function wakeIntegrations(tx: Tx, integrationIds: readonly string[]): Promise<void> {
   if (integrationIds.length === 0) return;
   const rows: { id: string; lease_token: string }[] = await tx.query(
     `SELECT id, lease_token FROM dns_integration WHERE id = ANY ($1::bigint[])`,

@@ -314,7 +314,7 @@ async function followed(box: Mailbox & { issuanceId: string }) {
     `SELECT due_at <= now() AS due, hastened, lease_token FROM issuance WHERE id = $1`,
     box.issuanceId,
   );
-  const nudges = await run(`SELECT job, job_id, payload FROM outbox`);
+  const wakeUps = await run(`SELECT job, job_id, payload FROM outbox`);
   const [approval] = await run<[object]>(
     `SELECT approved_at IS NOT NULL AS approved, asked_again,
        (SELECT count(*)::int FROM email_approval_token WHERE approval_id = approval.id AND used_at IS NULL) AS unused
@@ -329,7 +329,7 @@ async function followed(box: Mailbox & { issuanceId: string }) {
       ? value.replaceAll(ownId, 'ISSUANCE').replaceAll(box.dnsName, 'NAME')
       : value;
   };
-  return JSON.parse(JSON.stringify({ found, unknown, issuance, nudges, approval }, withoutIds)) as object;
+  return JSON.parse(JSON.stringify({ found, unknown, issuance, wakeUps, approval }, withoutIds)) as object;
 }
 
 it('a link does the same in a database without the functions of this release', async () => {
@@ -341,7 +341,7 @@ it('a link does the same in a database without the functions of this release', a
     found: [{ state: 'open' }, { state: 'approved' }, { state: 'used' }],
     unknown: null,
     issuance: { due: true },
-    nudges: [{ job: 'advance-issuance', payload: { issuanceId: 'ISSUANCE' } }],
+    wakeUps: [{ job: 'advance-issuance', payload: { issuanceId: 'ISSUANCE' } }],
     approval: { approved: true, unused: 0 },
   });
 });

@@ -133,7 +133,7 @@ describe('an account that cannot pay', () => {
     ['has no balance', 0, '0.00'],
     ['has a cent too little', 1_999, '19.99'],
   ])(
-    'is told what is due and what there is, and nothing changes, when it %s',
+    'gets an error with the amount due and the balance, and nothing changes, when it %s',
     async (_, cents, available) => {
       const accountId = await fixture.account(cents);
       const planId = await fixture.plan(accountId, two);

@@ -194,15 +194,15 @@ export class Conversation {
   ): Promise<HttpsAnswer> {
     const began = this.now().getTime();
     const { method } = request;
-    const told = { operation, method, repeat };
+    const exchange = { operation, method, repeat };
     const durationMs = () => this.now().getTime() - began;
     try {
       const answer = await this.client.send(request, deadline);
-      this.observer({ ...told, status: answer.status, fault: null, durationMs: durationMs() });
+      this.observer({ ...exchange, status: answer.status, fault: null, durationMs: durationMs() });
       return answer;
     } catch (error) {
       if (error instanceof AcmeFault)
-        this.observer({ ...told, status: null, fault: error.kind, durationMs: durationMs() });
+        this.observer({ ...exchange, status: null, fault: error.kind, durationMs: durationMs() });
       throw error;
     }
   }

@@ -35,7 +35,7 @@ const minLifeMs = 60 * 60 * 1_000;
 
 const keyContext = (authority: string) => `ca-account:${authority}`;
 const externalContext = (authority: string) => `ca-eab:${authority}`;
-const nonceOctets = 12;
+const nonceBytes = 12;
 
 /** Our accounts at CAs. A key is sealed and stored before it is sent to the CA. */
 export class AcmeAccounts {
@@ -111,7 +111,7 @@ export class AcmeAccounts {
   newSealedKey(authority: string): Buffer {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-    return this.ports.keys.seal(pem, keyContext(authority), randomBytes(nonceOctets));
+    return this.ports.keys.seal(pem, keyContext(authority), randomBytes(nonceBytes));
   }
 
   openKey(authority: string, sealed: Uint8Array): AccountKey {

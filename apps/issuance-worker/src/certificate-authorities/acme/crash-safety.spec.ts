@@ -26,7 +26,7 @@ afterAll(async () => {
   await proxy.stop();
   await acme.close();
 });
-beforeEach(() => acme.stumbles.splice(0));
+beforeEach(() => acme.unexpectedErrors.splice(0));
 
 const describeWithPebble = installedPebbles.length > 0 ? describe : describe.skip;
 
@@ -136,7 +136,7 @@ describeWithPebble('a worker that is frozen past its lease', () => {
       expect(frozen).toBe(true);
       await expectOnce(opened, finalized, 0);
       expect(await acme.state(opened.issuanceId)).toMatchObject({ state: 'issued', failures: 0 });
-      expect(acme.stumbles).toEqual([]);
+      expect(acme.unexpectedErrors).toEqual([]);
     },
   );
 

@@ -35,12 +35,12 @@ export async function downloadChain(
   const complete = completeChain(chosen, roots) ?? completeChain(first, roots);
   if (complete === null) return { kind: 'rootless', topmost: nameOfIssuer(first) };
   const ariId = renewalIdOf(first.leaf);
-  const tellsRenewals = ariId !== null && (await server.directory()).renewalInfo !== null;
+  const hasRenewalInfo = ariId !== null && (await server.directory()).renewalInfo !== null;
   const issued: IssuedChain = {
     leaf: first.leaf.der,
     chain: complete.chain.map(({ der }) => der),
     root: complete.root.der,
-    ...(tellsRenewals ? { renewalInfo: { authority: authority.name, ariId } } : {}),
+    ...(hasRenewalInfo ? { renewalInfo: { authority: authority.name, ariId } } : {}),
   };
   return { kind: 'issued', issued };
 }

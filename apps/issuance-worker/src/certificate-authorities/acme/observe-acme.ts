@@ -67,8 +67,8 @@ export function observeAcme(
       log.error({ authority, accountUrl }, 'ALARM: a CA does not know our account; another one is made');
     },
     keyChanged: (authority) => log.info({ authority }, 'the key of the account at a CA was changed'),
-    contactsNotTold: (authority, error) => {
-      log.warn({ authority, err: error }, 'a CA could not be told our contacts; it is told again');
+    contactsNotUpdated: (authority, error) => {
+      log.warn({ authority, err: error }, 'the contacts at a CA could not be updated; it is tried again');
     },
     keyNotChanged: (authority, error) => {
       log.warn({ authority, err: error }, 'the key of the account at a CA could not be changed');

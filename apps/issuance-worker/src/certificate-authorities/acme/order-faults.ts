@@ -8,7 +8,7 @@ import type { CertificateRequest, Collected, Refusal } from '../certificate-auth
 import type { AuthorityHealth, DownAuthority } from '../health/authority-health';
 import { trialAt } from '../health/trial';
 import type { AcmeAccounts, AcmeSession } from './acme-accounts';
-import { type FaultVerdict, judgeFault } from './judge-fault';
+import { type FaultVerdict, classifyFault } from './classify-fault';
 import { limitReachedBy } from './limit-reached';
 import { stageOf } from './order-progress';
 import { outcomeOfFault } from './order-outcomes';
@@ -52,7 +52,7 @@ export class OrderFaults {
     const hasOthers = request.product.authorities.length > 1;
     const { failures } = request;
     const stalledBefore = request.stalledSince !== null;
-    const verdict = judgeFault(fault, { ...walk.doing, failures, stalledBefore, hasOthers, now });
+    const verdict = classifyFault(fault, { ...walk.doing, failures, stalledBefore, hasOthers, now });
     if (verdict.kind !== 'stalled') {
       this.ports.health.served(session.authority.name);
       await trialAt(request.trial, session.authority.name)?.passed();

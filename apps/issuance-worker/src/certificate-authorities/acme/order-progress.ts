@@ -9,7 +9,7 @@ import {
   nextAcmeMove,
 } from '../../acme';
 import type { NotYet } from '../../challenges/challenge-publisher';
-import type { OrderStage } from './judge-fault';
+import type { OrderStage } from './classify-fault';
 import { waitsSince } from './order-challenges';
 
 /**

@@ -17,7 +17,7 @@ import type { CertificateRequest } from '../certificate-authority';
 import type { AcmeSession } from './acme-accounts';
 import { exchangeMs } from './acme-servers';
 import { type DownloadedCertificate, downloadChain } from './download-chain';
-import type { FaultFacts, OrderStage } from './judge-fault';
+import type { FaultContext, OrderStage } from './classify-fault';
 import { newOrder } from './new-order';
 import { trialAt } from '../health/trial';
 import { challengeOf, publishedFor, withResponses } from './order-challenges';
@@ -46,7 +46,7 @@ export type WalkEnd =
   DownloadedCertificate | Pending | { readonly kind: 'failed'; readonly failed: FailedOrder };
 
 /** Not idempotent: a retry first reads the order. The client retries all other operations. */
-const changing: ReadonlySet<FaultFacts['operation']> = new Set(['newOrder', 'respond', 'finalize']);
+const changing: ReadonlySet<FaultContext['operation']> = new Set(['newOrder', 'respond', 'finalize']);
 
 /** Max duration of an attempt before it yields to other orders, ms. */
 const maxWalkMs = 45_000;
@@ -60,7 +60,7 @@ const requestsAtOnce = 8;
  */
 export class OrderWalk {
   /** The last operation and the order's stage at that time, for error handling. */
-  doing: Pick<FaultFacts, 'operation' | 'stage'>;
+  doing: Pick<FaultContext, 'operation' | 'stage'>;
   private hasPassed = false;
 
   constructor(
@@ -250,7 +250,7 @@ export class OrderWalk {
     return downloaded;
   }
 
-  private async about(operation: FaultFacts['operation']): Promise<void> {
+  private async about(operation: FaultContext['operation']): Promise<void> {
     this.doing = { ...this.doing, operation };
     await this.request.hold(exchangeMs);
     this.exchangeSinceMs = performance.now();

@@ -51,7 +51,10 @@ describeWithNewer('the newer pebble', () => {
     return { state: state.state, error: state.last_error, types: order?.challenges.map(({ type }) => type) };
   };
   const grant = (name: string, parameters = '', account = accountUri) =>
-    acme.stands(`_validation-persist.${name}`, `pebble.letsencrypt.org; accounturi=${account}${parameters}`);
+    acme.publishText(
+      `_validation-persist.${name}`,
+      `pebble.letsencrypt.org; accounturi=${account}${parameters}`,
+    );
   const persisted = { state: 'issued', error: null };
 
   it('issues with a standing record alone, also names approved by email, and repeatedly', async () => {

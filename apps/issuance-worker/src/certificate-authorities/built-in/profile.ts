@@ -115,7 +115,7 @@ export function assemble(tbsDer: Uint8Array, signature: Uint8Array): Buffer {
   const tail = [signatureAlgorithm().toSchema(), new BitString({ valueHex: arrayBuffer(signature) })];
   const content = Buffer.concat([tbsDer, ...tail.map((block) => Buffer.from(block.toBER()))]);
   const { length } = content;
-  if (length > 0xffff) throw new Error('longer than 65,535 octets');
+  if (length > 0xffff) throw new Error('longer than 65,535 bytes');
   const header = length < 0x100 ? [0x30, 0x81, length] : [0x30, 0x82, length >> 8, length & 0xff];
   return Buffer.concat([Uint8Array.from(length < 0x80 ? [0x30, length] : header), content]);
 }

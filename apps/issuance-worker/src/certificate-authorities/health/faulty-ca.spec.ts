@@ -46,7 +46,7 @@ afterAll(async () => {
 beforeEach(async () => {
   proxy.fate = passed;
   acme.noticed.length = 0;
-  acme.stumbles.length = 0;
+  acme.unexpectedErrors.length = 0;
   await acme.database.query(
     `UPDATE certificate_authority SET down_since = NULL, down_until = NULL, down_for = NULL, problem = NULL`,
   );
@@ -115,7 +115,7 @@ async function expectIssuedOnce(all: readonly OpenedIssuance[], finalizedBefore:
   expect(await statesOf(all)).toEqual(all.map(() => ({ state: 'issued', failures: 0 })));
   expect(proxy.finalized - finalizedBefore).toBe(all.length);
   for (const each of all) expect(await acme.certificates(each)).toHaveLength(1);
-  expect(acme.stumbles).toEqual([]);
+  expect(acme.unexpectedErrors).toEqual([]);
 }
 
 async function authorityRow() {

@@ -15,10 +15,10 @@ export function webhookDisabledLetter({ accountName, url, description, reason }:
       ),
       paragraph(`The reason: ${reason}`),
       paragraph(
-        'What was tried and what it ran into stands in the delivery log of the endpoint. When the endpoint works again, enable it in the webhook settings of the account; a delivery can be sent once more from the log.',
+        'The delivery log of the endpoint shows every attempt and its error. When the endpoint works again, enable it in the webhook settings of the account; a delivery can be sent once more from the log.',
       ),
       paragraph(
-        'Certificates are issued and renewed all the same, and every order tells its state when it is asked.',
+        'Certificates are issued and renewed all the same, and the state of every order can be requested.',
       ),
     ],
   };

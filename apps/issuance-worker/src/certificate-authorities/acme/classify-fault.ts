@@ -7,7 +7,7 @@ import type { AcmeFault } from '../../acme';
  */
 export type OrderStage = 'wanted' | 'open' | 'finalized' | 'issued';
 
-export interface FaultFacts {
+export interface FaultContext {
   readonly stage: OrderStage;
   /** The operation that failed. */
   readonly operation: 'newOrder' | 'order' | 'authorization' | 'respond' | 'finalize' | 'certificate';
@@ -63,20 +63,20 @@ export function isFinalProblem(reason: RefusalReason): boolean {
 }
 
 /** Decides how an error affects an order. Before finalize, moving to another CA costs nothing. */
-export function judgeFault(fault: AcmeFault, facts: FaultFacts): FaultVerdict {
-  const { stage, now } = facts;
+export function classifyFault(fault: AcmeFault, context: FaultContext): FaultVerdict {
+  const { stage, now } = context;
   if (isQuota(fault)) {
     const until = untilOf(fault, now);
     return stage === 'wanted'
       ? { kind: 'elsewhere', code: 'rate_limited', until, final: false }
       : { kind: 'wait', until };
   }
-  if (facts.operation === 'certificate' && fault.lasting) return { kind: 'unusable' };
-  if (isAway(fault)) {
-    const leaves = stage === 'wanted' || (stage === 'open' && facts.stalledBefore && facts.hasOthers);
+  if (context.operation === 'certificate' && fault.lasting) return { kind: 'unusable' };
+  if (isUnavailable(fault)) {
+    const leaves = stage === 'wanted' || (stage === 'open' && context.stalledBefore && context.hasOthers);
     return { kind: 'stalled', leaves };
   }
-  return refused(fault, facts);
+  return refused(fault, context);
 }
 
 /** The CA's Retry-After, but never 0, which would keep a worker busy. */
@@ -90,14 +90,14 @@ function isQuota({ kind, status, problem }: AcmeFault): boolean {
   return kind === 'rate_limited' && (status !== 503 || problem?.type === 'rateLimited');
 }
 
-function isAway({ kind, status, problem }: AcmeFault): boolean {
+function isUnavailable({ kind, status, problem }: AcmeFault): boolean {
   if (kind !== 'problem') return status !== 404 && status !== 410;
   return problem?.type === 'serverInternal' || problem?.type === 'badNonce' || (status ?? 0) >= 500;
 }
 
 const goneStatuses: ReadonlySet<number | null> = new Set([404, 410]);
 
-function refused({ problem, status }: AcmeFault, { stage, operation, failures }: FaultFacts): FaultVerdict {
+function refused({ problem, status }: AcmeFault, { stage, operation, failures }: FaultContext): FaultVerdict {
   const type = problem?.type ?? 'other';
   const code = type === 'caa' ? 'caa_forbids' : 'ca_rejected';
   const final = isFinalProblem(type);

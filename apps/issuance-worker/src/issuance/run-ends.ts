@@ -6,7 +6,7 @@ import { type IssuanceProgress } from '@certwright/ordering';
 import { releaseAfterOutage } from '@certwright/service';
 import { leaseMs } from './held-lease';
 import type { IssuanceEvents } from './issuance-events';
-import type { StoredWork, ToldProgress } from './told-progress';
+import type { StoredWork, PublishedProgress } from './published-progress';
 
 /** The issuance in progress, and since when temporary CA failures have ended its attempts. */
 interface StalledWork extends StoredWork {
@@ -16,9 +16,9 @@ interface StalledWork extends StoredWork {
 }
 
 /** How a run of an issuance ends for now: stored, reported, and the lease released. */
-export class WalkEnds {
+export class RunEnds {
   constructor(
-    private readonly progress: ToldProgress,
+    private readonly progress: PublishedProgress,
     private readonly events: IssuanceEvents,
   ) {}
 
@@ -74,9 +74,9 @@ export class WalkEnds {
   }
 
   /** Outcome unknown: the row says where to continue; backs off, so that a lasting failure does not spin. */
-  async stumbled(work: StoredWork, error: unknown, now: Date): Promise<void> {
+  async unexpectedError(work: StoredWork, error: unknown, now: Date): Promise<void> {
     if (error instanceof LeaseLost) return this.events.leaseLost(work.issuance, error);
-    this.events.stumbled(work.issuance, error);
+    this.events.unexpectedError(work.issuance, error);
     // The database was unavailable: no failure of the CA, and nothing could be stored. The sweep continues.
     if (databaseOutage(error) !== undefined) {
       void releaseAfterOutage(error, async () => await this.end(work, {}), { forMs: leaseMs });

@@ -1,6 +1,6 @@
 import { neutralMessage } from '@certwright/outcome-messages';
 import { noProbeAnswer, type WebRuleAnswer } from '@certwright/jobs';
-import { judgeWebAnswer } from './web-answer';
+import { checkWebResponse } from './web-response';
 
 const challenge = { token: 'T'.repeat(27), content: 'C'.repeat(27) };
 const asked = {
@@ -15,16 +15,16 @@ const answered = (also: Partial<Extract<WebRuleAnswer, { kind: 'answered' }>> = 
   hops: [asked],
   ...also,
 });
-const judge = (answer: WebRuleAnswer) => judgeWebAnswer('a.example.com', challenge, answer);
+const check = (answer: WebRuleAnswer) => checkWebResponse('a.example.com', challenge, answer);
 const problemOf = (answer: WebRuleAnswer) => {
-  const judged = judge(answer);
-  return judged.approved ? undefined : neutralMessage(judged.problem);
+  const result = check(answer);
+  return result.approved ? undefined : neutralMessage(result.problem);
 };
 
-describe('judgeWebAnswer', () => {
+describe('checkWebResponse', () => {
   it.each([challenge.content, `${challenge.content}\n`, ` ${challenge.content}\r\n`])(
     'approves by 200 and the content: %j',
-    (body) => expect(judge(answered({ body }))).toEqual({ approved: true }),
+    (body) => expect(check(answered({ body }))).toEqual({ approved: true }),
   );
 
   it.each([
@@ -34,7 +34,7 @@ describe('judgeWebAnswer', () => {
     ['an empty body', answered({ body: '' })],
     ['a failure', { kind: 'failed', problem: 'refused', hops: [asked] } as const],
     ['no look at all', noProbeAnswer],
-  ])('does not approve by %s', (_, answer) => expect(judge(answer).approved).toBe(false));
+  ])('does not approve by %s', (_, answer) => expect(check(answer).approved).toBe(false));
 
   it('reports status, place and the expected response', () => {
     expect(problemOf(answered({ status: 404 }))).toBe(

@@ -23,7 +23,7 @@ type Verdict =
  * unreachable from this machine, and resolvers try the next address as well. A server without any responding address
  * is waited for, and named.
  */
-export function judgeNameServers(wanted: WantedDelegation, servers: readonly ServerAnswers[]): RecordFinding {
+export function checkNameServers(wanted: WantedDelegation, servers: readonly ServerAnswers[]): RecordFinding {
   const verdicts = servers.flatMap((server) => verdictsOf(wanted, server));
   const wrong = verdicts.filter((verdict) => verdict.kind !== 'ours');
   const seen = wrong.length < verdicts.length ? 'somewhere' : 'nowhere';

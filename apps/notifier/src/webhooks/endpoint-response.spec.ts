@@ -1,10 +1,10 @@
-import { judgeAnswer, retryAfterMs } from './answer';
+import { classifyResponse, retryAfterMs } from './endpoint-response';
 
 const now = new Date('2026-11-20T12:00:00Z');
 
 describe('a response', () => {
   it.each([200, 201, 202, 204, 299])('%i is a success', (status) => {
-    expect(judgeAnswer({ status, retryAfter: null }, now)).toEqual({
+    expect(classifyResponse({ status, retryAfter: null }, now)).toEqual({
       outcome: { kind: 'delivered' },
       problem: null,
     });
@@ -18,12 +18,15 @@ describe('a response', () => {
     [500, /answered 500/],
     [599, /answered 599;/],
   ])('%i is a failure, with a message', (status, problem) => {
-    const judged = judgeAnswer({ status, retryAfter: null }, now);
-    expect(judged).toMatchObject({ outcome: { kind: 'failed' }, problem: expect.stringMatching(problem) });
+    const classified = classifyResponse({ status, retryAfter: null }, now);
+    expect(classified).toMatchObject({
+      outcome: { kind: 'failed' },
+      problem: expect.stringMatching(problem),
+    });
   });
 
   it('410 means that the endpoint is gone', () => {
-    expect(judgeAnswer({ status: 410, retryAfter: null }, now).outcome).toEqual({ kind: 'gone' });
+    expect(classifyResponse({ status: 410, retryAfter: null }, now).outcome).toEqual({ kind: 'gone' });
   });
 });
 

@@ -2,19 +2,19 @@ import { STATUS_CODES } from 'node:http';
 import { maxRetryAfterMs, type TryOutcome } from './next-try';
 
 /** Response of an endpoint, without its body. */
-export interface Answer {
+export interface EndpointResponse {
   readonly status: number;
   readonly retryAfter: string | null;
 }
 
 /** Classification of a response, with our own error message. */
-export interface Judged {
+export interface ClassifiedResponse {
   readonly outcome: TryOutcome;
   /** Null for a success. */
   readonly problem: string | null;
 }
 
-export function judgeAnswer({ status, retryAfter }: Answer, now: Date): Judged {
+export function classifyResponse({ status, retryAfter }: EndpointResponse, now: Date): ClassifiedResponse {
   if (status >= 200 && status < 300) return { outcome: { kind: 'delivered' }, problem: null };
   const answered = `The endpoint answered ${status}${phraseOf(status)}`;
   if (status === 410) return { outcome: { kind: 'gone' }, problem: `${answered}: it is switched off.` };

@@ -25,7 +25,7 @@ const maxReasonLength = 200;
 
 type Answer = Pick<GuardedAnswer, 'status' | 'headers' | 'body' | 'truncated'>;
 
-export function judgeAnswer({ status, headers, body, truncated }: Answer, now: Date): Submitted {
+export function classifyResponse({ status, headers, body, truncated }: Answer, now: Date): Submitted {
   const promise = status === 200 && !truncated ? readSct(body) : null;
   if (promise !== null) return { kind: 'logged', promise };
   if (refusals.has(status))
@@ -49,6 +49,6 @@ function reasonIn(body: Buffer): string {
   } catch {
     // It is plain text.
   }
-  const told = printable(reason, maxReasonLength).replace(/\.$/, '');
-  return told === '' ? '' : `: ${told}`;
+  const shown = printable(reason, maxReasonLength).replace(/\.$/, '');
+  return shown === '' ? '' : `: ${shown}`;
 }

@@ -11,7 +11,7 @@ export function challengePath({ token }: HttpChallenge): string {
 }
 
 /** Approves only a response 200 whose body is the content of the challenge. */
-export function judgeWebAnswer(
+export function checkWebResponse(
   dnsName: string,
   challenge: HttpChallenge,
   answer: WebRuleAnswer,
