@@ -116,8 +116,8 @@ const windowLook = { minMs: minuteMs, maxMs: dayMs };
  */
 export function nextWindowLook(failures: number, now: Date, said: Date | null): Date {
   const backoffMs = windowLook.minMs * 4 ** Math.min(failures - 1, 8);
-  const askedMs = said === null ? 0 : said.getTime() - now.getTime();
-  const waitMs = Math.min(Math.max(backoffMs, askedMs, windowLook.minMs), windowLook.maxMs);
+  const requestedMs = said === null ? 0 : said.getTime() - now.getTime();
+  const waitMs = Math.min(Math.max(backoffMs, requestedMs, windowLook.minMs), windowLook.maxMs);
   return new Date(now.getTime() + waitMs);
 }
 

@@ -70,7 +70,7 @@ describe('a response that violates ACME is not_acme', () => {
     ['authorizations that are no list', withMembers({ authorizations: { length: 1 } })],
     ['ten thousand authorizations', withMembers({ authorizations: Array(10_000).fill('') })],
     [
-      'another name than was asked for',
+      'another name than requested',
       withMembers({ identifiers: [{ type: 'dns', value: 'two.example.com' }] }),
     ],
     ['an identifier that is no DNS name', withMembers({ identifiers: [{ type: 'ip', value: '192.0.2.1' }] })],

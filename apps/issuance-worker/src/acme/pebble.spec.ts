@@ -222,7 +222,7 @@ describe('the newer pebble', () => {
       set = await setUp({ profiles, blocked: ['blocked.example.com'] }, 'newer');
   });
 
-  newerIt('issues by the profile that was asked for', async () => {
+  newerIt('issues by the requested profile', async () => {
     expect(Object.fromEntries((await set.server.directory()).profiles)).toEqual({
       classic: '90 days',
       shortlived: '6 days',

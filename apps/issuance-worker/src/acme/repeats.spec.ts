@@ -117,7 +117,7 @@ describe('a probe', () => {
 });
 
 it.each<[string, AcmeFault, boolean]>([
-  ['no answer', new AcmeFault('unreachable', ''), true],
+  ['no response', new AcmeFault('unreachable', ''), true],
   ['silence', new AcmeFault('timeout', ''), true],
   ['overload', new AcmeFault('rate_limited', '', { status: 503 }), true],
   ['a quota', new AcmeFault('rate_limited', '', { status: 429 }), false],

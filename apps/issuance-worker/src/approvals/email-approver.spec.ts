@@ -1,4 +1,4 @@
-import type { Asked, Mailbox } from '@certwright/approvals';
+import type { MailboxState, Mailbox } from '@certwright/approvals';
 import type { Outcome } from '@certwright/issuance';
 import type { ApprovalQuestion } from './approver';
 import { EmailApprover } from './email-approver';
@@ -15,11 +15,11 @@ const question: ApprovalQuestion = {
   now,
 };
 
-function approver(asked: Asked) {
+function approver(state: MailboxState) {
   const requests: { readonly box: Mailbox; readonly since: Date }[] = [];
-  const ask = async (box: Mailbox, since: Date) =>
-    await Promise.resolve((requests.push({ box, since }), asked));
-  return { approver: new EmailApprover({ ask }, 10 * 86_400_000), requests };
+  const request = async (box: Mailbox, since: Date) =>
+    await Promise.resolve((requests.push({ box, since }), state));
+  return { approver: new EmailApprover({ request }, 10 * 86_400_000), requests };
 }
 
 describe('EmailApprover', () => {
@@ -35,20 +35,20 @@ describe('EmailApprover', () => {
     ]);
   });
 
-  it.each<[Outcome, Asked]>([
+  it.each<[Outcome, MailboxState]>([
     [
       { code: 'approval_mail_unanswered', address: 'admin@example.com', askedAt: '2026-11-20T11:50:59Z' },
-      { kind: 'asked', at: new Date('2026-11-20T11:50:59Z'), undeliverable: false },
+      { kind: 'requested', at: new Date('2026-11-20T11:50:59Z'), undeliverable: false },
     ],
     [
       { code: 'approval_mail_undeliverable', address: 'admin@example.com', askedAt: '2026-11-20T12:00:00Z' },
-      { kind: 'asked', at: now, undeliverable: true },
+      { kind: 'requested', at: now, undeliverable: true },
     ],
     [
       { code: 'approval_mail_limit_reached', address: 'admin@example.com', until: '2026-11-21T08:00:00Z' },
       { kind: 'throttled', until: new Date('2026-11-21T08:00:00Z') },
     ],
-  ])('reports: %j', async (problem, asked) => {
-    expect(await approver(asked).approver.check(question)).toEqual({ approved: false, problem });
+  ])('reports: %j', async (problem, state) => {
+    expect(await approver(state).approver.check(question)).toEqual({ approved: false, problem });
   });
 });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { isWildcard, secretBytes, secretLabel } from '@certwright/dns-names';
 import { noProbeAnswer, type WebRuleAnswer, type WebRuleQuestion } from '@certwright/jobs';
 import type { HttpChallenges, WebRules } from '@certwright/approvals';
-import type { ApprovalAnswer, ApprovalQuestion, Approver } from './approver';
+import type { ApprovalResult, ApprovalQuestion, Approver } from './approver';
 import { challengePath, checkWebResponse } from './web-response';
 
 /** Calls the prober, with a time limit. Never rejects: without a response it is `noProbeAnswer`. */
@@ -31,7 +31,7 @@ export class HttpApprover implements Approver {
     return isWildcard(dnsName) ? null : dnsName;
   }
 
-  async check({ accountId, dnsName }: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalAnswer> {
+  async check({ accountId, dnsName }: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalResult> {
     const fresh = { token: randomText(), content: randomText() };
     let challenge = await this.challenges.open(accountId, dnsName, fresh);
     if (challenge === null) {
@@ -40,12 +40,12 @@ export class HttpApprover implements Approver {
       challenge = await this.challenges.open(accountId, dnsName, fresh);
     }
     if (challenge === null) throw new Error(`the account ${accountId} has no web server rule`);
-    const answer = await Promise.race([
+    const response = await Promise.race([
       this.probe({ dnsName, path: challengePath(challenge) }),
       aborted(signal),
     ]);
     // The challenge is kept until it expires: another order of this account may be checking the same name.
-    return checkWebResponse(dnsName, challenge, answer);
+    return checkWebResponse(dnsName, challenge, response);
   }
 }
 

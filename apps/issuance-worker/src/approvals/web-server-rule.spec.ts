@@ -96,8 +96,8 @@ onNginx(
         approverEmail: null,
         now: new Date(),
       };
-      const answer = await approver.check(question, new AbortController().signal);
-      return answer.approved ? answer : { approved: false, message: neutralMessage(answer.problem) };
+      const result = await approver.check(question, new AbortController().signal);
+      return result.approved ? result : { approved: false, message: neutralMessage(result.problem) };
     };
     const problem = (text: RegExp) => ({ approved: false, message: expect.stringMatching(text) as unknown });
 

@@ -110,13 +110,13 @@ describe('a product with two CAs, of which the first is down', () => {
     const name = await first();
     fakeCa.override('/newOrder', says(500, 'serverInternal'));
     await issuedElsewhere('one.example.com');
-    const asked = fakeCa.requestCount('/newOrder');
+    const sent = fakeCa.requestCount('/newOrder');
     await issuedElsewhere('two.example.com');
-    expect(fakeCa.requestCount('/newOrder')).toBe(asked);
+    expect(fakeCa.requestCount('/newOrder')).toBe(sent);
     await dueForProbe(name);
     await issuedElsewhere('three.example.com');
     await issuedElsewhere('four.example.com');
-    expect(fakeCa.requestCount('/newOrder')).toBe(asked + 1);
+    expect(fakeCa.requestCount('/newOrder')).toBe(sent + 1);
     fakeCa.clearOverrides();
     await dueForProbe(name);
     const opened = await order('five.example.com');
@@ -146,12 +146,12 @@ describe('a product with one CA', () => {
     expect(state.last_error?.message).toContain(words);
     expect(Math.abs(state.waits_s - 7_200)).toBeLessThan(30);
     // Another order for the same names waits without a request to the CA; other names do not.
-    const asked = fakeCa.requestCount('/newOrder');
+    const sent = fakeCa.requestCount('/newOrder');
     const same = await acme.advance(await acme.order(names, opensslCsr(names)));
     expect(same).toMatchObject({ failures: 0, last_error: { code: 'rate_limited' } });
-    expect(fakeCa.requestCount('/newOrder')).toBe(asked);
+    expect(fakeCa.requestCount('/newOrder')).toBe(sent);
     await acme.worker().run((await order('one.example.com')).issuanceId);
-    expect(fakeCa.requestCount('/newOrder')).toBe(asked + 1);
+    expect(fakeCa.requestCount('/newOrder')).toBe(sent + 1);
   });
 
   it('retries soon after a CA error, without a failure, and reports the CA and its message', async () => {
@@ -181,9 +181,9 @@ describe('an order that was finalized', () => {
   it('is never ordered again elsewhere, however long the CA takes', async () => {
     const name = await trusting();
     const opened = await order('one.example.com');
-    let asked = 0;
+    let sent = 0;
     const processing: Override = altered(({ body, headers }) => {
-      asked += 1;
+      sent += 1;
       const { certificate: _, ...rest } = JSON.parse(body) as Record<string, unknown>;
       return {
         headers: { ...headers, 'retry-after': '600' },
@@ -200,7 +200,7 @@ describe('an order that was finalized', () => {
       await acme.timePasses();
       await acme.worker().run(opened.issuanceId);
     }
-    expect(asked).toBe(4);
+    expect(sent).toBe(4);
     fakeCa.override(`/order/${number}`, says(500, 'serverInternal'));
     for (let look = 0; look < 2; look += 1) {
       await acme.timePasses();

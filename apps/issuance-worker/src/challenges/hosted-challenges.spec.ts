@@ -97,7 +97,7 @@ it('published values coexist, are seen, and are removed when withdrawn', async (
   expect(atProvider()).toEqual(standing('a', 'b'));
   expect(await publisher.unseen(both)).toBeNull();
   expect(await publisher.publish(both)).toBeNull();
-  expect(gateway.asked).toHaveLength(2);
+  expect(gateway.requests).toHaveLength(2);
   await publisher.withdraw([challenge('a')]);
   await clear();
   expect(atProvider()).toEqual(standing('b'));
@@ -122,7 +122,7 @@ it('while another worker has the integration, the issuance waits 2 s without req
   const held = await integrations.lease(integration, 60_000);
   const { publisher } = hosting();
   expect(await publisher.publish(both)).toEqual({ problem: null, pauseMs: 2_000 });
-  expect(gateway.asked).toEqual([]);
+  expect(gateway.requests).toEqual([]);
   if (held !== null) await integrations.release(held.lease);
   expect(await publisher.publish(both)).toBeNull();
 });
@@ -144,15 +144,15 @@ it('a withdrawn value that is published again is added again', async () => {
   expect(await publisher.publish(both)).toBeNull();
   await clear();
   expect(atProvider()).toEqual(standing('a', 'b'));
-  expect(gateway.asked).toHaveLength(4);
+  expect(gateway.requests).toHaveLength(4);
 });
 
 it('another integration takes over once the first has no record left', async () => {
   await hosting().publisher.publish(both);
-  const first = gateway.asked.length;
+  const first = gateway.requests.length;
   const second = hosting(keeping.asWorker, await keeping.integration(operator, [approvalZone]));
   expect(await second.publisher.publish(both)).toEqual({ problem: null, pauseMs: 2_000 });
-  expect(gateway.asked).toHaveLength(first);
+  expect(gateway.requests).toHaveLength(first);
   await second.clear();
   expect(atProvider()).toEqual([]);
   expect(await second.publisher.publish(both)).toBeNull();

@@ -5,7 +5,7 @@ import { ChallengeValues, connectRedis } from '@certwright/redis';
 import { type RunningProcess, SettingsError } from '@certwright/service';
 import { Counter } from 'prom-client';
 import type { Config } from '../config';
-import type { LookUp } from '../dns-lookup/answer';
+import type { LookUp } from '../dns-lookup/look-up';
 import { DnsClient } from '../dns-lookup/dns-client';
 import type { HostedChallengeRecords } from '../integrations/hosted-challenge-records';
 import type { NameServers } from '../name-servers/name-servers';

@@ -124,8 +124,8 @@ describe('the result of a look-up', () => {
 
   it('comes over TCP when the response does not fit a datagram, within the byte limit', async () => {
     const port = await authority();
-    const answer = await client(port).lookUp('big.example.com', 'TXT');
-    expect(answer.kind === 'records' && answer.answers).toHaveLength(20);
+    const result = await client(port).lookUp('big.example.com', 'TXT');
+    expect(result.kind === 'records' && result.answers).toHaveLength(20);
     const small = client(port, { maxResponseBytes: 1_000 });
     expect(await small.lookUp('big.example.com', 'TXT')).toEqual(failure('too_large'));
   });
@@ -208,7 +208,7 @@ describe('the second attempt, in lower case and without EDNS', () => {
 
   it.each<[string, Behaviour]>([
     ['loses the first datagram', (query, reply) => (isPlain(query) ? reply(response(query)) : waitInVain())],
-    ['answers in lower case', (query, reply) => reply(lower(query))],
+    ['responds in lower case', (query, reply) => reply(lower(query))],
     [
       'does not know EDNS',
       (query, reply) => reply(isPlain(query) ? response(query) : response(query, { flags: 1, answers: [] })),
@@ -265,9 +265,9 @@ describe('failures are results', () => {
   });
 
   it('aborted, by the signal, by closing, and from the start', async () => {
-    let asked = () => undefined as void;
-    const { port } = await scripted(() => asked());
-    const arrived = () => new Promise<void>((resolve) => (asked = resolve));
+    let onQuery = () => undefined as void;
+    const { port } = await scripted(() => onQuery());
+    const arrived = () => new Promise<void>((resolve) => (onQuery = resolve));
     const dns = client(port, { timeoutMs: 60_000 });
 
     const controller = new AbortController();
@@ -299,8 +299,8 @@ describe('failures are results', () => {
     for (const [reason, behaviour] of behaviours) {
       const port = await truncating(behaviour);
       const timeoutMs = reason === 'timeout' ? 200 : 10_000;
-      const answer = await client(port, { timeoutMs }).lookUp('www.example.com', 'A');
-      expect(answer).toEqual(failure(reason));
+      const result = await client(port, { timeoutMs }).lookUp('www.example.com', 'A');
+      expect(result).toEqual(failure(reason));
     }
   });
 });

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { type AskedQuestion, answers } from './question';
+import { type DnsQuery, matchQuery } from './query';
 import { type Server } from './udp-sockets';
 
 export type TcpExchanged =
@@ -12,7 +12,7 @@ export type TcpExchanged =
  */
 export async function exchangeOverTcp(
   server: Server,
-  asked: AskedQuestion,
+  query: DnsQuery,
   limits: { readonly timeoutMs: number; readonly maxResponseBytes: number; readonly signal?: AbortSignal },
 ): Promise<TcpExchanged> {
   if (limits.signal?.aborted) return { failed: 'aborted' };
@@ -22,8 +22,8 @@ export async function exchangeOverTcp(
   limits.signal?.addEventListener('abort', abort, { once: true });
   try {
     const length = Buffer.alloc(2);
-    length.writeUInt16BE(asked.message.length);
-    socket.write(Buffer.concat([length, asked.message]));
+    length.writeUInt16BE(query.message.length);
+    socket.write(Buffer.concat([length, query.message]));
     let received: Buffer = Buffer.alloc(0);
     for await (const chunk of socket as AsyncIterable<Buffer>) {
       received = Buffer.concat([received, chunk]);
@@ -32,7 +32,7 @@ export async function exchangeOverTcp(
       if (end - 2 > limits.maxResponseBytes) return { failed: 'too_large' };
       if (received.length < end) continue;
       const response = received.subarray(2, end);
-      return answers(response, asked) === 'yes' ? { response } : { failed: 'malformed' };
+      return matchQuery(response, query) === 'yes' ? { response } : { failed: 'malformed' };
     }
     return { failed: 'malformed' };
   } catch (error) {

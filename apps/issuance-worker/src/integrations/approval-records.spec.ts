@@ -361,7 +361,7 @@ it('zones are listed again after more than a minute', async () => {
     [[stale, foreign]],
   );
   await takeWakeUps();
-  await records.askForZones('1');
+  await records.requestZones('1');
   expect(await takeWakeUps()).toEqual([{ job_id: `keep-integration-${stale}-0` }]);
   expect((await integrations.due(10)).map(({ id }) => id)).toEqual([stale]);
   expect(fresh).not.toBe(stale);

@@ -28,7 +28,7 @@ async function freshAccount(): Promise<void> {
   account += 1;
   accountId = String(account);
   const { gateway } = keeping;
-  gateway.asked.length = 0;
+  gateway.requests.length = 0;
   gateway.strike = null;
   gateway.rotates = false;
   gateway.reaches = ['127.0.0.2', '127.0.0.3'];
@@ -77,7 +77,7 @@ describe('a required record', () => {
     keeping.gateway.arrive();
     await keep();
     expect(await found()).toEqual(await standingRecord());
-    expect(keeping.gateway.asked).toEqual([`add ${fqdn}`]);
+    expect(keeping.gateway.requests).toEqual([`add ${fqdn}`]);
   });
 
   it('that already exists is not added, and is kept when it is no longer required', async () => {
@@ -89,14 +89,14 @@ describe('a required record', () => {
     await closePlan(opened);
     await keep();
     expect(await found()).toEqual({ state: 'removed', atProvider: target });
-    expect(keeping.gateway.asked).toEqual([]);
+    expect(keeping.gateway.requests).toEqual([]);
   });
 
   it('is dropped without a gateway request when it was never attempted', async () => {
     await closePlan(await wanted());
     await keep();
     expect((await record()).state).toBe('removed');
-    expect(keeping.gateway.asked).toEqual([]);
+    expect(keeping.gateway.requests).toEqual([]);
   });
 
   it('replaces an existing record', async () => {
@@ -206,7 +206,7 @@ describe('an integration', () => {
     await keeping.advance(many.issuanceId);
     keeping.gateway.strike = { endpoint: 'addRecord', when: 'before', fault: refused };
     await keep();
-    expect(keeping.gateway.asked).toHaveLength(1);
+    expect(keeping.gateway.requests).toHaveLength(1);
     expect(await stateOf(integration)).toMatchObject({ state: 'failing', problem: refused.message });
     for (const row of await keeping.records(accountId)) {
       expect(row).toMatchObject({ state: 'wanted', failures: 1, problem: refused.message });
@@ -253,7 +253,7 @@ describe('an integration', () => {
     expect(await keeping.records(accountId)).toEqual([]);
     keeping.zonesAre(integration, ['example.com']);
     await keep();
-    expect(keeping.gateway.asked).toEqual(['zones']);
+    expect(keeping.gateway.requests).toEqual(['zones']);
     await keeping.advance(opened.issuanceId);
     await keep();
     expect(await found()).toEqual(await standingRecord());
@@ -298,7 +298,7 @@ describe('an integration', () => {
     await wanted();
     await keeping.timePasses();
     await Promise.all([keeping.keep(integration), keeping.keep(integration), keeping.keep(integration)]);
-    expect(keeping.gateway.asked).toEqual([`add ${fqdn}`]);
+    expect(keeping.gateway.requests).toEqual([`add ${fqdn}`]);
     expect(await found()).toEqual(await standingRecord());
   });
 });

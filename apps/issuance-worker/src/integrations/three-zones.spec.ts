@@ -57,7 +57,7 @@ it('an order with three names in three zones at two integrations is approved by 
   gateway.reaches = ['127.0.0.2'];
   await keeping.keep(one);
   await keeping.keep(other);
-  expect(gateway.asked.sort()).toEqual([
+  expect(gateway.requests.sort()).toEqual([
     'add _acme-challenge.a.b.example.org',
     'add _acme-challenge.example.net',
     'add _acme-challenge.www.example.com',

@@ -4,7 +4,7 @@ import { Attachments, LeasedIssuances } from '@certwright/ordering';
 import { Transactions } from '@certwright/core-schema';
 import { eventually } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
-import type { ApprovalAnswer, Approver } from '../approvals/approver';
+import type { ApprovalResult, Approver } from '../approvals/approver';
 import { PublishApprovals } from '../approvals/publish-approvals';
 import type { BuiltInCa } from '../certificate-authorities/built-in/built-in-ca';
 import type {
@@ -26,13 +26,13 @@ let asWorker: DataSource;
 let ca: BuiltInCa;
 let repositories: Repositories;
 let csr: Buffer;
-let answer: ApprovalAnswer;
+let result: ApprovalResult;
 const unexpectedErrors: unknown[] = [];
 
 const approver: Approver = {
   method: 'dns',
   placeOf: ({ dnsName }) => dnsName,
-  check: async () => await Promise.resolve(answer),
+  check: async () => await Promise.resolve(result),
 };
 
 beforeAll(async () => {
@@ -44,7 +44,7 @@ beforeAll(async () => {
 afterAll(async () => await issuing.close());
 
 beforeEach(() => {
-  answer = { approved: true };
+  result = { approved: true };
   unexpectedErrors.length = 0;
 });
 
@@ -133,7 +133,7 @@ describe('an issuance whose names are approved', () => {
 
 describe('an issuance whose names are not approved', () => {
   it('waits, and reports what was found', async () => {
-    answer = { approved: false, problem: { code: 'text', text: 'nothing there' } };
+    result = { approved: false, problem: { code: 'text', text: 'nothing there' } };
     const opened = await openIssuance(repositories, dnsNames, csr);
     await worker(asWorker).run(opened.issuanceId);
     const state = await issuanceState(opened);

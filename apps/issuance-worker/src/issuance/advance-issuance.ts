@@ -54,14 +54,14 @@ export class AdvanceIssuance {
 
   /** @param trial of an unavailable CA that the issuance waits for; null: none */
   async run(issuanceId: string, trial: Trial | null = null): Promise<void> {
-    const askedMs = performance.now();
+    const requestedMs = performance.now();
     const leased = await this.ports.leasedIssuances.lease(issuanceId, leaseMs);
     if (leased === null) return;
     const stalled = leased.issuance.lastError?.stalledSince;
     const stalledSince = stalled === undefined ? null : new Date(stalled);
     const work = { ...leased, stored: leased.issuance, stalledSince };
     const startedMs = performance.now();
-    const held = new HeldLease(this.ports.leasedIssuances, work.lease, leaseMs - (startedMs - askedMs));
+    const held = new HeldLease(this.ports.leasedIssuances, work.lease, leaseMs - (startedMs - requestedMs));
     const clock = () => new Date(work.now.getTime() + performance.now() - startedMs);
     try {
       const approvals = stillApproved(work.issuance.approvals, work.now, this.ports.approvalReuseMs);
@@ -208,9 +208,9 @@ export class AdvanceIssuance {
     walk: Walk,
     progress: Partial<Pick<Issuance, 'approvals' | 'caReference' | 'lastError'>>,
   ): Promise<Walk> {
-    const askedMs = performance.now();
+    const requestedMs = performance.now();
     await this.progress.save(walk, progress, { keepForMs: leaseMs });
-    walk.held.lengthened(askedMs, leaseMs);
+    walk.held.lengthened(requestedMs, leaseMs);
     const stored = { ...walk.stored, ...progress };
     return { ...walk, stored, issuance: { ...walk.issuance, ...progress } };
   }

@@ -81,21 +81,21 @@ describe('a response of a log', () => {
     const refused = (body: Buffer) => classified(400, body);
     expect(refused(json({ error_message: 'The chain leads to no root.' }))).toEqual({
       kind: 'refused',
-      problem: 'The log answered 400: The chain leads to no root.',
+      problem: 'The log responded with 400: The chain leads to no root.',
     });
     expect(refused(Buffer.from('a\0b\u202ec\n'))).toEqual({
       kind: 'refused',
-      problem: 'The log answered 400: a b c.',
+      problem: 'The log responded with 400: a b c.',
     });
-    expect(refused(Buffer.alloc(0))).toEqual({ kind: 'refused', problem: 'The log answered 400.' });
-    expect((refused(Buffer.alloc(16_384, 'x')) as { problem: string }).problem).toHaveLength(224);
+    expect(refused(Buffer.alloc(0))).toEqual({ kind: 'refused', problem: 'The log responded with 400.' });
+    expect((refused(Buffer.alloc(16_384, 'x')) as { problem: string }).problem).toHaveLength(230);
     for (const status of [403, 409, 413, 422]) expect(classified(status)).toMatchObject({ kind: 'refused' });
   });
 
   const retryAfter = { 'retry-after': '7' };
 
   it.each([429, 503])('concerns the log with %i', (status) => {
-    const problem = `The log answered ${status}.`;
+    const problem = `The log responded with ${status}.`;
     expect(classified(status)).toEqual({ kind: 'unavailable', problem, retryAfterMs: null });
     expect(classified(status, undefined, retryAfter)).toMatchObject({ retryAfterMs: 7_000 });
   });
@@ -103,7 +103,7 @@ describe('a response of a log', () => {
   it.each([301, 401, 404, 405, 408, 500, 502, 504])(
     'is ambiguous with %i, unless it has Retry-After',
     (status) => {
-      expect(classified(status)).toEqual({ kind: 'failed', problem: `The log answered ${status}.` });
+      expect(classified(status)).toEqual({ kind: 'failed', problem: `The log responded with ${status}.` });
       const unavailable = { kind: 'unavailable', retryAfterMs: 7_000 };
       expect(classified(status, undefined, retryAfter)).toMatchObject(unavailable);
     },

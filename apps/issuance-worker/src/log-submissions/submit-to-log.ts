@@ -152,7 +152,7 @@ async function submit(
   { logUrl, leaf, chain }: DueSubmission,
 ): Promise<Submitted> {
   try {
-    const answer = await guardedRequest(guard, {
+    const response = await guardedRequest(guard, {
       url: new URL('ct/v1/add-chain', logUrl).href,
       method: 'POST',
       headers: { 'content-type': 'application/json', 'user-agent': userAgent },
@@ -160,7 +160,7 @@ async function submit(
       timeoutMs: patience,
       maxResponseBytes,
     });
-    return classifyResponse(answer, new Date());
+    return classifyResponse(response, new Date());
   } catch (error) {
     if (!(error instanceof OutboundFault)) throw error;
     const { kind, message: problem } = error;

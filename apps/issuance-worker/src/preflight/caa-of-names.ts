@@ -1,7 +1,7 @@
 import { baseName, isWildcard } from '@certwright/dns-names';
 import type { OutcomeOf } from '@certwright/issuance';
 import { sideBySide } from '../approvals/side-by-side';
-import type { Answer, LookUp } from '../dns-lookup/answer';
+import type { LookUpResult, LookUp } from '../dns-lookup/look-up';
 import { type CaaQuestion, checkCaa } from './caa';
 import type { NameToProve, PreflightQuestion } from './preflight';
 import { type CaaFinding, relevantCaa } from './relevant-caa';
@@ -45,11 +45,11 @@ export async function caaOfNames(
 
 /** Names of one domain share parent names: each is looked up once. Results are kept during the preflight. */
 function onceEach(lookUp: LookUp, signal: AbortSignal): LookUp {
-  const asked = new Map<string, Promise<Answer>>();
+  const lookUps = new Map<string, Promise<LookUpResult>>();
   return async (name, type) => {
-    const answer = asked.get(name) ?? lookUp(name, type, { signal });
-    asked.set(name, answer);
-    return await answer;
+    const result = lookUps.get(name) ?? lookUp(name, type, { signal });
+    lookUps.set(name, result);
+    return await result;
   };
 }
 

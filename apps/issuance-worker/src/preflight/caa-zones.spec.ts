@@ -1,7 +1,7 @@
 import { neutralMessage } from '@certwright/outcome-messages';
 import { DnsClient } from '../dns-lookup/dns-client';
 import { preflight } from './preflight';
-import { plain } from './testing/asked';
+import { plain } from './testing/fake-resolver';
 import { missingPrograms, type ResolvedZones, startZones } from './testing/resolved-zones';
 
 const account = plain.accountUri;
@@ -79,7 +79,7 @@ whole(`CAA records on BIND, seen through Unbound (missing: ${missing.join(', ') 
     ['an alias to a name without any, by its own parent', 'alias-to-none.example.com'],
     ['an alias to nowhere, by its own parent', 'dangling.example.com'],
     ['a name that is no owner of any record', 'empty.nonterminal.example.com'],
-    ['an answer that only fits TCP', 'many.example.com'],
+    ['a response that only fits TCP', 'many.example.com'],
     ['no record up to the top', 'www.example.net'],
   ])('let it issue: %s', async (_, dnsName) => {
     expect(await check(dnsName)).toEqual({ kind: 'ready', taken: [] });

@@ -1,12 +1,12 @@
 import type { CaaReason } from '@certwright/issuance';
 import type { Caa } from '@certwright/dns-authority';
-import type { Answer, LookUp } from '../dns-lookup/answer';
+import type { LookUpResult, LookUp } from '../dns-lookup/look-up';
 import { type CaaQuestion, checkCaa } from './caa';
 import { readIssuerGrant } from './caa-value';
 import { relevantCaa } from './relevant-caa';
 
 const account = 'https://ca.example/acct/1';
-const asked: CaaQuestion = {
+const question: CaaQuestion = {
   wildcard: false,
   issuerDomains: ['ca.example'],
   accountUri: account,
@@ -86,7 +86,7 @@ describe('CAA records allow a CA to issue (RFC 8659, RFC 8657)', () => {
     ['with a semicolon at the end', [issue('ca.example;')], {}, true],
     ['with spaces and tabs around', [issue(` ca.example\t; accounturi = ${account} `)], {}, true],
   ])('%s', (_, records, also, expected) => {
-    expect(checkCaa(records, { ...asked, ...also }).allowed).toBe(expected);
+    expect(checkCaa(records, { ...question, ...also }).allowed).toBe(expected);
   });
 
   it.each<[string, readonly Caa[], Partial<CaaQuestion>, CaaReason, string]>([
@@ -120,11 +120,15 @@ describe('CAA records allow a CA to issue (RFC 8659, RFC 8657)', () => {
       '0 issue "ca.example; validationmethods=http-01"',
     ],
   ])('say %s', (_, records, also, reason, record) => {
-    expect(checkCaa(records, { ...asked, ...also })).toEqual({ allowed: false, reason, records: [record] });
+    expect(checkCaa(records, { ...question, ...also })).toEqual({
+      allowed: false,
+      reason,
+      records: [record],
+    });
   });
 
   it('quote no characters that change how a message is displayed', () => {
-    const verdict = checkCaa([issue(`\u001b[2Jother\u202e${'x'.repeat(5_000)}`)], asked);
+    const verdict = checkCaa([issue(`\u001b[2Jother\u202e${'x'.repeat(5_000)}`)], question);
     if (verdict.allowed) throw new Error('allowed');
     expect(verdict.records.join()).toMatch(/^[\x20-\x7e…]{1,200}$/);
     expect(JSON.stringify(verdict.reason)).toMatch(/^[\x20-\x7e]{1,200}$/);
@@ -158,12 +162,12 @@ describe('the relevant record set', () => {
     const names: string[] = [];
     const lookUp: LookUp = async (at) => {
       names.push(at);
-      const answer = said[at];
+      const result = said[at];
       const from = '127.0.0.1:53';
-      if (answer === 'servfail') return { from, kind: 'failure', reason: 'servfail' };
-      if (answer === undefined) return { from, kind: 'nodata' };
-      const answers = answer.map((data) => ({ name: at, type: 'CAA', ttl: 5, data }));
-      return { from, kind: 'records', answers, authority: [] } as Answer;
+      if (result === 'servfail') return { from, kind: 'failure', reason: 'servfail' };
+      if (result === undefined) return { from, kind: 'nodata' };
+      const answers = result.map((data) => ({ name: at, type: 'CAA', ttl: 5, data }));
+      return { from, kind: 'records', answers, authority: [] } as LookUpResult;
     };
     return { finding: await relevantCaa(lookUp, name), names };
   };

@@ -5,7 +5,7 @@ import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import { authorizationNeeds, limitNeeds } from './limit-needs';
 import { preflight, type PreflightQuestion, type PreflightVerdict } from './preflight';
-import { byDns, plain } from './testing/asked';
+import { byDns, plain } from './testing/fake-resolver';
 
 const hour = 3_600;
 const day = 24 * hour;

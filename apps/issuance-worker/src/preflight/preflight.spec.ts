@@ -1,7 +1,7 @@
 import { neutralMessage } from '@certwright/outcome-messages';
 import type { Caa } from '@certwright/dns-authority';
 import { preflight, type PreflightOutcome, type PreflightQuestion, type PreflightVerdict } from './preflight';
-import { byDns, plain, Resolver, type Said } from './testing/asked';
+import { byDns, plain, Resolver, type Said } from './testing/fake-resolver';
 
 const caa = (tag: string, value: string): Caa => ({ flags: 0, tag, value });
 const free = {
@@ -79,7 +79,7 @@ describe('CAA', () => {
     const authority = { ...plain.authority, caaDomains: [] };
     const { verdict, resolver } = await check({ authority }, { 'example.com': [caa('issue', ';')] });
     expect(verdict).toEqual({ kind: 'ready', taken: [] });
-    expect(resolver.asked).toEqual([]);
+    expect(resolver.queried).toEqual([]);
   });
 
   it('refuses with the name, the record, the allowed CAs and what to do', async () => {
@@ -110,8 +110,8 @@ describe('CAA', () => {
     const { verdict, resolver } = await check({ names });
     expect(verdict.kind).toBe('ready');
     expect(resolver.maxAtOnce).toBe(8);
-    expect(resolver.asked).toHaveLength(43);
-    expect(new Set(resolver.asked).size).toBe(43);
+    expect(resolver.queried).toHaveLength(43);
+    expect(new Set(resolver.queried).size).toBe(43);
   });
 
   it('refuses for now when it cannot be looked up', async () => {

@@ -84,20 +84,20 @@ export class AcmeIssuing {
     readonly dns: { readonly server: DnsServer; readonly address: string; readonly client: DnsClient },
     private readonly looks: Looks,
     private readonly pace: HealthPace,
-    answerMs: number,
+    responseMs: number,
     private readonly repeats: RepeatOptions,
   ) {
     const observerOf = (authority: string) => (exchange: AcmeExchange) =>
       this.health?.observe(authority, exchange);
     const now = () => new Date();
-    this.servers = new AcmeServers('certwright-spec', observerOf, answerMs, now, repeats);
+    this.servers = new AcmeServers('certwright-spec', observerOf, responseMs, now, repeats);
     looks.isThere = (place, dnsName) => !this.silent && (place === 'target' || !this.hidden.has(dnsName));
   }
 
-  /** @param answerMs response timeout of a CA */
+  /** @param responseMs response timeout of a CA */
   static async open({
     pace = healthPace,
-    answerMs = 10_000,
+    responseMs = 10_000,
     repeats = briefRepeats,
   } = {}): Promise<AcmeIssuing> {
     const issuing = await Issuing.open();
@@ -112,7 +112,7 @@ export class AcmeIssuing {
       { server, address: `${host}:${port}`, client },
       looks,
       pace,
-      answerMs,
+      responseMs,
       repeats,
     );
   }
@@ -291,7 +291,7 @@ export class AcmeIssuing {
       health: this.health,
       waiting: new WaitingIssuances(this.asWorker),
       authorities: new CertificateAuthorities(this.asWorker),
-      ask: async (authority) => await this.servers.of(authority).probe(),
+      probe: async (authority) => await this.servers.of(authority).probe(),
       attempt: async (issuanceId, trial) => await worker.run(issuanceId, trial),
       onError: (_, error) => this.unexpectedErrors.push(error),
     });

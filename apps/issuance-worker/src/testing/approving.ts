@@ -94,9 +94,9 @@ export class Approving {
 
   /** The mailbox owner follows the link and presses the button. */
   async approveByEmail(planId: string, dnsName: string): Promise<void> {
-    const asked = (await this.emails.ofPlan(planId)).find((mailbox) => mailbox.dnsName === dnsName);
+    const requested = (await this.emails.ofPlan(planId)).find((mailbox) => mailbox.dnsName === dnsName);
     const sha256 = createHash('sha256').update(randomBytes(32)).digest();
-    await this.emails.issueToken(asked?.approvalId ?? '', sha256);
+    await this.emails.issueToken(requested?.approvalId ?? '', sha256);
     expect(await this.emails.approve(sha256)).toMatchObject({ state: 'approved' });
   }
 
@@ -155,11 +155,11 @@ export class Approving {
   private readonly probe: Probe = async ({ dnsName, path }) => {
     const token = path.split('/').at(-1) ?? '';
     const rule = this.ruled.has(dnsName) ? this.ruleSecret : 'unknown';
-    const answer = await new HttpChallenges(this.database).answerFor(rule, token);
+    const response = await new HttpChallenges(this.database).answerFor(rule, token);
     const hops = [{ url: `http://${dnsName}${path}`, status: 200, address: '127.0.0.1' }];
-    return answer === null
+    return response === null
       ? { kind: 'answered', status: 404, body: '', hops }
-      : { kind: 'answered', status: 200, body: answer.content, hops };
+      : { kind: 'answered', status: 200, body: response.content, hops };
   };
 }
 

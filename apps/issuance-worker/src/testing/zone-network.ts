@@ -64,7 +64,7 @@ export class ZoneNetwork {
     const client = new DnsClient({ server: resolver, timeoutMs: 10_000 });
     const guard = new AddressGuard({ allowedNetworks: ['127.0.0.0/8'], resolvers: [resolver] });
     const { port } = listening;
-    const nameServers = new NameServers({ lookUp: client.lookUp, guard, port, answerMs: 10_000 });
+    const nameServers = new NameServers({ lookUp: client.lookUp, guard, port, responseMs: 10_000 });
     return new ZoneNetwork(servers, client, nameServers, port, async () => {
       client.close();
       await Promise.all(listening.all.map(async (server) => await server.close()));

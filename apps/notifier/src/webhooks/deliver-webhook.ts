@@ -15,10 +15,10 @@ import { WebhookEvents } from './webhook-events';
 import { webhookHeaders } from './webhook-request';
 
 /** A success is a response within this time, connecting included. */
-export const answerWithinMs = 15_000;
+export const responseTimeoutMs = 15_000;
 
 /** Longer than the slowest attempt, so that a lease is lost only by accident. */
-export const leaseMs = 2 * answerWithinMs;
+export const leaseMs = 2 * responseTimeoutMs;
 
 /** Successes recorded by one statement. */
 const maxRecorded = 100;
@@ -65,14 +65,14 @@ export class DeliverWebhook {
   private async tryOnce(leased: LeasedDelivery): Promise<Sent> {
     const request = this.request(leased);
     const startedMs = performance.now();
-    const answered = await this.send(request, leased.now);
+    const result = await this.send(request, leased.now);
     const durationMs = Math.round(performance.now() - startedMs);
-    const { outcome, problem, status } = answered;
+    const { outcome, problem, status } = result;
     const attempt = { startedAt: leased.now, durationMs, status, problem };
     // The endpoint has it: waits for the end of a database outage, so that it is not sent again.
     const record = async () => await this.record(leased, attempt, outcome);
     const followed = await repeatDuringOutage(record, {
-      forMs: answerWithinMs,
+      forMs: responseTimeoutMs,
       signal: this.drain.signal,
     });
     if (followed === null) {
@@ -117,7 +117,7 @@ export class DeliverWebhook {
         endpoint.credentialsSealed &&
         sealing.open(endpoint.credentialsSealed, credentialsContext(endpoint.id)),
     });
-    return { url: endpoint.url, headers, body, timeoutMs: answerWithinMs, signal: this.drain.signal };
+    return { url: endpoint.url, headers, body, timeoutMs: responseTimeoutMs, signal: this.drain.signal };
   }
 
   private async send(
@@ -125,8 +125,8 @@ export class DeliverWebhook {
     now: Date,
   ): Promise<ClassifiedResponse & { readonly status: number | null }> {
     try {
-      const answer = await this.client.post(request);
-      return { ...classifyResponse(answer, now), status: answer.status };
+      const response = await this.client.post(request);
+      return { ...classifyResponse(response, now), status: response.status };
     } catch (error) {
       if (!(error instanceof OutboundFault) || this.drain.signal.aborted) throw error;
       return { outcome: { kind: 'failed', retryAfterMs: null }, problem: error.message, status: null };

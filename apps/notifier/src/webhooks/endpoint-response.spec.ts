@@ -13,10 +13,10 @@ describe('a response', () => {
   it.each([
     [301, /301 Moved Permanently. Redirects are not followed/],
     [307, /Redirects are not followed/],
-    [400, /answered 400 Bad Request/],
-    [404, /answered 404 Not Found/],
-    [500, /answered 500/],
-    [599, /answered 599;/],
+    [400, /responded with 400 Bad Request/],
+    [404, /responded with 404 Not Found/],
+    [500, /responded with 500/],
+    [599, /responded with 599;/],
   ])('%i is a failure, with a message', (status, problem) => {
     const classified = classifyResponse({ status, retryAfter: null }, now);
     expect(classified).toMatchObject({

@@ -16,16 +16,16 @@ export interface ClassifiedResponse {
 
 export function classifyResponse({ status, retryAfter }: EndpointResponse, now: Date): ClassifiedResponse {
   if (status >= 200 && status < 300) return { outcome: { kind: 'delivered' }, problem: null };
-  const answered = `The endpoint answered ${status}${phraseOf(status)}`;
-  if (status === 410) return { outcome: { kind: 'gone' }, problem: `${answered}: it is switched off.` };
+  const received = `The endpoint responded with ${status}${phraseOf(status)}`;
+  if (status === 410) return { outcome: { kind: 'gone' }, problem: `${received}: it is switched off.` };
   const outcome: TryOutcome = { kind: 'failed', retryAfterMs: retryAfterMs(retryAfter, now) };
   if (status >= 300 && status < 400) {
     return {
       outcome,
-      problem: `${answered}. Redirects are not followed: set the final address at the endpoint.`,
+      problem: `${received}. Redirects are not followed: set the final address at the endpoint.`,
     };
   }
-  return { outcome, problem: `${answered}; a success is any status from 200 to 299.` };
+  return { outcome, problem: `${received}; a success is any status from 200 to 299.` };
 }
 
 const phraseOf = (status: number): string => {

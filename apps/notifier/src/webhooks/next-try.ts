@@ -69,14 +69,14 @@ export function nextTry(
   if (now.getTime() - failing.failingSince.getTime() >= maxFailingMs) {
     return ended(failing, reasons.failingForDays);
   }
-  const asked = Math.max(waitMs, outcome.retryAfterMs ?? 0);
-  const dueAt = new Date(now.getTime() + Math.round(asked * (1 + jitterShare * random)));
+  const requestedMs = Math.max(waitMs, outcome.retryAfterMs ?? 0);
+  const dueAt = new Date(now.getTime() + Math.round(requestedMs * (1 + jitterShare * random)));
   return { delivery: { state: 'pending', dueAt }, health: failing, disabledReason: null };
 }
 
 /** Shown to the account, in its mail and at the endpoint. */
 export const reasons = {
-  gone: 'The endpoint answered 410 Gone, which says that it wants no more deliveries.',
+  gone: 'The endpoint responded with 410 Gone: it does not accept deliveries any more.',
   outOfTries: `A delivery failed ${retryWaitsMs.length + 1} times, over more than three days.`,
   failingForDays: 'Every delivery failed for five days.',
 } as const;

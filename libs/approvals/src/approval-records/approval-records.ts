@@ -107,9 +107,9 @@ export class ApprovalRecords {
   }
 
   /** A name is in no known zone: zone lists older than a minute are refreshed. */
-  async askForZones(accountId: string): Promise<void> {
+  async requestZones(accountId: string): Promise<void> {
     await this.transactions.run(async (tx) => {
-      const [asked] = await tx.query<[{ id: string }[], number]>(
+      const [requested] = await tx.query<[{ id: string }[], number]>(
         `UPDATE dns_integration SET zones_due_at = clock_timestamp()
          WHERE account_id = $1 AND deleted_at IS NULL AND failures = 0 AND zones_due_at > clock_timestamp()
            AND (checked_at IS NULL OR checked_at < clock_timestamp() - interval '1 minute')
@@ -118,7 +118,7 @@ export class ApprovalRecords {
       );
       await wakeIntegrations(
         tx,
-        asked.map(({ id }) => id),
+        requested.map(({ id }) => id),
       );
     });
   }

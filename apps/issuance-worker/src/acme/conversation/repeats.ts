@@ -57,11 +57,11 @@ export class Repeats {
   async next(fault: unknown): Promise<boolean> {
     const { max, firstPauseMs, maxPauseMs } = this.options;
     if (!(fault instanceof AcmeFault) || !isPassing(fault) || this.#count >= max) return false;
-    const askedMs = fault.retryAt === null ? 0 : fault.retryAt.getTime() - this.now().getTime();
-    if (askedMs > maxPauseMs) return false;
+    const requestedMs = fault.retryAt === null ? 0 : fault.retryAt.getTime() - this.now().getTime();
+    if (requestedMs > maxPauseMs) return false;
     const pauseMs = Math.min(firstPauseMs * 2 ** this.#count, maxPauseMs) * (0.5 + Math.random() / 2);
     this.#count += 1;
-    await delay(Math.max(pauseMs, askedMs));
+    await delay(Math.max(pauseMs, requestedMs));
     return true;
   }
 }

@@ -60,10 +60,10 @@ export function readOrder(value: unknown, url: string, policy: UrlPolicy, retryA
 }
 
 /** @throws AcmeFault `not_acme` when the order has other names than requested */
-export function assertNames(order: AcmeOrder, asked: readonly string[]): AcmeOrder {
+export function assertNames(order: AcmeOrder, requested: readonly string[]): AcmeOrder {
   const text = (names: readonly string[]) =>
     [...new Set(names.map((name) => name.toLowerCase()))].sort().join(' ');
-  if (text(order.dnsNames) !== text(asked))
-    throw notAcme('The ACME server opened an order for other names than were asked.');
+  if (text(order.dnsNames) !== text(requested))
+    throw notAcme('The ACME server opened an order for other names than requested.');
   return order;
 }

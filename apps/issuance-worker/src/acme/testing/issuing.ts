@@ -56,7 +56,7 @@ export class Challenges {
   }
 
   async publishWrong(dnsName: string): Promise<void> {
-    await this.#set(dnsName, 'not what was asked for');
+    await this.#set(dnsName, 'another value');
   }
 
   async #set(dnsName: string, value: string): Promise<void> {

@@ -196,9 +196,9 @@ describeWithPebble('the contacts of our account', () => {
     await round();
     const { account } = await acme.accounts().at(await authority());
     expect((await account.read()).contacts).toEqual(['mailto:pki@example.com']);
-    const asked = proxy.exchanges.length;
+    const sent = proxy.exchanges.length;
     await round();
-    expect(proxy.exchanges.length).toBe(asked);
+    expect(proxy.exchanges.length).toBe(sent);
   });
 
   it('delays no CA because of one that is unavailable, and retries that one in the next round', async () => {

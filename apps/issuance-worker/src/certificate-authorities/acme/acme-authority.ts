@@ -37,7 +37,7 @@ export interface Candidate {
 }
 
 /** Outcome of a request at one CA. */
-export type Answered =
+export type SubmitResult =
   | Extract<Submitted, { readonly kind: 'submitted' }>
   | ({ readonly kind: 'refused' } & Omit<Refusal, 'authority'>);
 
@@ -68,7 +68,7 @@ export class AcmeAuthority {
   }
 
   /** Stores the wanted order first. Sends no request to the CA, except to create a missing account. */
-  async submit({ authority, profile }: Candidate, request: CertificateRequest): Promise<Answered> {
+  async submit({ authority, profile }: Candidate, request: CertificateRequest): Promise<SubmitResult> {
     let session: AcmeSession;
     try {
       session = await this.ports.accounts.at(authority, async () => await request.hold(exchangeMs));
@@ -202,7 +202,7 @@ export class AcmeAuthority {
     { name }: CertificateAuthorityEntity,
     fault: AcmeFault,
     request: CertificateRequest,
-  ): Promise<Answered> {
+  ): Promise<SubmitResult> {
     const { health } = this.ports;
     const now = request.clock();
     const trial = trialAt(request.trial, name);
@@ -253,7 +253,7 @@ function behindSlow(now: Date): Collected {
   };
 }
 
-function notProvable(authority: string, dnsNames: readonly string[]): Answered {
+function notProvable(authority: string, dnsNames: readonly string[]): SubmitResult {
   const outcome = { code: 'ca_needs_other_approval', authority, dnsNames } as const;
   return { kind: 'refused', error: { code: 'authorization_failed', outcome }, until: null, final: false };
 }

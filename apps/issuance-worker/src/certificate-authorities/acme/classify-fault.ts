@@ -81,8 +81,8 @@ export function classifyFault(fault: AcmeFault, context: FaultContext): FaultVer
 
 /** The CA's Retry-After, but never 0, which would keep a worker busy. */
 function untilOf(fault: AcmeFault, now: Date): Date {
-  const askedMs = fault.retryAt === null ? restMs.limit : fault.retryAt.getTime() - now.getTime();
-  return new Date(now.getTime() + Math.max(askedMs, restMs.min));
+  const requestedMs = fault.retryAt === null ? restMs.limit : fault.retryAt.getTime() - now.getTime();
+  return new Date(now.getTime() + Math.max(requestedMs, restMs.min));
 }
 
 /** RFC 8555, section 6.6; 503 means overload, not a quota. */

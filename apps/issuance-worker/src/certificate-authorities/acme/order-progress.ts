@@ -77,8 +77,8 @@ export function waitForOrder(
   now: Date,
 ): Pending {
   const usualMs = 1_000 * 2 ** Math.min(waitsSince(finalizedAt ?? createdAt, now), maxPauseDoublings);
-  const askedMs = retryAt === null ? usualMs : Math.max(1_000, retryAt.getTime() - now.getTime());
-  return { kind: 'pending', until: new Date(now.getTime() + askedMs), error: null };
+  const requestedMs = retryAt === null ? usualMs : Math.max(1_000, retryAt.getTime() - now.getTime());
+  return { kind: 'pending', until: new Date(now.getTime() + requestedMs), error: null };
 }
 
 export function stageOf({ state, finalizedAt }: AcmeOrderEntity): OrderStage {

@@ -173,7 +173,7 @@ export class OrderWalk {
       account,
       { ...this.stored, dnsNames },
       {
-        asking: async () => await this.about('newOrder'),
+        request: async () => await this.about('newOrder'),
         withoutReplaces: async () => {
           await this.ports.orders.withoutReplaces(lease, id);
           this.stored.replaces = null;

@@ -128,7 +128,7 @@ describe('before every order', () => {
     server.overrideOnce('/newOrder', (correct) => ({ ...correct, status: 429, body: limited }));
     const opened = await order();
     expect(await run(opened)).toMatchObject({ last_error: { code: 'rate_limited' } });
-    const asked = server.requestCount('/newOrder');
+    const sent = server.requestCount('/newOrder');
     // As old as after the shortest back-off; by age alone it would be valid for months.
     const minuteAgo = `${new Date(Date.now() - 60_000).toISOString().slice(0, 19)}Z`;
     await acme.database.query(
@@ -137,7 +137,7 @@ describe('before every order', () => {
     );
     acme.approves = () => false;
     expect((await run(opened)).state).toBe('open');
-    expect(server.requestCount('/newOrder')).toBe(asked);
+    expect(server.requestCount('/newOrder')).toBe(sent);
     const [row] = await acme.database.query<[{ approvals: object[] }]>(
       `SELECT approvals FROM issuance WHERE id = $1`,
       [opened.issuanceId],
@@ -145,7 +145,7 @@ describe('before every order', () => {
     expect(row.approvals).toMatchObject([{ status: 'pending' }]);
     acme.approves = () => true;
     await run(opened);
-    expect(server.requestCount('/newOrder')).toBe(asked + 1);
+    expect(server.requestCount('/newOrder')).toBe(sent + 1);
   });
 });
 
@@ -166,8 +166,8 @@ describe('an order', () => {
     const opened = await order();
     await acme.timePasses();
     await acme.worker(acme.asWorker, { orders: replacing }).run(opened.issuanceId);
-    const asked = server.requests.filter(({ path }) => path === '/newOrder').at(-1);
-    const payload = JSON.parse(Buffer.from(asked?.jws?.payload ?? '', 'base64url').toString()) as object;
+    const sent = server.requests.filter(({ path }) => path === '/newOrder').at(-1);
+    const payload = JSON.parse(Buffer.from(sent?.jws?.payload ?? '', 'base64url').toString()) as object;
     expect(payload).toEqual({
       identifiers: [{ type: 'dns', value: 'one.example.com' }],
       ...(isSame ? { replaces: ariId } : {}),
@@ -182,16 +182,16 @@ describe('an order', () => {
     >(`SELECT 'acme:' || id AS ca_reference FROM acme_order WHERE issuance_id = $1`, [opened.issuanceId]);
     const revoke = async () =>
       await acme.issuers().revoke(reference ?? '', { serialNumber: '', leaf: Buffer.of(1), reason: 1 });
-    const asked = () => server.requestCount('/revokeCert');
-    const before = asked();
+    const sent = () => server.requestCount('/revokeCert');
+    const before = sent();
     await acme.database.query(
       `UPDATE certificate_authority SET down_since = now(), down_until = now() + interval '1 h', down_for = 'everything'`,
     );
     await expect(revoke()).rejects.toThrow(AuthorityDown);
-    expect(asked()).toBe(before);
+    expect(sent()).toBe(before);
     await acme.database.query(`UPDATE certificate_authority SET down_until = now()`);
     await revoke();
-    expect(asked()).toBe(before + 1);
+    expect(sent()).toBe(before + 1);
     const rows = await acme.database.query<unknown[]>(
       `SELECT 1 FROM certificate_authority WHERE down_since IS NOT NULL`,
     );
@@ -205,8 +205,8 @@ describe('an order', () => {
     const location = server.url('/account/2');
     server.override('/newAccount', (correct) => ({ ...correct, headers: { ...correct.headers, location } }));
     await acme.issuers().revoke(reference ?? '', { serialNumber: '', leaf: Buffer.of(1), reason: 1 });
-    const asked = server.requests.filter(({ path }) => path === '/revokeCert').at(-1);
-    const header = Buffer.from(asked?.jws?.protected ?? '', 'base64url').toString();
+    const sent = server.requests.filter(({ path }) => path === '/revokeCert').at(-1);
+    const header = Buffer.from(sent?.jws?.protected ?? '', 'base64url').toString();
     expect(JSON.parse(header)).toMatchObject({ kid: location });
   });
 });

@@ -11,7 +11,7 @@ export interface WatchPorts {
   readonly waiting: Pick<WaitingIssuances, 'claimProbes' | 'takeOldest' | 'release'>;
   readonly authorities: Pick<CertificateAuthorities, 'byName'>;
   /** Sends one cheap request. @throws AcmeFault */
-  readonly ask: (authority: CertificateAuthorityEntity) => Promise<void>;
+  readonly probe: (authority: CertificateAuthorityEntity) => Promise<void>;
   /** Advances an issuance, as the trial of a CA that is down. */
   readonly attempt: (issuanceId: string, trial: Trial) => Promise<void>;
   readonly onError: (authority: string, error: unknown) => void;
@@ -54,11 +54,11 @@ export class WatchAuthorities {
   }
 
   private async probe(name: string): Promise<void> {
-    const { authorities, ask, health, waiting, attempt } = this.ports;
+    const { authorities, probe, health, waiting, attempt } = this.ports;
     const authority = (await authorities.byName([name])).get(name);
     if (authority === undefined) return;
     try {
-      await ask(authority);
+      await probe(authority);
     } catch (error) {
       if (!(error instanceof AcmeFault)) throw error;
       const problem = outcomeOfFault(name, error);

@@ -8,7 +8,7 @@ import type { AcmeServers } from '../acme/acme-servers';
 import { isDown } from '../health/authority-health';
 
 export interface RenewalInfoPorts {
-  readonly infos: Pick<RenewalInfos, 'take' | 'answered' | 'failed' | 'postponed' | 'forget'>;
+  readonly infos: Pick<RenewalInfos, 'take' | 'received' | 'failed' | 'postponed' | 'forget'>;
   readonly authorities: Pick<CertificateAuthorities, 'byName'>;
   readonly servers: Pick<AcmeServers, 'of'>;
   /** In [0, 1). */
@@ -40,14 +40,14 @@ const whileDownMs = 5 * 60_000;
 export function pollRenewalInfos(ports: RenewalInfoPorts): () => Promise<number> {
   return async () => {
     const due = await ports.infos.take(batch, takenMs);
-    await sideBySide(requestsAtOnce, due, async (info) => await ask(ports, info));
+    await sideBySide(requestsAtOnce, due, async (info) => await poll(ports, info));
     if (due.length === batch) return 0;
     await ports.infos.forget();
     return restMs;
   };
 }
 
-async function ask(ports: RenewalInfoPorts, info: DueRenewalInfo): Promise<void> {
+async function poll(ports: RenewalInfoPorts, info: DueRenewalInfo): Promise<void> {
   const { certificateId, failures, ariId, now } = info;
   try {
     const row = await authorityOf(ports, info);
@@ -60,7 +60,7 @@ async function ask(ports: RenewalInfoPorts, info: DueRenewalInfo): Promise<void>
       await ports.infos.failed(certificateId, nextWindowLook(Number.MAX_SAFE_INTEGER, now, null));
       return;
     }
-    await answered(ports, info, received);
+    await store(ports, info, received);
   } catch (error) {
     if (!(error instanceof AcmeFault)) throw error;
     ports.events.failed(info, error);
@@ -68,7 +68,7 @@ async function ask(ports: RenewalInfoPorts, info: DueRenewalInfo): Promise<void>
   }
 }
 
-async function answered(
+async function store(
   { infos, random, events }: RenewalInfoPorts,
   info: DueRenewalInfo,
   received: RenewalInfo,
@@ -78,7 +78,7 @@ async function answered(
   const latest = renewalTime(info, renewalJitter(info.certificateId));
   const renewAt = isSame ? null : renewalTimeIn(window, random(), info.now, latest);
   const { start: windowStart, end: windowEnd } = window;
-  await infos.answered(info.certificateId, { windowStart, windowEnd, explanationUrl, dueAt, renewAt });
+  await infos.received(info.certificateId, { windowStart, windowEnd, explanationUrl, dueAt, renewAt });
   if (renewAt !== null && info.windowStart !== null) events.windowMoved(info, received, renewAt);
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import * as packet from 'dns-packet';
-import { type LookUpType } from './answer';
+import { type LookUpType } from './look-up';
 
 const HEADER_BYTES = 12;
 /** Type and class, after the name. */
@@ -8,7 +8,7 @@ const QUESTION_TAIL_BYTES = 4;
 /** Fits an unfragmented datagram on nearly all paths (DNS Flag Day 2020). */
 export const UDP_RESPONSE_BYTES = 1232;
 
-export interface AskedQuestion {
+export interface DnsQuery {
   readonly message: Buffer;
   readonly id: number;
   /** Question section as sent, in its letter case. */
@@ -24,7 +24,7 @@ export interface QuestionStyle {
 }
 
 /** @param name in normal form, checked */
-export function ask(name: string, type: LookUpType, style: QuestionStyle): AskedQuestion {
+export function buildQuery(name: string, type: LookUpType, style: QuestionStyle): DnsQuery {
   const id = randomInt(0x10000);
   const message = packet.encode({
     type: 'query',
@@ -63,7 +63,7 @@ function mixCase(name: string): string {
  * Whether a message answers the query: `other_case` when only the letter case differs, `no` when it belongs to
  * another query (late or forged). An error without any question cannot be distinguished, and is accepted.
  */
-export function answers(response: Buffer, { id, question }: AskedQuestion): 'yes' | 'other_case' | 'no' {
+export function matchQuery(response: Buffer, { id, question }: DnsQuery): 'yes' | 'other_case' | 'no' {
   if (response.length < HEADER_BYTES || response.readUInt16BE(0) !== id) return 'no';
   const flags = response.readUInt16BE(2);
   const isResponseToQuery = (flags & 0x8000) !== 0 && (flags & 0x7800) === 0;
