@@ -1,4 +1,4 @@
-import { noticeDecision, type NoticeFacts, noticeThresholdsDays } from './notice';
+import { noticeDecision, type NoticeInputs, noticeThresholdsDays } from './notice';
 
 const dayMs = 86_400_000;
 const notBefore = new Date('2026-11-20T00:00:00Z');
@@ -7,9 +7,9 @@ const certificate = (lifetimeDays: number) => ({
   notAfter: new Date(notBefore.getTime() + lifetimeDays * dayMs),
   revokedAt: null,
 });
-const decide = (leftDays: number, change: Partial<NoticeFacts> = {}, lifetimeDays = 90) => {
-  const facts = { certificate: certificate(lifetimeDays), muted: false, noticed: [], ...change };
-  return noticeDecision(facts, new Date(facts.certificate.notAfter.getTime() - leftDays * dayMs));
+const decide = (leftDays: number, change: Partial<NoticeInputs> = {}, lifetimeDays = 90) => {
+  const inputs = { certificate: certificate(lifetimeDays), muted: false, noticed: [], ...change };
+  return noticeDecision(inputs, new Date(inputs.certificate.notAfter.getTime() - leftDays * dayMs));
 };
 
 describe('noticeDecision', () => {

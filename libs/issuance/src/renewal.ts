@@ -122,7 +122,7 @@ export function nextWindowLook(failures: number, now: Date, said: Date | null): 
 }
 
 /** Inputs when the renewal time of a plan has come that is neither paused nor closed. */
-export interface RenewalFacts extends RenewalTerms {
+export interface RenewalInputs extends RenewalTerms {
   readonly autoRenew: boolean;
   /** The open issuance of the plan, whatever it was opened for. */
   readonly open: Pick<Issuance, 'openedAt'> | null;
@@ -155,32 +155,33 @@ export type RenewalDecision =
   | { readonly kind: 'rest' };
 
 /** Decides about one plan whose renewal is due. */
-export function renewalDecision(facts: RenewalFacts, now: Date): RenewalDecision {
-  const { open, current, replacement } = facts;
+export function renewalDecision(inputs: RenewalInputs, now: Date): RenewalDecision {
+  const { open, current, replacement } = inputs;
   if (current === null || replacement.issued) return { kind: 'rest' };
   if (open !== null) return { kind: 'wait', lookAgainAt: nextLook(open.openedAt, now) };
-  if (facts.present === null) return { kind: 'wait', lookAgainAt: new Date(now.getTime() + look.maxMs) };
+  if (inputs.present === null) return { kind: 'wait', lookAgainAt: new Date(now.getTime() + look.maxMs) };
   const { failures, failedAt } = replacement;
   const until = failedAt === null ? now : nextAttempt(failures, failedAt, current.notAfter);
   if (until.getTime() > now.getTime()) return { kind: 'wait', lookAgainAt: until };
-  return wayOf(facts, facts.present, current, now);
+  return wayOf(inputs, inputs.present, current, now);
 }
 
 /** In which way a certificate is replaced now. */
 function wayOf(
-  facts: RenewalFacts,
+  inputs: RenewalInputs,
   present: PresentTerms,
-  current: NonNullable<RenewalFacts['current']>,
+  current: NonNullable<RenewalInputs['current']>,
   now: Date,
 ): RenewalDecision {
   const lookAgainAt = nextLook(now, now);
   // Without `auto_renew` the owner decides when changes are issued: until then the previous terms are issued again.
-  const covered = coveredReplacement({ ...facts, present: facts.autoRenew ? present : null }, now);
-  if (covered !== null && endsWithinTerm(current, facts)) return { kind: 'replace', ...covered, lookAgainAt };
-  if (!facts.autoRenew) return { kind: 'unwanted' };
+  const covered = coveredReplacement({ ...inputs, present: inputs.autoRenew ? present : null }, now);
+  if (covered !== null && endsWithinTerm(current, inputs))
+    return { kind: 'replace', ...covered, lookAgainAt };
+  if (!inputs.autoRenew) return { kind: 'unwanted' };
   if (present.termDays === null)
     return { kind: 'replace', termsId: present.id, expiresBy: null, lookAgainAt };
-  const purchaseAt = purchaseTime(current, termDaysOf(facts, present.termDays), renewalJitter(current.id));
+  const purchaseAt = purchaseTime(current, termDaysOf(inputs, present.termDays), renewalJitter(current.id));
   if (purchaseAt.getTime() <= now.getTime()) {
     // A product that is unavailable is not charged.
     if (!present.isAvailable) return { kind: 'wait', lookAgainAt: new Date(now.getTime() + look.maxMs) };

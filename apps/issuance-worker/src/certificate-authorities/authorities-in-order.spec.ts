@@ -80,7 +80,7 @@ describe('a product with two CAs, of which the first', () => {
     ['has reached a limit', says(429, 'rateLimited', { 'retry-after': '3600' }), null],
     ['is forbidden by CAA', says(403, 'caa'), null],
     ['rejects a name', says(400, 'rejectedIdentifier'), null],
-  ])('%s: the second issues in the same walk', async (_, override, down) => {
+  ])('%s: the second issues in the same run', async (_, override, down) => {
     const name = await first();
     fakeCa.override('/newOrder', override);
     const opened = await order('refused.example.com');

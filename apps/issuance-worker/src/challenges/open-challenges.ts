@@ -45,7 +45,7 @@ function observeHosting({ log, metrics: { registry } }: RunningProcess): Hosting
   };
 }
 
-export interface ChallengeSurroundings {
+export interface ChallengeDependencies {
   readonly stored: Challenges;
   readonly hosted: HostedChallengeRecords;
   readonly integrations: LeasedIntegrations;
@@ -68,11 +68,11 @@ export interface OpenChallenges {
 export function openChallenges(
   config: Config,
   running: RunningProcess,
-  surroundings: ChallengeSurroundings,
+  dependencies: ChallengeDependencies,
 ): OpenChallenges {
   const { APPROVAL_ZONE: approvalZone, APPROVAL_ZONE_INTEGRATION: integrationId } = config;
-  const { gateway, nameServers, lookUp, stored, hosted: rows, integrations } = surroundings;
-  const answered = storedChallenges(config, running, surroundings);
+  const { gateway, nameServers, lookUp, stored, hosted: rows, integrations } = dependencies;
+  const answered = storedChallenges(config, running, dependencies);
   if (gateway === null) {
     if (integrationId === null) return { publisher: answered, rounds: {} };
     const fault = 'is empty, and APPROVAL_ZONE_INTEGRATION is set';
@@ -97,7 +97,7 @@ export function openChallenges(
 function storedChallenges(
   { REDIS_URL, APPROVAL_ZONE }: Config,
   { log, opened }: RunningProcess,
-  { lookUp, responders, stored }: Pick<ChallengeSurroundings, 'lookUp' | 'responders' | 'stored'>,
+  { lookUp, responders, stored }: Pick<ChallengeDependencies, 'lookUp' | 'responders' | 'stored'>,
 ): StoredChallenges {
   const redis = connectRedis(REDIS_URL, { name: 'issuance-worker-challenges', log });
   opened('challenges', async () => await redis.close());

@@ -72,7 +72,7 @@ describe('notifications about an issuance', () => {
   /** The database state at each message, read from another connection. */
   async function publishedBy(
     opened: OpenedIssuance,
-    walks: readonly ((worker: Walk) => Promise<unknown>)[],
+    steps: readonly ((worker: Run) => Promise<unknown>)[],
     ca?: CertificateAuthority,
   ) {
     const found: Promise<string>[] = [];
@@ -88,29 +88,29 @@ describe('notifications about an issuance', () => {
     const unexpectedError = () => undefined;
     const events = { ...ports.events, changed, unexpectedError };
     const worker = approving.worker({ events, ...(ca === undefined ? {} : { issuers: soleIssuer(ca) }) });
-    for (const walk of walks) {
-      await walk(async () => await approving.walk(opened, worker));
+    for (const step of steps) {
+      await step(async () => await approving.advance(opened, worker));
       await Promise.all(found);
     }
     return await Promise.all(found);
   }
-  type Walk = () => Promise<unknown>;
+  type Run = () => Promise<unknown>;
 
   it('are sent after the commit: for each approval and the certificate, but not for checks without a result', async () => {
     const opened = await approving.order({ 'a.example.com': byDns(), 'b.example.com': byDns() });
     const published = await publishedBy(opened, [
-      async (walk) => await walk(),
-      async (walk) => await walk(),
-      async (walk) => {
+      async (run) => await run(),
+      async (run) => await run(),
+      async (run) => {
         await approving.publishRecord('a.example.com');
-        await walk();
+        await run();
       },
-      async (walk) => await walk(),
-      async (walk) => {
+      async (run) => await run(),
+      async (run) => {
         await approving.publishRecord('b.example.com');
-        await walk();
+        await run();
       },
-      async (walk) => await walk(),
+      async (run) => await run(),
     ]);
     expect(published[0]).toBe('open approved pending fine');
     expect(published.at(-1)).toBe('issued approved approved fine');
@@ -126,12 +126,12 @@ describe('notifications about an issuance', () => {
     const published = await publishedBy(
       opened,
       [
-        async (walk) => await walk(),
-        async (walk) => {
+        async (run) => await run(),
+        async (run) => {
           await approving.database.query(`UPDATE issuance SET expires_by = now() WHERE id = $1`, [
             opened.issuanceId,
           ]);
-          await walk();
+          await run();
         },
       ],
       ca,
@@ -142,6 +142,6 @@ describe('notifications about an issuance', () => {
   it('are sent when it is canceled with its plan', async () => {
     const opened = await approving.order({ 'a.example.com': byDns() });
     await approving.database.query(`UPDATE plan SET closed_at = now() WHERE id = $1`, [opened.planId]);
-    expect(await publishedBy(opened, [async (walk) => await walk()])).toEqual(['canceled pending fine']);
+    expect(await publishedBy(opened, [async (run) => await run()])).toEqual(['canceled pending fine']);
   });
 });

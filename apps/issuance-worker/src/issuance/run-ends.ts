@@ -23,28 +23,23 @@ export class RunEnds {
   ) {}
 
   async fail(
-    walk: StoredWork,
+    run: StoredWork,
     error: IssuanceError,
     final: boolean,
     now: Date,
     also: IssuanceProgress = {},
   ): Promise<null> {
-    this.events.failed(walk.issuance, error, final);
-    if (final) return await this.end(walk, { ...also, state: 'failed', lastError: error });
-    const failures = walk.issuance.failures + 1;
-    const dueAt = nextAttempt(failures, now, walk.validUntil);
-    return await this.end(walk, { ...also, failures, lastError: error, dueAt });
+    this.events.failed(run.issuance, error, final);
+    if (final) return await this.end(run, { ...also, state: 'failed', lastError: error });
+    const failures = run.issuance.failures + 1;
+    const dueAt = nextAttempt(failures, now, run.validUntil);
+    return await this.end(run, { ...also, failures, lastError: error, dueAt });
   }
 
   /** Waits for something that is not a failure. */
-  async rest(
-    walk: StoredWork,
-    error: IssuanceError,
-    until: Date,
-    also: IssuanceProgress = {},
-  ): Promise<null> {
-    this.events.resting(walk.issuance, error, until);
-    return await this.end(walk, { ...also, lastError: error, dueAt: until });
+  async rest(run: StoredWork, error: IssuanceError, until: Date, also: IssuanceProgress = {}): Promise<null> {
+    this.events.resting(run.issuance, error, until);
+    return await this.end(run, { ...also, lastError: error, dueAt: until });
   }
 
   /**
@@ -54,22 +49,22 @@ export class RunEnds {
    * @param notBefore as the CA requests; null: not requested
    */
   async stall(
-    walk: StalledWork,
+    run: StalledWork,
     error: IssuanceError,
     notBefore: Date | null,
     also: IssuanceProgress = {},
   ): Promise<null> {
-    const now = walk.clock();
-    const since = walk.stalledSince ?? now;
+    const now = run.clock();
+    const since = run.stalledSince ?? now;
     const next = nextAfterStall(since, now, Math.random());
-    if (next === null) return await this.fail(walk, error, false, now, also);
+    if (next === null) return await this.fail(run, error, false, now, also);
     const until = notBefore !== null && notBefore > next ? notBefore : next;
-    return await this.rest(walk, { ...error, stalledSince: since.toISOString() }, until, also);
+    return await this.rest(run, { ...error, stalledSince: since.toISOString() }, until, also);
   }
 
   /** Stores the changes of a step and releases the lease: a worker continues when it is due. */
-  async end(walk: StoredWork, progress: IssuanceProgress): Promise<null> {
-    await this.progress.save(walk, progress, 'release');
+  async end(run: StoredWork, progress: IssuanceProgress): Promise<null> {
+    await this.progress.save(run, progress, 'release');
     return null;
   }
 

@@ -116,7 +116,7 @@ export class Approving {
     });
   }
 
-  async walk({ issuanceId }: OpenedIssuance, worker = this.worker()): Promise<IssuanceFound> {
+  async advance({ issuanceId }: OpenedIssuance, worker = this.worker()): Promise<IssuanceFound> {
     await this.database.query(
       `UPDATE issuance SET leased_until = NULL, due_at = now(), opened_at = opened_at - interval '2 s'
        WHERE state = 'open'`,

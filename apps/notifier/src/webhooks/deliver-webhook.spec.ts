@@ -33,7 +33,7 @@ beforeEach(async () => {
   await notifier.database.query('TRUNCATE webhook_endpoint, webhook_delivery, webhook_attempt, mail CASCADE');
 });
 
-interface Surroundings {
+interface Setup {
   /** Number of writes that fail because the database is unreachable. */
   readonly outages?: number;
   readonly allowedNetworks?: readonly string[];
@@ -48,7 +48,7 @@ function deliverer({
   stopping = new AbortController().signal,
   outages = 0,
   timeoutMs = 20_000,
-}: Surroundings = {}) {
+}: Setup = {}) {
   const client = new PostClient({ ALLOWED_NETWORKS: allowedNetworks, DNS_RESOLVERS: resolvers });
   const post = client.post.bind(client);
   client.post = async (request) => await post({ ...request, timeoutMs });

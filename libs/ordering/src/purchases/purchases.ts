@@ -18,7 +18,7 @@ import type { Tx } from '@certwright/core-schema';
 import type { InvoiceLine } from '@certwright/core-schema';
 import { setPaid, storedBefore } from '@certwright/billing';
 import { pay } from '@certwright/billing';
-import { purchaseFacts, type PurchaseFacts } from './purchase-facts';
+import { purchaseInputs, type PurchaseInputs } from './purchase-inputs';
 import { carryOver, charge, giveBack } from '@certwright/billing';
 
 export type PurchasedIssuance = Omit<OpenIssuance, 'expiresBy'> & { readonly product: Product };
@@ -75,7 +75,7 @@ export class Purchases {
     if (product.termDays === null) {
       return { issuanceId: await this.issuances.open(tx, { ...opening, expiresBy: null }) };
     }
-    const bought = decide(await purchaseFacts(tx, opening.planId), kind, product, opening.dnsNames);
+    const bought = decide(await purchaseInputs(tx, opening.planId), kind, product, opening.dnsNames);
     const issuanceId = await this.issuances.open(tx, { ...opening, expiresBy: bought.expiresBy });
     await this.settle(tx, { ...opening, issuanceId, bought, note: invoiceNote, emailTo: emailInvoiceTo });
     return { issuanceId };
@@ -95,7 +95,7 @@ export class Purchases {
     now: Date | null = null,
   ): Promise<string | null> {
     const bought = decide(
-      await purchaseFacts(tx, replacement.planId, now),
+      await purchaseInputs(tx, replacement.planId, now),
       'term',
       product,
       replacement.dnsNames,
@@ -110,7 +110,7 @@ export class Purchases {
   async quote({ planId, product, dnsNames, kind }: QuoteRequest): Promise<Quote> {
     const { termDays, currency } = product;
     if (termDays === null) return { cents: 0, currency, lines: [], termDays };
-    const { purchase } = decide(await purchaseFacts(this.database, planId), kind, product, dnsNames);
+    const { purchase } = decide(await purchaseInputs(this.database, planId), kind, product, dnsNames);
     return { cents: purchase?.cents ?? 0, currency, lines: purchase?.lines ?? [], termDays };
   }
 
@@ -150,7 +150,7 @@ interface Settling extends Pick<OpenIssuance, 'accountId' | 'planId'> {
 }
 
 function decide(
-  { now, isSandbox, paid, unused, currentExpiresBy }: PurchaseFacts,
+  { now, isSandbox, paid, unused, currentExpiresBy }: PurchaseInputs,
   kind: PurchaseKind,
   product: SoldProduct,
   dnsNames: readonly string[],

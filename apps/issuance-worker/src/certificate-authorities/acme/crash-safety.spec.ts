@@ -40,7 +40,7 @@ async function goOn(opened: OpenedIssuance): Promise<void> {
 }
 
 /** Runs until an injected fault or the end. */
-async function walk(
+async function advance(
   worker: ReturnType<AcmeIssuing['worker']>,
   opened: OpenedIssuance,
   struck: () => boolean,
@@ -68,7 +68,7 @@ describeWithPebble.each(['before', 'after'] as const)(
         const opened = await acme.order(dnsNames, csr);
         const finalized = proxy.finalized;
         const faulty = new FaultyDatabase(acme.asWorker, nth, when);
-        await walk(acme.worker(faulty.source), opened, () => faulty.struck);
+        await advance(acme.worker(faulty.source), opened, () => faulty.struck);
         await goOn(opened);
         await expectOnce(opened, finalized, nth);
         if (!faulty.struck) {
@@ -88,7 +88,7 @@ describeWithPebble.each(['before', 'after'] as const)(
         const opened = await acme.order(dnsNames, csr);
         const finalized = proxy.finalized;
         proxy.cut(nth, when);
-        await walk(acme.worker(), opened, () => proxy.struck);
+        await advance(acme.worker(), opened, () => proxy.struck);
         const { struck } = proxy;
         proxy.passAll();
         await goOn(opened);

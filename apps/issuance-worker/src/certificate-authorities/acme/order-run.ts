@@ -33,7 +33,7 @@ import {
 } from './order-progress';
 import type { PersistentRecords } from './persistent-records';
 
-export interface WalkPorts {
+export interface OrderRunPorts {
   readonly orders: AcmeOrders;
   readonly challenges: ChallengePublisher;
   /** Null: dns-persist-01 is not used. */
@@ -42,14 +42,14 @@ export interface WalkPorts {
   readonly repeats: RepeatOptions;
 }
 
-export type WalkEnd =
+export type OrderRunEnd =
   DownloadedCertificate | Pending | { readonly kind: 'failed'; readonly failed: FailedOrder };
 
 /** Not idempotent: a retry first reads the order. The client retries all other operations. */
 const changing: ReadonlySet<FaultContext['operation']> = new Set(['newOrder', 'respond', 'finalize']);
 
 /** Max duration of an attempt before it yields to other orders, ms. */
-const maxWalkMs = 45_000;
+const maxRunMs = 45_000;
 
 /** Max concurrent requests about one order. */
 const requestsAtOnce = 8;
@@ -58,13 +58,13 @@ const requestsAtOnce = 8;
  * Advances one order at one CA as far as possible. Each exchange runs under the lease, and its outcome is stored
  * before the next.
  */
-export class OrderWalk {
+export class OrderRun {
   /** The last operation and the order's stage at that time, for error handling. */
   doing: Pick<FaultContext, 'operation' | 'stage'>;
   private hasPassed = false;
 
   constructor(
-    private readonly ports: WalkPorts,
+    private readonly ports: OrderRunPorts,
     private readonly session: AcmeSession,
     private stored: AcmeOrderEntity,
     private readonly request: CertificateRequest,
@@ -76,8 +76,8 @@ export class OrderWalk {
   exchangeSinceMs: number | null = null;
 
   /** After transient errors, reads the order and retries the failed change. @throws AcmeFault, LeaseLost */
-  async run(): Promise<WalkEnd> {
-    const endsMs = performance.now() + maxWalkMs;
+  async run(): Promise<OrderRunEnd> {
+    const endsMs = performance.now() + maxRunMs;
     const repeats = new Repeats(this.ports.repeats, this.request.clock);
     for (;;) {
       try {
@@ -100,7 +100,7 @@ export class OrderWalk {
     return changing.has(operation) && !goesElsewhere && (!isTrial || this.hasPassed);
   }
 
-  private async toTheEnd(endsMs: number): Promise<WalkEnd> {
+  private async toTheEnd(endsMs: number): Promise<OrderRunEnd> {
     if (this.stored.state === 'issued' && this.stored.certificateUrl !== null)
       return await this.download(this.stored.certificateUrl);
     const found = await this.order();
@@ -239,7 +239,7 @@ export class OrderWalk {
     return await this.session.account.finalize(order, csr);
   }
 
-  private async download(certificateUrl: string): Promise<WalkEnd> {
+  private async download(certificateUrl: string): Promise<OrderRunEnd> {
     const downloaded = await downloadChain(
       this.session,
       certificateUrl,
