@@ -53,7 +53,7 @@ export class DnsApprover implements Approver {
     { dnsName, delegationLabel, record }: ApprovalQuestion,
     signal: AbortSignal,
   ): Promise<ApprovalResult> {
-    if (delegationLabel === null) throw new Error(`${dnsName} is not to be approved by DNS`);
+    if (delegationLabel === null) throw new Error(`${dnsName} has no delegation label for approval by DNS`);
     if (record !== null && record.state !== 'standing') {
       return { approved: false, problem: recordNotReady(record) };
     }

@@ -22,7 +22,7 @@ import { ValuesSeen } from './values-seen';
 function observeHosting({ log, metrics: { registry } }: RunningProcess): HostingEvents {
   const failures = new Counter({
     name: 'certwright_hosted_challenge_failures_total',
-    help: 'Values in the approval zone that an integration did not add or remove, by error; tried again',
+    help: 'Values in the approval zone that an integration did not add or remove, by error; retried',
     labelNames: ['change', 'code'],
     registers: [registry],
   });
@@ -34,12 +34,12 @@ function observeHosting({ log, metrics: { registry } }: RunningProcess): Hosting
     addFailed: (integration, { label }, { code, message }) => {
       failures.inc({ change: 'add', code });
       const members = { integration, label, code, reason: message };
-      log.warn(members, 'no value was added in the approval zone; it is tried again');
+      log.warn(members, 'value not added in the approval zone; retrying');
     },
     removeFailed: (integration, { label }, { code, message }) => {
       failures.inc({ change: 'remove', code });
       const members = { integration, label, code, reason: message };
-      log.warn(members, 'a value stays in the approval zone; removing it is tried again');
+      log.warn(members, 'value not removed from the approval zone; retrying');
     },
     leaseLost: (integration, error) => log.warn({ integration, err: error }, 'integration lease lost'),
   };

@@ -113,7 +113,7 @@ class AuthorityWatch implements OnModuleInit {
           probe: async (authority) => await servers.of(authority).probe(),
           attempt: async (issuanceId, trial) => await advance.run(issuanceId, trial),
           onError: (authority, error) =>
-            log.warn({ authority, err: error }, 'probe of a CA came to nothing; it is repeated'),
+            log.warn({ authority, err: error }, 'probe of a CA failed unexpectedly; retrying'),
         }),
     },
   ],

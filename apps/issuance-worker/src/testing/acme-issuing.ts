@@ -310,7 +310,7 @@ export class AcmeIssuing {
       await delay(10);
       await this.timePasses();
     }
-    throw new Error('the issuance came to no end');
+    throw new Error('the issuance did not end');
   }
 
   /** In one order, since tests advance time for many issuances in parallel. */

@@ -42,7 +42,7 @@ export async function purchaseInputs(
   now: Date | null = null,
 ): Promise<PurchaseInputs> {
   const [row] = await reader.query<FactsRow[]>(statement, [planId, now]);
-  if (row === undefined) throw new Error('the clock of the database gave no answer');
+  if (row === undefined) throw new Error('the database returned no time');
   return {
     now: row.now,
     isSandbox: row.is_sandbox,

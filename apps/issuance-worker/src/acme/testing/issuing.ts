@@ -103,7 +103,7 @@ export async function drive(orderUrl: string, { account, csr, publish, onMove }:
       if (order.status !== 'valid') authorizations = await readAgain(account, authorizations);
     }
   }
-  throw new Error('the order came to no end');
+  throw new Error('the order did not end');
 }
 
 async function readAgain(account: AcmeAccount, known: readonly AcmeAuthorization[]) {

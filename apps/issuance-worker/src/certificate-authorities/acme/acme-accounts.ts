@@ -74,8 +74,7 @@ export class AcmeAccounts {
   async byId(id: string): Promise<AcmeSession> {
     const row = await this.ports.accounts.byId(id);
     const authority = row === null ? undefined : (await this.ports.authorities.byName()).get(row.authority);
-    if (row === null || authority === undefined)
-      throw new Error(`the CA of account ${id} is not known any more`);
+    if (row === null || authority === undefined) throw new Error(`the CA of account ${id} no longer exists`);
     return this.session(authority, row);
   }
 

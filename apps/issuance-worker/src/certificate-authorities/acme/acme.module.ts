@@ -241,13 +241,10 @@ function renewalEvents({ log }: RunningProcess): Parameters<typeof pollRenewalIn
         explanationUrl,
         renewAt,
       };
-      log.info(members, 'a CA would have a certificate replaced at another time than before');
+      log.info(members, 'a CA moved the renewal window of a certificate');
     },
     failed: ({ certificateId, authority }, error) => {
-      log.warn(
-        { certificate: certificateId, authority, err: error },
-        'no renewal information; it is asked again',
-      );
+      log.warn({ certificate: certificateId, authority, err: error }, 'no renewal information; retrying');
     },
   };
 }

@@ -30,7 +30,7 @@ export function approvalRequestLetter(subject: ApprovalSubject, url: string, exp
         `The link works once, until ${dateOf(expiresAt)} (UTC). Opening it approves nothing yet. It is meant for you alone: anyone who has it can approve.`,
       ),
       paragraph(
-        'If you did not expect this mail, do nothing: without your approval no certificate is issued on account of it.',
+        'If you did not expect this mail, do nothing: without your approval, this request leads to no certificate.',
       ),
     ],
   };
