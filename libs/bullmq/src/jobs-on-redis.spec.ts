@@ -153,7 +153,7 @@ describe('processors', () => {
 });
 
 describe('the readiness check', () => {
-  it('fails while Redis answers but refuses writes', async () => {
+  it('fails while Redis responds but refuses writes', async () => {
     const admin = new Redis(redis.url);
     const user = `reader-${new URL(redis.url).pathname.slice(1)}`;
     await admin.call('ACL', 'SETUSER', user, 'on', 'nopass', '~*', '&*', '+@all', '-@write');

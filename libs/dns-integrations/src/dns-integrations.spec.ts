@@ -126,7 +126,7 @@ describe('forgetDeleted', () => {
     expect(await handleOf(standing)).not.toBeNull();
   });
 
-  it('keeps the handle while a value of an approval zone may stand at the provider', async () => {
+  it('keeps the handle while a value of an approval zone may exist at the provider', async () => {
     const id = await fixture.create('1');
     await core.database.query(
       `INSERT INTO challenge_record (label, value, account_id, dns_name, expires_at, integration_id)
@@ -141,7 +141,7 @@ describe('forgetDeleted', () => {
     expect(await handleOf(id)).toBeNull();
   });
 
-  it('gives up after seven days, and lets the names go', async () => {
+  it('gives up after seven days, and releases the names', async () => {
     const id = await fixture.create('1');
     await fixture.record(id, { dnsName: 'a.example', state: 'standing', dueInS: 60 });
     await fixture.delete('1', id);
@@ -155,7 +155,7 @@ describe('forgetDeleted', () => {
     await fixture.record(await fixture.create('1'), { dnsName: 'a.example', state: 'wanted', dueInS: 0 });
   });
 
-  it('never lets a late answer bring a handle back', async () => {
+  it('never restores a handle after a late response', async () => {
     const id = await fixture.create('1');
     const held = await leases.lease(id, 1);
     await fixture.delete('1', id);

@@ -68,7 +68,7 @@ describe('a record that is needed', () => {
     ['becomes standing without being added when it exists', fresh, everywhere, saves({ state: 'standing' })],
     ['is added when it is not there', fresh, absent, { kind: 'add' }],
     ['is added when it is not at every server', fresh, partly, { kind: 'add' }],
-    ['replaces what stood there before our first attempt', fresh, replaced, { kind: 'add' }],
+    ['replaces what existed before our first attempt', fresh, replaced, { kind: 'add' }],
     ['is added again when the response was lost', attempted, null, { kind: 'add' }],
     ['is looked for once it was added', added, null, { kind: 'look' }],
     [
@@ -77,7 +77,7 @@ describe('a record that is needed', () => {
       everywhere,
       saves({ state: 'standing', dueAt: null }),
     ],
-    ['waits for the servers that lag, and says so', added, partly, saves({ problem: partly.problem })],
+    ['waits for the servers that lag, and reports them', added, partly, saves({ problem: partly.problem })],
     [
       'waits for a server that is silent',
       { ...added, addedAt: ago(599) },
@@ -149,7 +149,7 @@ describe('a record that is not needed', () => {
     ['is looked for when it has no handle', settled, null, { kind: 'look' }],
     ['is added for its handle', settled, everywhere, { kind: 'add' }],
     ['is added for its handle when no server has it yet', settled, absent, { kind: 'add' }],
-    ['is not put in the place of somebody else’s', settled, replaced, saves({ state: 'removed' })],
+    ['does not replace another tenant’s record', settled, replaced, saves({ state: 'removed' })],
     [
       'is waited for when what it replaced may still be served',
       { ...settled, attemptedAt: ago(600) },

@@ -86,7 +86,7 @@ describe('a record is published', () => {
     expect(placed({ zones: [] })).toEqual([]);
   });
 
-  it('not again when the plan uses one, in whatever state', () => {
+  it('not again when the plan uses one, in any state', () => {
     for (const state of ['wanted', 'standing', 'unwanted'] as const) {
       expect(placed({ record: record({ state }) })).toEqual([]);
     }

@@ -148,7 +148,7 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     });
   });
 
-  it('can finalize again whatever the outcome of the first request', async () => {
+  it('can finalize again after any outcome of the first request', async () => {
     const dnsNames = ['again.example.com'];
     const order = await set.account.newOrder({ dnsNames });
     const { csr } = makeCsr(dnsNames);

@@ -117,7 +117,7 @@ describe('a name that may be approved by the record of a parent name', () => {
 
   it.each<[string, string]>([
     ['the name itself', 'www.example.com'],
-    ['a name of somebody else', 'example.net'],
+    ['a name of another tenant', 'example.net'],
     ['a name beneath', 'a.www.example.com'],
     ['a public suffix', 'com'],
   ])('never checks at %s', async (_, recordAt) => {

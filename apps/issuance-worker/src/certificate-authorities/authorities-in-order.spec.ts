@@ -75,7 +75,7 @@ describe('a product with two CAs, of which the first', () => {
   );
 
   itWithPebble.each<[string, Override, number | null]>([
-    ['has a fault of its own', says(500, 'serverInternal'), 30],
+    ['has an internal error', says(500, 'serverInternal'), 30],
     ['is overloaded', says(503, 'serverInternal', { 'retry-after': '300' }), 300],
     ['has reached a limit', says(429, 'rateLimited', { 'retry-after': '3600' }), null],
     ['is forbidden by CAA', says(403, 'caa'), null],
@@ -178,7 +178,7 @@ describe('an order that was finalized', () => {
   };
   const pathOfOrder = () => `/order/${fakeCa.orders.orders.length - 1}`;
 
-  it('is never ordered again elsewhere, however long the CA takes', async () => {
+  it('is never ordered again elsewhere, however slow the CA is', async () => {
     const name = await trusting();
     const opened = await order('one.example.com');
     let sent = 0;

@@ -90,7 +90,7 @@ describe('a CNAME', () => {
     }
   });
 
-  it('of another owner in the answer does not count', async () => {
+  it('of another owner in the response does not count', async () => {
     const { finding } = await find({ [`${NAME} CNAME`]: answers(cname('www.example.com', TARGET)) });
     expect(finding).toEqual(notFound(`${NAME} has no CNAME and no NS record at ${AT}; add one to ${TARGET}`));
   });
@@ -146,7 +146,7 @@ describe('no CNAME', () => {
 
 describe('an NS', () => {
   it.each([
-    ['in the answer', nodata, answers(ns(NAME, TARGET))],
+    ['in the answer section', nodata, answers(ns(NAME, TARGET))],
     ['in a referral', referral(ns(NAME, TARGET)), referral(ns(NAME, TARGET))],
     ['in other letters', nodata, answers(ns(`${NAME}.`, TARGET.toUpperCase()))],
   ])('%s is the standing delegation', async (_, forCname, forNs) => {
@@ -174,7 +174,7 @@ describe('an NS', () => {
     );
   });
 
-  it('beside another one is not: that server could answer for the name too', async () => {
+  it('beside another one is not: that server could serve the name too', async () => {
     const { finding } = await find({
       [`${NAME} CNAME`]: nodata,
       [`${NAME} NS`]: answers(ns(NAME, TARGET), ns(NAME, 'b.example.org')),

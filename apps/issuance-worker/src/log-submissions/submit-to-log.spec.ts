@@ -199,7 +199,7 @@ describe('a round of submissions', () => {
       { status: 200, body: ' '.repeat(20_000) + JSON.stringify(sct) },
       'The log responded with something other than an SCT.',
     ],
-    ['that says nothing', { status: 200, silent: true }, 'timed out'],
+    ['that never responds', { status: 200, silent: true }, 'timed out'],
   ])('backs off for a log %s', async (_, response, problem) => {
     await issue();
     log.response = response;

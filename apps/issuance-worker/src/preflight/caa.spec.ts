@@ -20,7 +20,7 @@ describe('CAA records allow a CA to issue (RFC 8659, RFC 8657)', () => {
   it.each<[string, readonly Caa[], Partial<CaaQuestion>, boolean]>([
     ['when there are none', [], {}, true],
     ['when one names it', [issue('ca.example')], {}, true],
-    ['in whatever case', [issue('CA.Example')], {}, true],
+    ['in any letter case', [issue('CA.Example')], {}, true],
     ['when one of several names it', [issue('other.example'), issue('ca.example')], {}, true],
     ['not when only another is named', [issue('other.example')], {}, false],
     ['not when no CA is named', [issue(';')], {}, false],
@@ -44,7 +44,7 @@ describe('CAA records allow a CA to issue (RFC 8659, RFC 8657)', () => {
       { wildcard: true },
       true,
     ],
-    ['for another name whatever issuewild says', [wild(';')], {}, true],
+    ['for another name regardless of issuewild', [wild(';')], {}, true],
     ['for our account', [issue(`ca.example; accounturi=${account}`)], {}, true],
     ['not for another account', [issue('ca.example; accounturi=https://ca.example/acct/2')], {}, false],
     [
@@ -185,7 +185,7 @@ describe('the relevant record set', () => {
     expect(names).toEqual(['www.example.com', 'example.com', 'com']);
   });
 
-  it('is unknown when a lookup on the way fails, whatever the parents have', async () => {
+  it('is unknown when a lookup on the way fails, regardless of the parents', async () => {
     const { finding } = await find({ 'www.example.com': 'servfail', 'example.com': [] }, 'www.example.com');
     expect(finding).toMatchObject({ known: false, at: 'www.example.com' });
   });

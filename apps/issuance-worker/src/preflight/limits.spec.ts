@@ -126,7 +126,7 @@ describe('a limit of the CA', () => {
     });
   });
 
-  it('lets orders for other domains continue, and takes nothing for a waiting one', async () => {
+  it('does not delay orders for other domains, and takes nothing for a waiting one', async () => {
     const id = await caAccount();
     const both = { perRegisteredDomain: { count: 1, perS: day }, newOrders: { count: 100, perS: day } };
     await order(id, { limits: both });

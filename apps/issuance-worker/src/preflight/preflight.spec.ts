@@ -27,14 +27,14 @@ describe('the number of names', () => {
   const tlsserver = { profileLimits: { tlsserver: { maxDnsNames: 25 } } };
 
   it.each<[string, Partial<PreflightQuestion>, string | null]>([
-    ['is what the product takes', { product: { name: 'free_ca', maxDnsNames: 26 } }, null],
+    ['is what the product allows', { product: { name: 'free_ca', maxDnsNames: 26 } }, null],
     [
-      'is not more than the product takes',
+      'is not more than the product allows',
       { product: { name: 'free_ca', maxDnsNames: 25 } },
       'the product free_ca allows at most 25',
     ],
     [
-      'is not more than the profile takes',
+      'is not more than the profile allows',
       { profile: 'tlsserver', authority: { ...limited, limits: tlsserver } },
       'the CA good-ca under its profile tlsserver allows at most 25',
     ],
@@ -44,7 +44,7 @@ describe('the number of names', () => {
       null,
     ],
     [
-      'is not more than the CA takes',
+      'is not more than the CA allows',
       { authority: { ...limited, limits: { maxDnsNames: 10 } } },
       'the CA good-ca allows at most 10',
     ],

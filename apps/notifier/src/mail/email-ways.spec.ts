@@ -63,7 +63,7 @@ describe('a mailbox in the approval method of a name', () => {
     expect((await approvals.request(box, new Date(0))).kind).toBe('approved');
   });
 
-  it('approves the purchased certificate, whatever is requested next, and nothing once it is over', async () => {
+  it('approves the purchased certificate, not what is requested next, and nothing once it is closed', async () => {
     const plan = await planWithWays(core, accountId, { [dnsName]: byEmail(address) });
     const link = await requested(plan);
     const next = { dnsNames: ['b.example.com', dnsName], spkiSha256: randomBytes(32), product: 'free_ca' };

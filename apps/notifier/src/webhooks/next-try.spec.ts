@@ -65,7 +65,7 @@ describe('the outcome of an attempt', () => {
 
   it.each([
     ['begins with the first failure', sound, now],
-    ['goes on with the next one', { failingSince: ago(50), failedAt: ago(24) }, ago(50)],
+    ['continues with the next one', { failingSince: ago(50), failedAt: ago(24) }, ago(50)],
     [
       'starts again when nothing was tried for longer than the longest wait',
       { failingSince: ago(50), failedAt: ago(31) },
@@ -76,7 +76,11 @@ describe('the outcome of an attempt', () => {
   });
 
   it.each([
-    ['off when it failed for five days, whatever was superseded meanwhile', 120, reasons.failingForDays],
+    [
+      'off when it failed for five days, although deliveries were superseded meanwhile',
+      120,
+      reasons.failingForDays,
+    ],
     ['not off before', 119.9, null],
   ])('switches an endpoint %s', (_, hours, reason) => {
     expect(after(1, failed, { failingSince: ago(hours), failedAt: ago(1) }).disabledReason).toBe(reason);

@@ -187,7 +187,7 @@ const wantStatement = `
     ${unlessMoved('problem', 'NULL')},
     ${unlessMoved('outcome', 'NULL')},
     ${unlessMoved('failures', '0')},
-    asks = approval_record.asks + 1,
+    asks = approval_record.asks + 1, /* language: column */
     due_at = CASE WHEN ${moved} OR approval_record.failures = 0 OR approval_record.due_at IS NULL
       THEN clock_timestamp() ELSE approval_record.due_at END
   RETURNING id, integration_id`;

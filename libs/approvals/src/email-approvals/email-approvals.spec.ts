@@ -284,7 +284,7 @@ describe('an approval and the issuance that waits for it', () => {
     expect(await isDue(box.issuanceId)).toBe(true);
   });
 
-  it('is attempted again when the attempt under way has failed meanwhile', async () => {
+  it('is attempted again when the attempt in progress has failed meanwhile', async () => {
     const box = await mailbox();
     const sha256 = await link(box);
     await run(`UPDATE issuance SET opened_at = now() - interval '1 h' WHERE id = $1`, box.issuanceId);
@@ -311,7 +311,7 @@ async function followed(box: Mailbox & { issuanceId: string }) {
   ];
   const unknown = await approvals.approve(randomBytes(32));
   const [issuance] = await run<[object]>(
-    `SELECT due_at <= now() AS due, hastened, lease_token FROM issuance WHERE id = $1`,
+    `SELECT due_at <= now() AS due, hastened, lease_token FROM issuance WHERE id = $1`, // language: column
     box.issuanceId,
   );
   const wakeUps = await run(`SELECT job, job_id, payload FROM outbox`);

@@ -49,7 +49,7 @@ const wakeUps = async () => {
 };
 
 describe('an early attempt', () => {
-  it('begins at once, however often the issuance has failed, and again when one is under way', async () => {
+  it('begins at once, however often the issuance has failed, and again when one is in progress', async () => {
     const { planId, issuanceId } = await opened();
     await core.database.query(
       `UPDATE issuance SET failures = 3, due_at = now() + interval '1 day', opened_at = now() - interval '1 h'

@@ -124,7 +124,7 @@ export function describeApprover({ name, setUp, cannot = {} }: ApproverSpec): vo
       await expectProblem(question);
     });
 
-    rule('age', 'returns when it was approved, and takes it until that is too long ago', async () => {
+    rule('age', 'returns when it was approved, and accepts it until that is too long ago', async () => {
       const question = await newQuestion();
       await check(question);
       const earliest = Date.now();
@@ -174,7 +174,7 @@ export function describeApprover({ name, setUp, cannot = {} }: ApproverSpec): vo
     });
 
     for (const state of ['unreachable', 'silent'] as const)
-      rule('outside', `does not approve and does not throw while what it looks at is ${state}`, async () => {
+      rule('outside', `does not approve and does not throw while its target is ${state}`, async () => {
         const question = await newQuestion();
         await world.approve(question);
         world.setOutside?.(state);

@@ -46,7 +46,7 @@ const overloaded = altered({
 });
 
 describe('a CA with false responses', () => {
-  it('that stays ready after finalize gets finalize again later, not at once', async () => {
+  it('that is still ready after finalize is finalized again later, not at once', async () => {
     const [finalize, read] = [next('finalize'), next('order')];
     server
       .override(finalize, withMembers({ status: 'ready' }))
