@@ -5,7 +5,7 @@ import {
   existsSync,
   readdirSync,
   readFileSync,
-  renameSync,
+  copyFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -17,6 +17,7 @@ import { run } from '../embedded/child.mjs';
 import { startPostgres } from '../embedded/postgres.mjs';
 import { appsWithRoles } from '../up/database-roles.mjs';
 import { nodeBinary, workspaceRoot } from '../up/workspace.mjs';
+import { quickFolder } from './run-services.mjs';
 
 /** For several thousand statements that are explained, on a machine that is busy. */
 const WITHIN_MS = 10 * 60_000;
@@ -30,9 +31,9 @@ const kept = (folder) => ({ log: `${folder}.postgres.log`, prefix: `${folder}.ro
  * @param {string} rolePrefix
  */
 export function keepLog(folder, rolePrefix) {
-  const log = path.join(folder, 'postgres/postgres.log');
+  const log = path.join(quickFolder(folder), 'postgres/postgres.log');
   if (!existsSync(log)) return;
-  renameSync(log, kept(folder).log);
+  copyFileSync(log, kept(folder).log);
   writeFileSync(kept(folder).prefix, rolePrefix);
 }
 

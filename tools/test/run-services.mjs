@@ -1,8 +1,18 @@
 // @ts-check
 // The real PostgreSQL and Redis of one test run, and the migrated database from which every spec's own is copied.
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statfsSync,
+  symlinkSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
+import { freemem } from 'node:os';
 import path from 'node:path';
 import { bundle } from '../build/bundle.mjs';
 import { run } from '../embedded/child.mjs';
@@ -27,6 +37,12 @@ const REDIS_DATABASES = 1024;
 /** Each ends a whole generation; nothing here starts that many. */
 const CLEARING_ROUNDS = 10;
 const END_WITHIN_MS = 3_000;
+/** Below the folder of a run. */
+const QUICK = 'quick';
+/** Linux: files in memory. */
+const MEMORY_FILES = '/dev/shm';
+/** Bytes; a whole run writes less than one GiB at a time. */
+const MEMORY_NEEDED = 4 * 2 ** 30;
 
 /**
  * What specs find in their environment; `@certwright/testing` reads it.
@@ -44,6 +60,21 @@ const rolePrefixOf = (template) => template.replace(/template$/, '');
 /** @param {number} pid */
 export function runFolder(pid) {
   return path.join(RUNS, String(pid));
+}
+
+/**
+ * For what is created and removed in thousands: each spec's database is 600 files, and each worker writes a thousand
+ * compiled modules, which takes as much time on a disk as the tests. In memory if there is room.
+ * @param {string} folder of the run
+ */
+export function quickFolder(folder) {
+  const quick = path.join(folder, QUICK);
+  if (existsSync(quick)) return quick;
+  mkdirSync(folder, { recursive: true });
+  if (hasMemoryFor(MEMORY_NEEDED))
+    symlinkSync(mkdtempSync(path.join(MEMORY_FILES, 'certwright-test-')), quick);
+  else mkdirSync(quick);
+  return quick;
 }
 
 /**
@@ -65,7 +96,7 @@ export async function startServices(folder) {
   const undo = [];
   const stop = async () => {
     for (const step of undo.splice(0).reverse()) await step();
-    rmSync(folder, { recursive: true, force: true });
+    removeFiles(folder);
   };
   try {
     const databaseUrl = DATABASE_URL_TEST ?? (await throwAwayPostgres(folder, undo));
@@ -97,14 +128,24 @@ export async function clearRun(folder, { keepFiles = false } = {}) {
   for (let round = 0; round < CLEARING_ROUNDS; round += 1) {
     const offspring = processesWithSetting('CERTWRIGHT_TEST_RUN', folder);
     await endAll(offspring, 'SIGKILL');
-    const servers = [processesIn(folder, 'postgres'), processesIn(folder, 'redis-server')].flat();
+    const servers = [
+      ...processesIn(path.join(folder, QUICK), 'postgres'),
+      ...processesIn(folder, 'redis-server'),
+    ];
     // To PostgreSQL an immediate shutdown: the data is thrown away, shared memory is given back.
     await endAll(servers, 'SIGQUIT');
     if (offspring.length + servers.length === 0) break;
   }
-  if (keepFiles) return;
+  if (!keepFiles) removeFiles(folder);
+}
+
+/** @param {string} folder of a run whose processes have ended */
+function removeFiles(folder) {
+  const quick = path.join(folder, QUICK);
   // A killed initdb's own children may still be writing.
-  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  const how = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 };
+  if (existsSync(quick)) rmSync(realpathSync(quick), how);
+  rmSync(folder, how);
 }
 
 /**
@@ -129,10 +170,17 @@ async function clearAbandonedRuns() {
  * @param {(() => Promise<void>)[]} undo
  */
 async function throwAwayPostgres(folder, undo) {
-  const own = path.join(folder, 'postgres');
+  const own = path.join(quickFolder(folder), 'postgres');
   const server = await startPostgres({ workspaceRoot, folder: own, databases: [], durable: false });
   undo.push(server.stop);
   return server.url('postgres');
+}
+
+/** @param {number} bytes */
+function hasMemoryFor(bytes) {
+  if (process.platform !== 'linux' || !existsSync(MEMORY_FILES)) return false;
+  const { bavail, bsize } = statfsSync(MEMORY_FILES);
+  return bavail * bsize >= bytes && freemem() >= 2 * bytes;
 }
 
 /**
