@@ -26,7 +26,7 @@ export class JobQueues implements OnApplicationShutdown {
       maxRetriesPerRequest: 1,
       commandTimeout: commandTimeoutMs,
       retryStrategy: (times) => Math.min(times * 100, 2_000),
-      // After a fail-over the old address may still answer, but as a replica.
+      // After a fail-over the old address may still respond, but as a replica.
       reconnectOnError: (error) => error.message.startsWith('READONLY'),
     });
     // Every queue emits the errors of the connection that they share.
@@ -78,7 +78,7 @@ export class JobQueues implements OnApplicationShutdown {
     return lengths;
   }
 
-  /** Rejects when Redis does not answer, or refuses writes (OOM, READONLY, MISCONF): a readiness check. */
+  /** Rejects when Redis does not respond, or refuses writes (OOM, READONLY, MISCONF): a readiness check. */
   async checkWrites(): Promise<void> {
     await this.connection.set(this.readinessKey, '1', 'PX', readinessKeyMs);
   }

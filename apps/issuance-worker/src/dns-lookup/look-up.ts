@@ -54,7 +54,7 @@ const RCODE_FAILURES: ReadonlyMap<number, LookUpFailure> = new Map([
 ]);
 const RCODE_NXDOMAIN = 3;
 
-/** Reads a response. The caller has checked that it answers the query. */
+/** Reads a response. The caller has checked that it belongs to the query. */
 export function readResponse(response: Buffer, from: string): LookUpResult {
   const rcode = response.readUInt16BE(2) & 0xf;
   if (rcode !== 0 && rcode !== RCODE_NXDOMAIN) {

@@ -60,7 +60,7 @@ function mixCase(name: string): string {
 }
 
 /**
- * Whether a message answers the query: `other_case` when only the letter case differs, `no` when it belongs to
+ * Whether a message is the response to the query: `other_case` when only the letter case differs, `no` when it belongs to
  * another query (late or forged). An error without any question cannot be distinguished, and is accepted.
  */
 export function matchQuery(response: Buffer, { id, question }: DnsQuery): 'yes' | 'other_case' | 'no' {

@@ -11,7 +11,7 @@ export interface Server {
 
 export type Exchanged =
   | { readonly response: Buffer }
-  /** `other_case`: answered, but not in the letter case of the query. */
+  /** `other_case`: a response, but not in the letter case of the query. */
   | { readonly failed: 'timeout' | 'unreachable' | 'aborted' | 'other_case' };
 
 /** Open ports; each query is sent from a random one. */
@@ -33,7 +33,7 @@ export class UdpSockets {
 
   constructor(private readonly server: Server) {}
 
-  /** @returns the first message that answers the query, or the reason why there is none; never rejects. */
+  /** @returns the response to the query, or the reason why there is none; never rejects. */
   async exchange(query: DnsQuery, timeoutMs: number, signal?: AbortSignal): Promise<Exchanged> {
     if (signal?.aborted) return { failed: 'aborted' };
     const socket = this.#pick(query.id);

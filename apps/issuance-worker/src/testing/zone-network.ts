@@ -28,7 +28,7 @@ const hostOf = (address: string) => `ns${address.slice(-1)}.dns.test`;
 
 /**
  * Zones on two authoritative servers, each with its own address and on the same port, and a resolver that knows their
- * addresses and answers like the first of them. Published records reach the servers that a test chooses.
+ * addresses and responds like the first of them. Published records reach the servers that a test chooses.
  */
 export class ZoneNetwork {
   private constructor(
