@@ -1,6 +1,6 @@
-import type { Request } from './lying-server';
+import type { Request } from './fake-acme-server';
 
-export interface Told {
+export interface FakeResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -16,7 +16,7 @@ interface Order {
 const token = 'a'.repeat(22);
 
 /** State of an ACME server: orders with one authorization each, valid as soon as they are finalized. */
-export class LyingOrders {
+export class FakeAcmeOrders {
   readonly orders: Order[] = [];
   #nonces = 0;
   readonly #spent = new Set<string>();
@@ -26,7 +26,7 @@ export class LyingOrders {
     readonly chain: string,
   ) {}
 
-  answer({ method, path, jws }: Request): Told {
+  answer({ method, path, jws }: Request): FakeResponse {
     if (method === 'GET' || method === 'HEAD') return this.#plain(path);
     const { nonce } = decoded(jws?.protected) as { nonce: string };
     if (this.#spent.has(nonce) || !/^nonce-\d+$/.test(nonce))
@@ -36,7 +36,7 @@ export class LyingOrders {
     return this.#posted(resource, Number(number), decoded(jws?.payload), `${this.base}/order/${number}`);
   }
 
-  #plain(path: string): Told {
+  #plain(path: string): FakeResponse {
     if (path.startsWith('/renewal/')) {
       const suggestedWindow = { start: '2030-01-01T00:00:00Z', end: '2030-01-02T00:00:00Z' };
       return json({ suggestedWindow });
@@ -49,7 +49,12 @@ export class LyingOrders {
     return path === '/newNonce' ? { ...json({}), headers: this.#nonce(), body: '' } : json(directory);
   }
 
-  #posted(resource: string, number: number, payload: Readonly<Record<string, unknown>>, url: string): Told {
+  #posted(
+    resource: string,
+    number: number,
+    payload: Readonly<Record<string, unknown>>,
+    url: string,
+  ): FakeResponse {
     switch (resource) {
       case 'newAccount':
         return this.#json(201, { status: 'valid' }, `${this.base}/account/1`);
@@ -75,7 +80,7 @@ export class LyingOrders {
     }
   }
 
-  #finalize(number: number, url: string): Told {
+  #finalize(number: number, url: string): FakeResponse {
     const order = this.#at(number);
     if (order.status !== 'ready') return this.#problem(403, 'orderNotReady', 'finalized before');
     order.status = 'valid';
@@ -83,7 +88,7 @@ export class LyingOrders {
     return { ...this.#order(200, number), headers: { ...this.#order(200, number).headers, location: url } };
   }
 
-  #order(status: number, number: number): Told {
+  #order(status: number, number: number): FakeResponse {
     const { names, status: state } = this.#at(number);
     const body = {
       status: state,
@@ -105,12 +110,12 @@ export class LyingOrders {
     return this.orders[number] ?? { status: 'invalid', names: ['one.example.com'], finalizations: 0 };
   }
 
-  #problem(status: number, type: string, detail: string): Told {
+  #problem(status: number, type: string, detail: string): FakeResponse {
     const body = JSON.stringify({ type: `urn:ietf:params:acme:error:${type}`, detail });
     return { status, headers: { ...this.#nonce(), 'content-type': 'application/problem+json' }, body };
   }
 
-  #json(status: number, body: object, location?: string): Told {
+  #json(status: number, body: object, location?: string): FakeResponse {
     const headers = {
       ...json({}).headers,
       ...this.#nonce(),
@@ -125,7 +130,7 @@ export class LyingOrders {
   }
 }
 
-function json(body: object): Told {
+function json(body: object): FakeResponse {
   return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }
 

@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { LyingOrders, type Told } from './lying-orders';
+import { FakeAcmeOrders, type FakeResponse } from './fake-acme-orders';
 import { type LocalCertificate, makeLocalCertificate } from './certificates';
 
 /** Replaces the correct response by another one, or writes raw bytes and returns null. */
-export type Lie = (truth: Told, socket: Duplex) => Told | null;
+export type Override = (correct: FakeResponse, socket: Duplex) => FakeResponse | null;
 
 export interface Request {
   readonly method: string;
@@ -19,26 +19,26 @@ let certificate: LocalCertificate | undefined;
  * An ACME server on loopback that checks no signatures and can send false responses at any path. The request is
  * carried out first: only its response is false, not its effect.
  */
-export class LyingServer {
+export class FakeAcmeServer {
   readonly requests: Request[] = [];
   connections = 0;
-  readonly #lies = new Map<string, Lie>();
+  readonly #overrides = new Map<string, Override>();
   readonly #sockets = new Set<Duplex>();
 
   private constructor(
     readonly tlsRoot: string,
-    readonly orders: LyingOrders,
+    readonly orders: FakeAcmeOrders,
     private readonly server: Server,
   ) {}
 
-  static async start(): Promise<LyingServer> {
+  static async start(): Promise<FakeAcmeServer> {
     certificate ??= makeLocalCertificate();
     const { key, certificate: cert, root } = certificate;
     const server = createServer({ key, cert });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    const orders = new LyingOrders(`https://localhost:${port}`, `${cert}${root}`);
-    return new LyingServer(root, orders, server).#serve();
+    const orders = new FakeAcmeOrders(`https://localhost:${port}`, `${cert}${root}`);
+    return new FakeAcmeServer(root, orders, server).#serve();
   }
 
   get host(): string {
@@ -54,23 +54,23 @@ export class LyingServer {
   }
 
   /** Replaces every response at the path from now on. */
-  lie(path: string, lie: Lie): this {
-    this.#lies.set(path, lie);
+  override(path: string, override: Override): this {
+    this.#overrides.set(path, override);
     return this;
   }
 
-  lieOnce(path: string, lie: Lie): this {
-    return this.lie(path, (truth, socket) => {
-      this.#lies.delete(path);
-      return lie(truth, socket);
+  overrideOnce(path: string, override: Override): this {
+    return this.override(path, (correct, socket) => {
+      this.#overrides.delete(path);
+      return override(correct, socket);
     });
   }
 
-  tellTheTruth(): void {
-    this.#lies.clear();
+  clearOverrides(): void {
+    this.#overrides.clear();
   }
 
-  asked(path: string): number {
+  requestCount(path: string): number {
     return this.requests.filter((request) => request.path === path).length;
   }
 
@@ -94,12 +94,12 @@ export class LyingServer {
         const { method = '', url: path = '' } = request;
         const jws = body === '' ? null : (JSON.parse(body) as Request['jws']);
         this.requests.push({ method, path, jws });
-        const truth = this.orders.answer({ method, path, jws });
-        const lie = this.#lies.get(path);
-        const told = lie === undefined ? truth : lie(truth, request.socket);
-        if (told === null) return;
-        response.writeHead(told.status, { 'content-length': Buffer.byteLength(told.body), ...told.headers });
-        response.end(method === 'HEAD' ? '' : told.body);
+        const correct = this.orders.answer({ method, path, jws });
+        const override = this.#overrides.get(path);
+        const sent = override === undefined ? correct : override(correct, request.socket);
+        if (sent === null) return;
+        response.writeHead(sent.status, { 'content-length': Buffer.byteLength(sent.body), ...sent.headers });
+        response.end(method === 'HEAD' ? '' : sent.body);
       });
     });
     return this;
@@ -107,29 +107,31 @@ export class LyingServer {
 }
 
 /** The response as bytes on the wire. */
-export function octetsOf({ status, headers, body }: Told, isDelimited = true): Buffer {
+export function bytesOf({ status, headers, body }: FakeResponse, isDelimited = true): Buffer {
   const all = isDelimited ? { ...headers, 'content-length': String(Buffer.byteLength(body)) } : headers;
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`HTTP/1.1 ${status} Told\r\n${lines.join('')}\r\n${body}`);
+  return Buffer.from(`HTTP/1.1 ${status} Fake\r\n${lines.join('')}\r\n${body}`);
 }
 
 /** Sends the first bytes of the response, then cuts the connection. */
-export function cutAfter(count: number, isDelimited = true): Lie {
-  return (truth, socket) => {
-    socket.write(octetsOf(truth, isDelimited).subarray(0, count), () => socket.destroy());
+export function cutAfter(count: number, isDelimited = true): Override {
+  return (correct, socket) => {
+    socket.write(bytesOf(correct, isDelimited).subarray(0, count), () => socket.destroy());
     return null;
   };
 }
 
 /** Never responds. */
-export const silence: Lie = () => null;
+export const silence: Override = () => null;
 
 /** The correct response with changed fields. */
-export function but(change: Partial<Told> | ((truth: Told) => Partial<Told>)): Lie {
-  return (truth) => ({ ...truth, ...(typeof change === 'function' ? change(truth) : change) });
+export function altered(
+  change: Partial<FakeResponse> | ((correct: FakeResponse) => Partial<FakeResponse>),
+): Override {
+  return (correct) => ({ ...correct, ...(typeof change === 'function' ? change(correct) : change) });
 }
 
 /** The correct response with changed JSON members. */
-export function withMembers(members: Readonly<Record<string, unknown>>): Lie {
-  return but(({ body }) => ({ body: JSON.stringify({ ...(JSON.parse(body) as object), ...members }) }));
+export function withMembers(members: Readonly<Record<string, unknown>>): Override {
+  return altered(({ body }) => ({ body: JSON.stringify({ ...(JSON.parse(body) as object), ...members }) }));
 }

@@ -7,7 +7,7 @@ import type { AcmeFault } from '../../acme';
  */
 export type OrderStage = 'wanted' | 'open' | 'finalized' | 'issued';
 
-export interface FaultFacts {
+export interface FaultContext {
   readonly stage: OrderStage;
   /** The operation that failed. */
   readonly operation: 'newOrder' | 'order' | 'authorization' | 'respond' | 'finalize' | 'certificate';
@@ -45,7 +45,7 @@ export type FaultVerdict =
 const hourMs = 60 * 60_000;
 
 /** Default delays without Retry-After: quotas refill within hours. */
-const restMs = { limit: hourMs, least: 1_000 };
+const restMs = { limit: hourMs, min: 1_000 };
 
 /** Consecutive failures after which a finalized order counts as gone: two hours of back-off. */
 const failuresUntilGone = 3;
@@ -63,26 +63,26 @@ export function isFinalProblem(reason: RefusalReason): boolean {
 }
 
 /** Decides how an error affects an order. Before finalize, moving to another CA costs nothing. */
-export function judgeFault(fault: AcmeFault, facts: FaultFacts): FaultVerdict {
-  const { stage, now } = facts;
+export function classifyFault(fault: AcmeFault, context: FaultContext): FaultVerdict {
+  const { stage, now } = context;
   if (isQuota(fault)) {
     const until = untilOf(fault, now);
     return stage === 'wanted'
       ? { kind: 'elsewhere', code: 'rate_limited', until, final: false }
       : { kind: 'wait', until };
   }
-  if (facts.operation === 'certificate' && fault.lasting) return { kind: 'unusable' };
-  if (isAway(fault)) {
-    const leaves = stage === 'wanted' || (stage === 'open' && facts.stalledBefore && facts.hasOthers);
+  if (context.operation === 'certificate' && fault.lasting) return { kind: 'unusable' };
+  if (isUnavailable(fault)) {
+    const leaves = stage === 'wanted' || (stage === 'open' && context.stalledBefore && context.hasOthers);
     return { kind: 'stalled', leaves };
   }
-  return refused(fault, facts);
+  return refused(fault, context);
 }
 
 /** The CA's Retry-After, but never 0, which would keep a worker busy. */
 function untilOf(fault: AcmeFault, now: Date): Date {
-  const askedMs = fault.retryAt === null ? restMs.limit : fault.retryAt.getTime() - now.getTime();
-  return new Date(now.getTime() + Math.max(askedMs, restMs.least));
+  const requestedMs = fault.retryAt === null ? restMs.limit : fault.retryAt.getTime() - now.getTime();
+  return new Date(now.getTime() + Math.max(requestedMs, restMs.min));
 }
 
 /** RFC 8555, section 6.6; 503 means overload, not a quota. */
@@ -90,14 +90,14 @@ function isQuota({ kind, status, problem }: AcmeFault): boolean {
   return kind === 'rate_limited' && (status !== 503 || problem?.type === 'rateLimited');
 }
 
-function isAway({ kind, status, problem }: AcmeFault): boolean {
+function isUnavailable({ kind, status, problem }: AcmeFault): boolean {
   if (kind !== 'problem') return status !== 404 && status !== 410;
   return problem?.type === 'serverInternal' || problem?.type === 'badNonce' || (status ?? 0) >= 500;
 }
 
 const goneStatuses: ReadonlySet<number | null> = new Set([404, 410]);
 
-function refused({ problem, status }: AcmeFault, { stage, operation, failures }: FaultFacts): FaultVerdict {
+function refused({ problem, status }: AcmeFault, { stage, operation, failures }: FaultContext): FaultVerdict {
   const type = problem?.type ?? 'other';
   const code = type === 'caa' ? 'caa_forbids' : 'ca_rejected';
   const final = isFinalProblem(type);

@@ -1,9 +1,9 @@
 import { neutralMessage } from '@certwright/outcome-messages';
 import { noProbeAnswer, type WebRuleAnswer } from '@certwright/jobs';
-import { judgeWebAnswer } from './web-answer';
+import { checkWebResponse } from './web-response';
 
 const challenge = { token: 'T'.repeat(27), content: 'C'.repeat(27) };
-const asked = {
+const hop = {
   url: `http://a.example.com/.well-known/acme-challenge/${challenge.token}`,
   status: 200,
   address: '127.0.0.1',
@@ -12,19 +12,19 @@ const answered = (also: Partial<Extract<WebRuleAnswer, { kind: 'answered' }>> = 
   kind: 'answered',
   status: 200,
   body: challenge.content,
-  hops: [asked],
+  hops: [hop],
   ...also,
 });
-const judge = (answer: WebRuleAnswer) => judgeWebAnswer('a.example.com', challenge, answer);
-const problemOf = (answer: WebRuleAnswer) => {
-  const judged = judge(answer);
-  return judged.approved ? undefined : neutralMessage(judged.problem);
+const check = (response: WebRuleAnswer) => checkWebResponse('a.example.com', challenge, response);
+const problemOf = (response: WebRuleAnswer) => {
+  const result = check(response);
+  return result.approved ? undefined : neutralMessage(result.problem);
 };
 
-describe('judgeWebAnswer', () => {
+describe('checkWebResponse', () => {
   it.each([challenge.content, `${challenge.content}\n`, ` ${challenge.content}\r\n`])(
     'approves by 200 and the content: %j',
-    (body) => expect(judge(answered({ body }))).toEqual({ approved: true }),
+    (body) => expect(check(answered({ body }))).toEqual({ approved: true }),
   );
 
   it.each([
@@ -32,9 +32,9 @@ describe('judgeWebAnswer', () => {
     ['the token in place of the content', answered({ body: challenge.token })],
     ['the content within a page', answered({ body: `<p>${challenge.content}</p>` })],
     ['an empty body', answered({ body: '' })],
-    ['a failure', { kind: 'failed', problem: 'refused', hops: [asked] } as const],
+    ['a failure', { kind: 'failed', problem: 'refused', hops: [hop] } as const],
     ['no look at all', noProbeAnswer],
-  ])('does not approve by %s', (_, answer) => expect(judge(answer).approved).toBe(false));
+  ])('does not approve by %s', (_, response) => expect(check(response).approved).toBe(false));
 
   it('reports status, place and the expected response', () => {
     expect(problemOf(answered({ status: 404 }))).toBe(
@@ -43,7 +43,7 @@ describe('judgeWebAnswer', () => {
   });
 
   it('reports the target of redirects, without the token', () => {
-    const hops = [asked, { ...asked, url: `https://www.example.com/x/${challenge.token}` }];
+    const hops = [hop, { ...hop, url: `https://www.example.com/x/${challenge.token}` }];
     const problem = problemOf(answered({ status: 404, hops }));
     expect(problem).toContain('leads to "https://www.example.com/x/…", which responded with status 404;');
     expect(problem).not.toContain(challenge.token);

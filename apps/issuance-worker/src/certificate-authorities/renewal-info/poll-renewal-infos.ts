@@ -8,7 +8,7 @@ import type { AcmeServers } from '../acme/acme-servers';
 import { isDown } from '../health/authority-health';
 
 export interface RenewalInfoPorts {
-  readonly infos: Pick<RenewalInfos, 'take' | 'answered' | 'failed' | 'postponed' | 'forget'>;
+  readonly infos: Pick<RenewalInfos, 'take' | 'received' | 'failed' | 'postponed' | 'forget'>;
   readonly authorities: Pick<CertificateAuthorities, 'byName'>;
   readonly servers: Pick<AcmeServers, 'of'>;
   /** In [0, 1). */
@@ -18,7 +18,7 @@ export interface RenewalInfoPorts {
 
 export interface RenewalInfoEvents {
   /** The CA has moved the replacement time; its explanation page may state the reason. */
-  windowMoved(info: DueRenewalInfo, told: RenewalInfo, renewAt: Date): void;
+  windowMoved(info: DueRenewalInfo, received: RenewalInfo, renewAt: Date): void;
   failed(info: DueRenewalInfo, error: unknown): void;
 }
 
@@ -37,17 +37,17 @@ const whileDownMs = 5 * 60_000;
  *
  * @returns a function that runs one round and returns the pause until the next, ms
  */
-export function askRenewalInfos(ports: RenewalInfoPorts): () => Promise<number> {
+export function pollRenewalInfos(ports: RenewalInfoPorts): () => Promise<number> {
   return async () => {
     const due = await ports.infos.take(batch, takenMs);
-    await sideBySide(requestsAtOnce, due, async (info) => await ask(ports, info));
+    await sideBySide(requestsAtOnce, due, async (info) => await poll(ports, info));
     if (due.length === batch) return 0;
     await ports.infos.forget();
     return restMs;
   };
 }
 
-async function ask(ports: RenewalInfoPorts, info: DueRenewalInfo): Promise<void> {
+async function poll(ports: RenewalInfoPorts, info: DueRenewalInfo): Promise<void> {
   const { certificateId, failures, ariId, now } = info;
   try {
     const row = await authorityOf(ports, info);
@@ -55,12 +55,12 @@ async function ask(ports: RenewalInfoPorts, info: DueRenewalInfo): Promise<void>
       await ports.infos.postponed(certificateId, new Date(now.getTime() + whileDownMs));
       return;
     }
-    const told = await ports.servers.of(row).renewalInfo(ariId);
-    if (told === null) {
+    const received = await ports.servers.of(row).renewalInfo(ariId);
+    if (received === null) {
       await ports.infos.failed(certificateId, nextWindowLook(Number.MAX_SAFE_INTEGER, now, null));
       return;
     }
-    await answered(ports, info, told);
+    await store(ports, info, received);
   } catch (error) {
     if (!(error instanceof AcmeFault)) throw error;
     ports.events.failed(info, error);
@@ -68,18 +68,18 @@ async function ask(ports: RenewalInfoPorts, info: DueRenewalInfo): Promise<void>
   }
 }
 
-async function answered(
+async function store(
   { infos, random, events }: RenewalInfoPorts,
   info: DueRenewalInfo,
-  told: RenewalInfo,
+  received: RenewalInfo,
 ): Promise<void> {
-  const { window, explanationUrl, retryAt: dueAt } = told;
+  const { window, explanationUrl, retryAt: dueAt } = received;
   const isSame = same(info.windowStart, window.start) && same(info.windowEnd, window.end);
   const latest = renewalTime(info, renewalJitter(info.certificateId));
   const renewAt = isSame ? null : renewalTimeIn(window, random(), info.now, latest);
   const { start: windowStart, end: windowEnd } = window;
-  await infos.answered(info.certificateId, { windowStart, windowEnd, explanationUrl, dueAt, renewAt });
-  if (renewAt !== null && info.windowStart !== null) events.windowMoved(info, told, renewAt);
+  await infos.received(info.certificateId, { windowStart, windowEnd, explanationUrl, dueAt, renewAt });
+  if (renewAt !== null && info.windowStart !== null) events.windowMoved(info, received, renewAt);
 }
 
 /** Returns nothing for a CA without a row. @throws AcmeFault */

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { decodePem } from '@certwright/pki';
-import { but, LyingServer, withMembers } from '../../acme/testing/lying-server';
+import { altered, FakeAcmeServer, withMembers } from '../../acme/testing/fake-acme-server';
 import { AcmeIssuing } from '../../testing/acme-issuing';
 import { type OpenedIssuance, opensslCsr } from '../../testing/opened-issuance';
 import { AuthorityDown } from '../health/authority-health';
@@ -9,24 +9,24 @@ const dnsNames = ['one.example.com'];
 const csr = opensslCsr(dnsNames);
 
 let acme: AcmeIssuing;
-let server: LyingServer;
+let server: FakeAcmeServer;
 beforeAll(async () => {
   acme = await AcmeIssuing.open();
-  server = await LyingServer.start();
+  server = await FakeAcmeServer.start();
   const root = decodePem(server.tlsRoot, 1);
   const trustedRoots = root.ok ? root.blocks.map(({ der }) => Buffer.from(der)) : [];
   const { directoryUrl, tlsRoot: tlsRoots } = server;
-  await acme.authority({ name: 'lying', directoryUrl, tlsRoots, trustedRoots });
-  await acme.authoritiesAre('lying');
+  await acme.authority({ name: 'faulty', directoryUrl, tlsRoots, trustedRoots });
+  await acme.authoritiesAre('faulty');
 }, 30_000);
 afterAll(async () => {
   await server.stop();
   await acme.close();
 });
 beforeEach(async () => {
-  server.tellTheTruth();
+  server.clearOverrides();
   acme.approves = () => true;
-  acme.stumbles.splice(0);
+  acme.unexpectedErrors.splice(0);
   await acme.database.query(`UPDATE certificate_authority SET down_until = NULL, problem = NULL`);
 });
 
@@ -39,32 +39,34 @@ const run = async ({ issuanceId }: OpenedIssuance) => {
 };
 /** The path of the next order's resource. */
 const next = (resource: string) => `/${resource}/${server.orders.orders.length}`;
-const overloaded = but({
+const overloaded = altered({
   status: 500,
   headers: { 'content-type': 'application/problem+json' },
   body: JSON.stringify({ type: 'urn:ietf:params:acme:error:serverInternal', detail: 'busy' }),
 });
 
 describe('a CA with false responses', () => {
-  it('that stays ready after finalize gets finalize again later, not at once', async () => {
+  it('that is still ready after finalize is finalized again later, not at once', async () => {
     const [finalize, read] = [next('finalize'), next('order')];
-    server.lie(finalize, withMembers({ status: 'ready' })).lie(read, withMembers({ status: 'ready' }));
+    server
+      .override(finalize, withMembers({ status: 'ready' }))
+      .override(read, withMembers({ status: 'ready' }));
     const opened = await order();
     expect(await run(opened)).toMatchObject({ state: 'open', failures: 0, last_error: null });
-    expect(server.asked(finalize)).toBe(1);
+    expect(server.requestCount(finalize)).toBe(1);
     expect((await run(opened)).waits_s).toBeGreaterThanOrEqual(0);
-    expect(server.asked(finalize)).toBe(2);
+    expect(server.requestCount(finalize)).toBe(2);
   });
 
   it('that returns one order to two issuances issues with it only for the first', async () => {
     const [finalize, read] = [next('finalize'), next('order')];
-    server.lie(finalize, overloaded).lie(read, overloaded);
+    server.override(finalize, overloaded).override(read, overloaded);
     const [first, second] = [await order(), await order()];
     expect(await run(first)).toMatchObject({ state: 'open', last_error: { code: 'ca_unavailable' } });
     const [{ order_url: url } = { order_url: null }] = await acme.orders(first);
     expect(url).toBe(server.url(read));
-    server.lieOnce('/newOrder', (truth) => {
-      return { ...truth, headers: { ...truth.headers, location: url ?? '' } };
+    server.overrideOnce('/newOrder', (correct) => {
+      return { ...correct, headers: { ...correct.headers, location: url ?? '' } };
     });
     const state = await run(second);
     expect(state).toMatchObject({ state: 'open', failures: 0, last_error: { code: 'ca_unavailable' } });
@@ -73,7 +75,7 @@ describe('a CA with false responses', () => {
     );
     expect(state.waits_s).toBeGreaterThanOrEqual(4);
     expect(await acme.orders(second)).toMatchObject([{ state: 'wanted', order_url: null }]);
-    expect(server.asked(finalize)).toBe(1);
+    expect(server.requestCount(finalize)).toBe(1);
     // It continues with an order of its own.
     const own = next('order');
     await run(second);
@@ -82,28 +84,28 @@ describe('a CA with false responses', () => {
 
   it('that returns an order of other names at the URL of ours gets no finalize', async () => {
     const [finalize, read] = [next('finalize'), next('order')];
-    server.lieOnce(finalize, overloaded).lie(read, overloaded);
+    server.overrideOnce(finalize, overloaded).override(read, overloaded);
     const opened = await order();
     await run(opened);
-    server.lie(
+    server.override(
       read,
       withMembers({ status: 'ready', identifiers: [{ type: 'dns', value: 'other.example.com' }] }),
     );
     expect(await run(opened)).toMatchObject({ state: 'open', last_error: { code: 'ca_unavailable' } });
-    expect(server.asked(finalize)).toBe(1);
+    expect(server.requestCount(finalize)).toBe(1);
   });
 
   it('that offers an invalid alternate chain issues the certificate with its first chain', async () => {
     const certificate = next('certificate');
     const link = `<${server.url('/certificate/other')}>;rel="alternate"`;
-    server.lie(
+    server.override(
       certificate,
-      but(({ headers }) => ({ headers: { ...headers, link } })),
+      altered(({ headers }) => ({ headers: { ...headers, link } })),
     );
-    server.lie('/certificate/other', but({ body: 'no chain' }));
+    server.override('/certificate/other', altered({ body: 'no chain' }));
     await acme.database.query(`UPDATE certificate_authority SET preferred_root = 'Some other root'`);
     const state = await run(await order());
-    expect(server.asked('/certificate/other')).toBe(1);
+    expect(server.requestCount('/certificate/other')).toBe(1);
     // The alternate is for another key, and was downloaded.
     expect(state.last_error?.message).toMatch(/for another key than the request/);
     await acme.database.query(`UPDATE certificate_authority SET preferred_root = NULL`);
@@ -113,7 +115,7 @@ describe('a CA with false responses', () => {
     const subject = `/CN=evil\u0001${'x'.repeat(50)}`;
     const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', '/dev/null'];
     const pem = execFileSync('openssl', ['req', '-x509', ...key, '-subj', subject], { stdio: 'pipe' });
-    server.lie(next('certificate'), but({ body: pem.toString() }));
+    server.override(next('certificate'), altered({ body: pem.toString() }));
     const state = await run(await order());
     expect(state).toMatchObject({ state: 'failed', last_error: { code: 'certificate_mismatch' } });
     expect(state.last_error?.message).toMatch(/leads to evil x+, which is not a trusted root/);
@@ -123,10 +125,10 @@ describe('a CA with false responses', () => {
 describe('before every order', () => {
   it('checks again for a record that was removed after the approval', async () => {
     const limited = JSON.stringify({ type: 'urn:ietf:params:acme:error:rateLimited', detail: 'new orders' });
-    server.lieOnce('/newOrder', (truth) => ({ ...truth, status: 429, body: limited }));
+    server.overrideOnce('/newOrder', (correct) => ({ ...correct, status: 429, body: limited }));
     const opened = await order();
     expect(await run(opened)).toMatchObject({ last_error: { code: 'rate_limited' } });
-    const asked = server.asked('/newOrder');
+    const sent = server.requestCount('/newOrder');
     // As old as after the shortest back-off; by age alone it would be valid for months.
     const minuteAgo = `${new Date(Date.now() - 60_000).toISOString().slice(0, 19)}Z`;
     await acme.database.query(
@@ -135,7 +137,7 @@ describe('before every order', () => {
     );
     acme.approves = () => false;
     expect((await run(opened)).state).toBe('open');
-    expect(server.asked('/newOrder')).toBe(asked);
+    expect(server.requestCount('/newOrder')).toBe(sent);
     const [row] = await acme.database.query<[{ approvals: object[] }]>(
       `SELECT approvals FROM issuance WHERE id = $1`,
       [opened.issuanceId],
@@ -143,7 +145,7 @@ describe('before every order', () => {
     expect(row.approvals).toMatchObject([{ status: 'pending' }]);
     acme.approves = () => true;
     await run(opened);
-    expect(server.asked('/newOrder')).toBe(asked + 1);
+    expect(server.requestCount('/newOrder')).toBe(sent + 1);
   });
 });
 
@@ -154,18 +156,18 @@ describe('an order', () => {
   ])('has `replaces` where %s: %s', async (_, isSame) => {
     await run(await order());
     const [account] = await acme.database.query<[{ id: string }]>(
-      `SELECT id FROM ca_account WHERE authority = 'lying' AND state = 'valid'`,
+      `SELECT id FROM ca_account WHERE authority = 'faulty' AND state = 'valid'`,
     );
     const orders = acme.orderRepository();
     const ariId = 'YWJj.ZGVm';
     const replacedBy = async () =>
-      await Promise.resolve({ authority: 'lying', caAccountId: isSame ? account.id : '999999', ariId });
+      await Promise.resolve({ authority: 'faulty', caAccountId: isSame ? account.id : '999999', ariId });
     const replacing = Object.assign(Object.create(orders) as typeof orders, { replacedBy });
     const opened = await order();
     await acme.timePasses();
     await acme.worker(acme.asWorker, { orders: replacing }).run(opened.issuanceId);
-    const asked = server.requests.filter(({ path }) => path === '/newOrder').at(-1);
-    const payload = JSON.parse(Buffer.from(asked?.jws?.payload ?? '', 'base64url').toString()) as object;
+    const sent = server.requests.filter(({ path }) => path === '/newOrder').at(-1);
+    const payload = JSON.parse(Buffer.from(sent?.jws?.payload ?? '', 'base64url').toString()) as object;
     expect(payload).toEqual({
       identifiers: [{ type: 'dns', value: 'one.example.com' }],
       ...(isSame ? { replaces: ariId } : {}),
@@ -180,16 +182,16 @@ describe('an order', () => {
     >(`SELECT 'acme:' || id AS ca_reference FROM acme_order WHERE issuance_id = $1`, [opened.issuanceId]);
     const revoke = async () =>
       await acme.issuers().revoke(reference ?? '', { serialNumber: '', leaf: Buffer.of(1), reason: 1 });
-    const asked = () => server.asked('/revokeCert');
-    const before = asked();
+    const sent = () => server.requestCount('/revokeCert');
+    const before = sent();
     await acme.database.query(
       `UPDATE certificate_authority SET down_since = now(), down_until = now() + interval '1 h', down_for = 'everything'`,
     );
     await expect(revoke()).rejects.toThrow(AuthorityDown);
-    expect(asked()).toBe(before);
+    expect(sent()).toBe(before);
     await acme.database.query(`UPDATE certificate_authority SET down_until = now()`);
     await revoke();
-    expect(asked()).toBe(before + 1);
+    expect(sent()).toBe(before + 1);
     const rows = await acme.database.query<unknown[]>(
       `SELECT 1 FROM certificate_authority WHERE down_since IS NOT NULL`,
     );
@@ -197,14 +199,14 @@ describe('an order', () => {
   });
 
   it('is revoked with the successor of an ended account', async () => {
-    server.lie(next('finalize'), overloaded);
+    server.override(next('finalize'), overloaded);
     const { ca_reference: reference } = await run(await order());
     await acme.database.query(`UPDATE ca_account SET state = 'ended'`);
     const location = server.url('/account/2');
-    server.lie('/newAccount', (truth) => ({ ...truth, headers: { ...truth.headers, location } }));
+    server.override('/newAccount', (correct) => ({ ...correct, headers: { ...correct.headers, location } }));
     await acme.issuers().revoke(reference ?? '', { serialNumber: '', leaf: Buffer.of(1), reason: 1 });
-    const asked = server.requests.filter(({ path }) => path === '/revokeCert').at(-1);
-    const header = Buffer.from(asked?.jws?.protected ?? '', 'base64url').toString();
+    const sent = server.requests.filter(({ path }) => path === '/revokeCert').at(-1);
+    const header = Buffer.from(sent?.jws?.protected ?? '', 'base64url').toString();
     expect(JSON.parse(header)).toMatchObject({ kid: location });
   });
 });

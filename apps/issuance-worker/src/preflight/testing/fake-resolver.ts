@@ -1,5 +1,5 @@
 import type { Caa } from '@certwright/dns-authority';
-import type { Answer, LookUp } from '../../dns-lookup/answer';
+import type { LookUpResult, LookUp } from '../../dns-lookup/look-up';
 import type { PreflightQuestion } from '../preflight';
 
 /** One name at a CA without limits, named `ca.example` in CAA records. */
@@ -21,17 +21,17 @@ export type Said = Readonly<Record<string, readonly Caa[] | 'servfail' | 'silent
 
 /** A resolver with CAA records by name. `silent`: it responds only when aborted. */
 export class Resolver {
-  readonly asked: string[] = [];
+  readonly queried: string[] = [];
   /** Max concurrent queries seen. */
-  mostAtOnce = 0;
+  maxAtOnce = 0;
   private waiting = 0;
 
   constructor(private readonly said: Said) {}
 
-  readonly lookUp: LookUp = async (name, _type, options): Promise<Answer> => {
-    this.asked.push(name);
+  readonly lookUp: LookUp = async (name, _type, options): Promise<LookUpResult> => {
+    this.queried.push(name);
     this.waiting += 1;
-    this.mostAtOnce = Math.max(this.mostAtOnce, this.waiting);
+    this.maxAtOnce = Math.max(this.maxAtOnce, this.waiting);
     await new Promise((resolve) => setImmediate(resolve));
     const from = '127.0.0.1:53';
     const said = this.said[name];

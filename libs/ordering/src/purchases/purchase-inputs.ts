@@ -4,7 +4,7 @@ import { type PaidColumns, paidColumns, paidOf } from '@certwright/billing';
 import { unusedCharge, unusedChargesOf, type UnusedRow } from '@certwright/billing';
 
 /** Inputs for deciding about a purchase. */
-export interface PurchaseFacts {
+export interface PurchaseInputs {
   /** The database's clock. */
   readonly now: Date;
   /** The deployment does not charge. */
@@ -36,13 +36,13 @@ const statement = `
  * @param planId null: the plan does not exist yet
  * @param now null: the database's clock
  */
-export async function purchaseFacts(
+export async function purchaseInputs(
   reader: Pick<Tx, 'query'>,
   planId: string | null,
   now: Date | null = null,
-): Promise<PurchaseFacts> {
+): Promise<PurchaseInputs> {
   const [row] = await reader.query<FactsRow[]>(statement, [planId, now]);
-  if (row === undefined) throw new Error('the clock of the database gave no answer');
+  if (row === undefined) throw new Error('the database returned no time');
   return {
     now: row.now,
     isSandbox: row.is_sandbox,

@@ -5,7 +5,7 @@ import { repeat, type Repeating } from '@certwright/service';
 import { eventually, testRedis, type TestRedis } from '@certwright/testing';
 import { Issuing } from '../testing/issuing';
 import { openIssuance, opensslCsr } from '../testing/opened-issuance';
-import { mostWaitingIssuances } from './backlog';
+import { maxWaitingIssuances } from './backlog';
 import { relayOnce } from './relay';
 import { sweepOnce } from './sweep';
 
@@ -97,6 +97,6 @@ describe(`${backlog} due issuances of one account`, () => {
 
   it('are not all put on Redis: its queue is bounded', async () => {
     // One batch of the relay, one of the sweep, and on a slow machine jobs of issuances that have ended since.
-    expect(await jobs.waiting('issuance')).toBeLessThanOrEqual(4 * mostWaitingIssuances);
+    expect(await jobs.waiting('issuance')).toBeLessThanOrEqual(4 * maxWaitingIssuances);
   });
 });

@@ -1,7 +1,7 @@
 import type { JobQueues } from '@certwright/bullmq';
 import type { Job } from '@certwright/jobs';
 import type { Outbox } from '@certwright/core-schema';
-import { mostWaitingIssuances } from './backlog';
+import { maxWaitingIssuances } from './backlog';
 
 /** Rows that one transaction of the relay takes. */
 const batch = 500;
@@ -12,11 +12,11 @@ const restMs = 50;
 /** Same priority as the first issuance of every account in the sweep, and before all others. */
 const firstPriority = 1;
 
-type NudgeQueues = Pick<JobQueues, 'addAll' | 'waiting'>;
+type WakeUpQueues = Pick<JobQueues, 'addAll' | 'waiting'>;
 
 /** Moves wake-ups from the outbox to Redis. @returns how long to wait before the next round, ms */
-export async function relayOnce(outbox: Outbox, jobs: NudgeQueues): Promise<number> {
-  const sent = await outbox.relay(batch, async (nudges) => await jobs.addAll(await admitted(nudges, jobs)));
+export async function relayOnce(outbox: Outbox, jobs: WakeUpQueues): Promise<number> {
+  const sent = await outbox.relay(batch, async (wakeUps) => await jobs.addAll(await admitted(wakeUps, jobs)));
   return sent < batch ? restMs : 0;
 }
 
@@ -24,12 +24,12 @@ export async function relayOnce(outbox: Outbox, jobs: NudgeQueues): Promise<numb
  * A wake-up of an issuance only speeds up its first run. Behind a backlog it would not, so it is dropped: the row is
  * due, and the sweep gives every account its turn.
  */
-async function admitted(nudges: readonly Job[], jobs: NudgeQueues): Promise<readonly Job[]> {
-  const issuances = nudges.filter(({ name }) => name === 'advance-issuance');
-  if (issuances.length === 0) return nudges;
-  const room = Math.max(0, mostWaitingIssuances - (await jobs.waiting('issuance')));
+async function admitted(wakeUps: readonly Job[], jobs: WakeUpQueues): Promise<readonly Job[]> {
+  const issuances = wakeUps.filter(({ name }) => name === 'advance-issuance');
+  if (issuances.length === 0) return wakeUps;
+  const room = Math.max(0, maxWaitingIssuances - (await jobs.waiting('issuance')));
   return [
-    ...nudges.filter(({ name }) => name !== 'advance-issuance'),
+    ...wakeUps.filter(({ name }) => name !== 'advance-issuance'),
     ...issuances.slice(0, room).map((job) => ({ ...job, priority: firstPriority })),
   ];
 }

@@ -1,5 +1,5 @@
 import { logRestMs, refusedDelayMs } from './back-off';
-import { judgeAnswer } from './judge-answer';
+import { classifyResponse } from './classify-response';
 import { readSct } from './read-sct';
 
 const now = new Date('2026-11-20T10:00:00Z');
@@ -11,12 +11,12 @@ const sct = {
   signature: Buffer.from('0403000201ff', 'hex').toString('base64'),
 };
 const json = (value: unknown) => Buffer.from(JSON.stringify(value));
-const judged = (
+const classified = (
   status: number,
   body: Buffer = Buffer.alloc(0),
   headers: Record<string, string> = {},
   truncated = false,
-) => judgeAnswer({ status, headers, body, truncated }, now);
+) => classifyResponse({ status, headers, body, truncated }, now);
 
 describe('an SCT', () => {
   it('is stored in the form used in certificates', () => {
@@ -39,8 +39,8 @@ describe('an SCT', () => {
     ['no object', json(null)],
     ['an array', json([sct])],
     ['another version', json({ ...sct, sct_version: 1 })],
-    ['a version in words', json({ ...sct, sct_version: '0' })],
-    ['an id of 31 octets', json({ ...sct, id: Buffer.alloc(31).toString('base64') })],
+    ['a version as a string', json({ ...sct, sct_version: '0' })],
+    ['an id of 31 bytes', json({ ...sct, id: Buffer.alloc(31).toString('base64') })],
     ['an id that is no base64', json({ ...sct, id: '*'.repeat(44) })],
     ['no timestamp', json({ ...sct, timestamp: undefined })],
     ['a timestamp beyond any clock', json({ ...sct, timestamp: 9e15 })],
@@ -57,7 +57,7 @@ describe('an SCT', () => {
     ['members of the prototype', Buffer.from(`{"__proto__":${JSON.stringify(sct)}}`)],
   ])('is none with %s', (_, body) => {
     expect(readSct(body)).toBeNull();
-    expect(judged(200, body)).toMatchObject({ kind: 'failed' });
+    expect(classified(200, body)).toMatchObject({ kind: 'failed' });
   });
 });
 
@@ -69,43 +69,43 @@ function uint64(value: number): Buffer {
 
 describe('a response of a log', () => {
   it('is a promise only with 200 and when complete', () => {
-    expect(judged(200, json(sct))).toMatchObject({
+    expect(classified(200, json(sct))).toMatchObject({
       kind: 'logged',
       promise: { loggedAt: new Date(sct.timestamp) },
     });
-    expect(judged(202, json(sct))).toMatchObject({ kind: 'failed' });
-    expect(judged(200, json(sct), {}, true)).toMatchObject({ kind: 'failed' });
+    expect(classified(202, json(sct))).toMatchObject({ kind: 'failed' });
+    expect(classified(200, json(sct), {}, true)).toMatchObject({ kind: 'failed' });
   });
 
   it('is a refusal of this certificate with its reason, made printable and short', () => {
-    const told = (body: Buffer) => judged(400, body);
-    expect(told(json({ error_message: 'The chain leads to no root.' }))).toEqual({
+    const refused = (body: Buffer) => classified(400, body);
+    expect(refused(json({ error_message: 'The chain leads to no root.' }))).toEqual({
       kind: 'refused',
-      problem: 'The log answered 400: The chain leads to no root.',
+      problem: 'The log responded with 400: The chain leads to no root.',
     });
-    expect(told(Buffer.from('a\0b\u202ec\n'))).toEqual({
+    expect(refused(Buffer.from('a\0b\u202ec\n'))).toEqual({
       kind: 'refused',
-      problem: 'The log answered 400: a b c.',
+      problem: 'The log responded with 400: a b c.',
     });
-    expect(told(Buffer.alloc(0))).toEqual({ kind: 'refused', problem: 'The log answered 400.' });
-    expect((told(Buffer.alloc(16_384, 'x')) as { problem: string }).problem).toHaveLength(224);
-    for (const status of [403, 409, 413, 422]) expect(judged(status)).toMatchObject({ kind: 'refused' });
+    expect(refused(Buffer.alloc(0))).toEqual({ kind: 'refused', problem: 'The log responded with 400.' });
+    expect((refused(Buffer.alloc(16_384, 'x')) as { problem: string }).problem).toHaveLength(230);
+    for (const status of [403, 409, 413, 422]) expect(classified(status)).toMatchObject({ kind: 'refused' });
   });
 
   const retryAfter = { 'retry-after': '7' };
 
   it.each([429, 503])('concerns the log with %i', (status) => {
-    const problem = `The log answered ${status}.`;
-    expect(judged(status)).toEqual({ kind: 'unavailable', problem, retryAfterMs: null });
-    expect(judged(status, undefined, retryAfter)).toMatchObject({ retryAfterMs: 7_000 });
+    const problem = `The log responded with ${status}.`;
+    expect(classified(status)).toEqual({ kind: 'unavailable', problem, retryAfterMs: null });
+    expect(classified(status, undefined, retryAfter)).toMatchObject({ retryAfterMs: 7_000 });
   });
 
   it.each([301, 401, 404, 405, 408, 500, 502, 504])(
     'is ambiguous with %i, unless it has Retry-After',
     (status) => {
-      expect(judged(status)).toEqual({ kind: 'failed', problem: `The log answered ${status}.` });
-      const told = { kind: 'unavailable', retryAfterMs: 7_000 };
-      expect(judged(status, undefined, retryAfter)).toMatchObject(told);
+      expect(classified(status)).toEqual({ kind: 'failed', problem: `The log responded with ${status}.` });
+      const unavailable = { kind: 'unavailable', retryAfterMs: 7_000 };
+      expect(classified(status, undefined, retryAfter)).toMatchObject(unavailable);
     },
   );
 });
@@ -115,7 +115,9 @@ describe('the pauses', () => {
     expect([1, 2, 3, 9, 10, 1_000].map((failures) => logRestMs(failures, null))).toEqual([
       1_000, 2_000, 4_000, 256_000, 300_000, 300_000,
     ]);
-    expect([0, 7_000, 1e12].map((told) => logRestMs(50, told))).toEqual([1_000, 7_000, 86_400_000]);
+    expect([0, 7_000, 1e12].map((retryAfter) => logRestMs(50, retryAfter))).toEqual([
+      1_000, 7_000, 86_400_000,
+    ]);
   });
 
   it('of a refused certificate grow to six hours', () => {

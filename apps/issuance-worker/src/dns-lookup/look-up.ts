@@ -13,7 +13,7 @@ export type ReceivedRecord = ZoneRecord;
  * in `authority`. When the resolver followed a CNAME, its records come first in `answers`, possibly alone; `nxdomain`
  * and `nodata` then refer to the name at the chain's end.
  */
-export type Answer = {
+export type LookUpResult = {
   /** The queried server, `host:port`, for messages. */
   readonly from: string;
   /**
@@ -39,7 +39,7 @@ export interface LookUpOptions {
 }
 
 /** Never rejects: errors are results of kind `failure`. */
-export type LookUp = (name: string, type: LookUpType, options?: LookUpOptions) => Promise<Answer>;
+export type LookUp = (name: string, type: LookUpType, options?: LookUpOptions) => Promise<LookUpResult>;
 
 /** Two names are equal when their normal forms are (RFC 4343). */
 export function normalForm(name: string): string {
@@ -54,8 +54,8 @@ const RCODE_FAILURES: ReadonlyMap<number, LookUpFailure> = new Map([
 ]);
 const RCODE_NXDOMAIN = 3;
 
-/** Reads a response. The caller has checked that it answers the query. */
-export function readResponse(response: Buffer, from: string): Answer {
+/** Reads a response. The caller has checked that it belongs to the query. */
+export function readResponse(response: Buffer, from: string): LookUpResult {
   const rcode = response.readUInt16BE(2) & 0xf;
   if (rcode !== 0 && rcode !== RCODE_NXDOMAIN) {
     return { from, kind: 'failure', reason: RCODE_FAILURES.get(rcode) ?? 'other_rcode' };

@@ -1,10 +1,10 @@
-import { judgeAnswer, retryAfterMs } from './answer';
+import { classifyResponse, retryAfterMs } from './endpoint-response';
 
 const now = new Date('2026-11-20T12:00:00Z');
 
 describe('a response', () => {
   it.each([200, 201, 202, 204, 299])('%i is a success', (status) => {
-    expect(judgeAnswer({ status, retryAfter: null }, now)).toEqual({
+    expect(classifyResponse({ status, retryAfter: null }, now)).toEqual({
       outcome: { kind: 'delivered' },
       problem: null,
     });
@@ -13,17 +13,20 @@ describe('a response', () => {
   it.each([
     [301, /301 Moved Permanently. Redirects are not followed/],
     [307, /Redirects are not followed/],
-    [400, /answered 400 Bad Request/],
-    [404, /answered 404 Not Found/],
-    [500, /answered 500/],
-    [599, /answered 599;/],
+    [400, /responded with 400 Bad Request/],
+    [404, /responded with 404 Not Found/],
+    [500, /responded with 500/],
+    [599, /responded with 599;/],
   ])('%i is a failure, with a message', (status, problem) => {
-    const judged = judgeAnswer({ status, retryAfter: null }, now);
-    expect(judged).toMatchObject({ outcome: { kind: 'failed' }, problem: expect.stringMatching(problem) });
+    const classified = classifyResponse({ status, retryAfter: null }, now);
+    expect(classified).toMatchObject({
+      outcome: { kind: 'failed' },
+      problem: expect.stringMatching(problem),
+    });
   });
 
   it('410 means that the endpoint is gone', () => {
-    expect(judgeAnswer({ status: 410, retryAfter: null }, now).outcome).toEqual({ kind: 'gone' });
+    expect(classifyResponse({ status: 410, retryAfter: null }, now).outcome).toEqual({ kind: 'gone' });
   });
 });
 

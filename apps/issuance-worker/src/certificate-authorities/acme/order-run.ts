@@ -17,7 +17,7 @@ import type { CertificateRequest } from '../certificate-authority';
 import type { AcmeSession } from './acme-accounts';
 import { exchangeMs } from './acme-servers';
 import { type DownloadedCertificate, downloadChain } from './download-chain';
-import type { FaultFacts, OrderStage } from './judge-fault';
+import type { FaultContext, OrderStage } from './classify-fault';
 import { newOrder } from './new-order';
 import { trialAt } from '../health/trial';
 import { challengeOf, publishedFor, withResponses } from './order-challenges';
@@ -33,7 +33,7 @@ import {
 } from './order-progress';
 import type { PersistentRecords } from './persistent-records';
 
-export interface WalkPorts {
+export interface OrderRunPorts {
   readonly orders: AcmeOrders;
   readonly challenges: ChallengePublisher;
   /** Null: dns-persist-01 is not used. */
@@ -42,14 +42,14 @@ export interface WalkPorts {
   readonly repeats: RepeatOptions;
 }
 
-export type WalkEnd =
+export type OrderRunEnd =
   DownloadedCertificate | Pending | { readonly kind: 'failed'; readonly failed: FailedOrder };
 
 /** Not idempotent: a retry first reads the order. The client retries all other operations. */
-const changing: ReadonlySet<FaultFacts['operation']> = new Set(['newOrder', 'respond', 'finalize']);
+const changing: ReadonlySet<FaultContext['operation']> = new Set(['newOrder', 'respond', 'finalize']);
 
 /** Max duration of an attempt before it yields to other orders, ms. */
-const mostWalkMs = 45_000;
+const maxRunMs = 45_000;
 
 /** Max concurrent requests about one order. */
 const requestsAtOnce = 8;
@@ -58,13 +58,13 @@ const requestsAtOnce = 8;
  * Advances one order at one CA as far as possible. Each exchange runs under the lease, and its outcome is stored
  * before the next.
  */
-export class OrderWalk {
+export class OrderRun {
   /** The last operation and the order's stage at that time, for error handling. */
-  doing: Pick<FaultFacts, 'operation' | 'stage'>;
+  doing: Pick<FaultContext, 'operation' | 'stage'>;
   private hasPassed = false;
 
   constructor(
-    private readonly ports: WalkPorts,
+    private readonly ports: OrderRunPorts,
     private readonly session: AcmeSession,
     private stored: AcmeOrderEntity,
     private readonly request: CertificateRequest,
@@ -76,8 +76,8 @@ export class OrderWalk {
   exchangeSinceMs: number | null = null;
 
   /** After transient errors, reads the order and retries the failed change. @throws AcmeFault, LeaseLost */
-  async run(): Promise<WalkEnd> {
-    const endsMs = performance.now() + mostWalkMs;
+  async run(): Promise<OrderRunEnd> {
+    const endsMs = performance.now() + maxRunMs;
     const repeats = new Repeats(this.ports.repeats, this.request.clock);
     for (;;) {
       try {
@@ -100,7 +100,7 @@ export class OrderWalk {
     return changing.has(operation) && !goesElsewhere && (!isTrial || this.hasPassed);
   }
 
-  private async toTheEnd(endsMs: number): Promise<WalkEnd> {
+  private async toTheEnd(endsMs: number): Promise<OrderRunEnd> {
     if (this.stored.state === 'issued' && this.stored.certificateUrl !== null)
       return await this.download(this.stored.certificateUrl);
     const found = await this.order();
@@ -173,7 +173,7 @@ export class OrderWalk {
       account,
       { ...this.stored, dnsNames },
       {
-        asking: async () => await this.about('newOrder'),
+        request: async () => await this.about('newOrder'),
         withoutReplaces: async () => {
           await this.ports.orders.withoutReplaces(lease, id);
           this.stored.replaces = null;
@@ -239,7 +239,7 @@ export class OrderWalk {
     return await this.session.account.finalize(order, csr);
   }
 
-  private async download(certificateUrl: string): Promise<WalkEnd> {
+  private async download(certificateUrl: string): Promise<OrderRunEnd> {
     const downloaded = await downloadChain(
       this.session,
       certificateUrl,
@@ -250,7 +250,7 @@ export class OrderWalk {
     return downloaded;
   }
 
-  private async about(operation: FaultFacts['operation']): Promise<void> {
+  private async about(operation: FaultContext['operation']): Promise<void> {
     this.doing = { ...this.doing, operation };
     await this.request.hold(exchangeMs);
     this.exchangeSinceMs = performance.now();

@@ -2,7 +2,7 @@ import { AcmeFault } from '../../acme';
 import type { AcmeProblem } from '../../acme';
 import type { Refusal } from '../certificate-authority';
 import { joinRefusals } from '../join-refusals';
-import { judgeFault, type FaultFacts } from './judge-fault';
+import { classifyFault, type FaultContext } from './classify-fault';
 import { limitReachedBy } from './limit-reached';
 import { waitsSince } from './order-challenges';
 import { readGrant } from './persistent-records';
@@ -17,7 +17,7 @@ const problem = (type: AcmeProblem['type'], status = 400): AcmeFault =>
   });
 const limited = (status: number) => new AcmeFault('rate_limited', 'later', { status, retryAt: later });
 const lost = new AcmeFault('unreachable', 'nothing');
-const facts = (also: Partial<FaultFacts> = {}): FaultFacts => ({
+const context = (also: Partial<FaultContext> = {}): FaultContext => ({
   stage: 'open',
   operation: 'order',
   failures: 0,
@@ -28,7 +28,7 @@ const facts = (also: Partial<FaultFacts> = {}): FaultFacts => ({
 });
 
 describe('an error in an exchange about an order', () => {
-  it.each<[string, AcmeFault, Partial<FaultFacts>, object]>([
+  it.each<[string, AcmeFault, Partial<FaultContext>, object]>([
     ['nothing is known of it yet', lost, { stage: 'wanted' }, { kind: 'stalled', leaves: true }],
     [
       'a quota, before there is an order',
@@ -43,21 +43,21 @@ describe('an error in an exchange about an order', () => {
       { kind: 'stalled', leaves: true },
     ],
     ['a quota, later', limited(429), { stage: 'finalized' }, { kind: 'wait', until: later }],
-    ['no answer about an open order', lost, {}, { kind: 'stalled', leaves: false }],
+    ['no response about an open order', lost, {}, { kind: 'stalled', leaves: false }],
     [
-      'no answer about an open order, again',
+      'no response about an open order, again',
       lost,
       { stalledBefore: true },
       { kind: 'stalled', leaves: true },
     ],
     [
-      'no answer again, with nobody else to ask',
+      'no response again, without another CA',
       lost,
       { stalledBefore: true, hasOthers: false },
       { kind: 'stalled', leaves: false },
     ],
     [
-      'no answer once it is told to issue, ever',
+      'no response after finalize, ever',
       lost,
       { stage: 'finalized', stalledBefore: true },
       { kind: 'stalled', leaves: false },
@@ -94,12 +94,7 @@ describe('an error in an exchange about an order', () => {
       { stage: 'finalized', operation: 'certificate' },
       { kind: 'stalled', leaves: false },
     ],
-    [
-      'an order that is gone although the CA was told to issue',
-      problem('malformed', 404),
-      { stage: 'finalized' },
-      { kind: 'resume' },
-    ],
+    ['a finalized order that is gone', problem('malformed', 404), { stage: 'finalized' }, { kind: 'resume' }],
     [
       'the same, again and again',
       problem('malformed', 404),
@@ -107,7 +102,7 @@ describe('an error in an exchange about an order', () => {
       { kind: 'over' },
     ],
     [
-      'a page that is not found where the CA is told to issue',
+      'a page that is not found at finalize',
       new AcmeFault('not_acme', 'x', { status: 404 }),
       { stage: 'finalized', operation: 'finalize' },
       { kind: 'resume' },
@@ -124,7 +119,7 @@ describe('an error in an exchange about an order', () => {
       { stage: 'finalized', operation: 'certificate' },
       { kind: 'stalled', leaves: false },
     ],
-  ])('%s', (_, fault, also, expected) => expect(judgeFault(fault, facts(also))).toMatchObject(expected));
+  ])('%s', (_, fault, also, expected) => expect(classifyFault(fault, context(also))).toMatchObject(expected));
 });
 
 describe('refusals of all CAs of a product', () => {

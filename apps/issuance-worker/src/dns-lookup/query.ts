@@ -1,14 +1,14 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import * as packet from 'dns-packet';
-import { type LookUpType } from './answer';
+import { type LookUpType } from './look-up';
 
-const HEADER_OCTETS = 12;
+const HEADER_BYTES = 12;
 /** Type and class, after the name. */
-const QUESTION_TAIL_OCTETS = 4;
+const QUESTION_TAIL_BYTES = 4;
 /** Fits an unfragmented datagram on nearly all paths (DNS Flag Day 2020). */
-export const UDP_RESPONSE_OCTETS = 1232;
+export const UDP_RESPONSE_BYTES = 1232;
 
-export interface AskedQuestion {
+export interface DnsQuery {
   readonly message: Buffer;
   readonly id: number;
   /** Question section as sent, in its letter case. */
@@ -24,7 +24,7 @@ export interface QuestionStyle {
 }
 
 /** @param name in normal form, checked */
-export function ask(name: string, type: LookUpType, style: QuestionStyle): AskedQuestion {
+export function buildQuery(name: string, type: LookUpType, style: QuestionStyle): DnsQuery {
   const id = randomInt(0x10000);
   const message = packet.encode({
     type: 'query',
@@ -34,14 +34,14 @@ export function ask(name: string, type: LookUpType, style: QuestionStyle): Asked
     additionals: style.edns ? [optRecord] : [],
   });
   // The name's text lacks its first length byte and the root.
-  const end = HEADER_OCTETS + name.length + 2 + QUESTION_TAIL_OCTETS;
-  return { message, id, question: message.subarray(HEADER_OCTETS, end) };
+  const end = HEADER_BYTES + name.length + 2 + QUESTION_TAIL_BYTES;
+  return { message, id, question: message.subarray(HEADER_BYTES, end) };
 }
 
 const optRecord: packet.OptAnswer = {
   type: 'OPT',
   name: '.',
-  udpPayloadSize: UDP_RESPONSE_OCTETS,
+  udpPayloadSize: UDP_RESPONSE_BYTES,
   extendedRcode: 0,
   ednsVersion: 0,
   flags: 0,
@@ -60,25 +60,25 @@ function mixCase(name: string): string {
 }
 
 /**
- * Whether a message answers the query: `other_case` when only the letter case differs, `no` when it belongs to
+ * Whether a message is the response to the query: `other_case` when only the letter case differs, `no` when it belongs to
  * another query (late or forged). An error without any question cannot be distinguished, and is accepted.
  */
-export function answers(response: Buffer, { id, question }: AskedQuestion): 'yes' | 'other_case' | 'no' {
-  if (response.length < HEADER_OCTETS || response.readUInt16BE(0) !== id) return 'no';
+export function matchQuery(response: Buffer, { id, question }: DnsQuery): 'yes' | 'other_case' | 'no' {
+  if (response.length < HEADER_BYTES || response.readUInt16BE(0) !== id) return 'no';
   const flags = response.readUInt16BE(2);
   const isResponseToQuery = (flags & 0x8000) !== 0 && (flags & 0x7800) === 0;
   if (!isResponseToQuery) return 'no';
   const questions = response.readUInt16BE(4);
-  if (questions === 0) return (flags & 0xf) !== 0 && response.length === HEADER_OCTETS ? 'yes' : 'no';
+  if (questions === 0) return (flags & 0xf) !== 0 && response.length === HEADER_BYTES ? 'yes' : 'no';
   if (questions !== 1) return 'no';
-  const echoed = response.subarray(HEADER_OCTETS, HEADER_OCTETS + question.length);
+  const echoed = response.subarray(HEADER_BYTES, HEADER_BYTES + question.length);
   if (echoed.equals(question)) return 'yes';
   return lowerCase(echoed) === lowerCase(question) ? 'other_case' : 'no';
 }
 
 /** Length bytes (at most 63) and the tail's numbers are below the letters or equal on both sides. */
-function lowerCase(octets: Buffer): string {
-  return octets.toString('latin1').replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+function lowerCase(bytes: Buffer): string {
+  return bytes.toString('latin1').replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
 export function isTruncated(response: Buffer): boolean {

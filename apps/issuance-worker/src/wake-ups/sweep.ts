@@ -2,7 +2,7 @@ import type { JobQueues } from '@certwright/bullmq';
 import { inTurn } from '@certwright/issuance';
 import { advanceIssuance, wakeUpRevision } from '@certwright/jobs';
 import type { LeasedIssuances } from '@certwright/ordering';
-import { mostWaitingIssuances } from './backlog';
+import { maxWaitingIssuances } from './backlog';
 
 /** Interval of everything that waits, and the recovery of lost wake-ups: a second, where 15 are promised. */
 const restMs = 1_000;
@@ -24,12 +24,12 @@ export async function sweepOnce(
   issuances: LeasedIssuances,
   jobs: Pick<JobQueues, 'addAll'>,
 ): Promise<number> {
-  const due = await issuances.due(mostWaitingIssuances);
+  const due = await issuances.due(maxWaitingIssuances);
   await jobs.addAll(
     inTurn(due).map(({ item, turn }) => ({
       ...advanceIssuance(item.id, wakeUpRevision(item)),
       priority: turn,
     })),
   );
-  return due.length < mostWaitingIssuances ? restMs : backlogRestMs;
+  return due.length < maxWaitingIssuances ? restMs : backlogRestMs;
 }

@@ -6,7 +6,7 @@ import { type IssuanceProgress } from '@certwright/ordering';
 import { releaseAfterOutage } from '@certwright/service';
 import { leaseMs } from './held-lease';
 import type { IssuanceEvents } from './issuance-events';
-import type { StoredWork, ToldProgress } from './told-progress';
+import type { StoredWork, PublishedProgress } from './published-progress';
 
 /** The issuance in progress, and since when temporary CA failures have ended its attempts. */
 interface StalledWork extends StoredWork {
@@ -16,35 +16,30 @@ interface StalledWork extends StoredWork {
 }
 
 /** How a run of an issuance ends for now: stored, reported, and the lease released. */
-export class WalkEnds {
+export class RunEnds {
   constructor(
-    private readonly progress: ToldProgress,
+    private readonly progress: PublishedProgress,
     private readonly events: IssuanceEvents,
   ) {}
 
   async fail(
-    walk: StoredWork,
+    run: StoredWork,
     error: IssuanceError,
     final: boolean,
     now: Date,
     also: IssuanceProgress = {},
   ): Promise<null> {
-    this.events.failed(walk.issuance, error, final);
-    if (final) return await this.end(walk, { ...also, state: 'failed', lastError: error });
-    const failures = walk.issuance.failures + 1;
-    const dueAt = nextAttempt(failures, now, walk.validUntil);
-    return await this.end(walk, { ...also, failures, lastError: error, dueAt });
+    this.events.failed(run.issuance, error, final);
+    if (final) return await this.end(run, { ...also, state: 'failed', lastError: error });
+    const failures = run.issuance.failures + 1;
+    const dueAt = nextAttempt(failures, now, run.validUntil);
+    return await this.end(run, { ...also, failures, lastError: error, dueAt });
   }
 
   /** Waits for something that is not a failure. */
-  async rest(
-    walk: StoredWork,
-    error: IssuanceError,
-    until: Date,
-    also: IssuanceProgress = {},
-  ): Promise<null> {
-    this.events.resting(walk.issuance, error, until);
-    return await this.end(walk, { ...also, lastError: error, dueAt: until });
+  async rest(run: StoredWork, error: IssuanceError, until: Date, also: IssuanceProgress = {}): Promise<null> {
+    this.events.resting(run.issuance, error, until);
+    return await this.end(run, { ...also, lastError: error, dueAt: until });
   }
 
   /**
@@ -54,29 +49,29 @@ export class WalkEnds {
    * @param notBefore as the CA requests; null: not requested
    */
   async stall(
-    walk: StalledWork,
+    run: StalledWork,
     error: IssuanceError,
     notBefore: Date | null,
     also: IssuanceProgress = {},
   ): Promise<null> {
-    const now = walk.clock();
-    const since = walk.stalledSince ?? now;
+    const now = run.clock();
+    const since = run.stalledSince ?? now;
     const next = nextAfterStall(since, now, Math.random());
-    if (next === null) return await this.fail(walk, error, false, now, also);
+    if (next === null) return await this.fail(run, error, false, now, also);
     const until = notBefore !== null && notBefore > next ? notBefore : next;
-    return await this.rest(walk, { ...error, stalledSince: since.toISOString() }, until, also);
+    return await this.rest(run, { ...error, stalledSince: since.toISOString() }, until, also);
   }
 
   /** Stores the changes of a step and releases the lease: a worker continues when it is due. */
-  async end(walk: StoredWork, progress: IssuanceProgress): Promise<null> {
-    await this.progress.save(walk, progress, 'release');
+  async end(run: StoredWork, progress: IssuanceProgress): Promise<null> {
+    await this.progress.save(run, progress, 'release');
     return null;
   }
 
   /** Outcome unknown: the row says where to continue; backs off, so that a lasting failure does not spin. */
-  async stumbled(work: StoredWork, error: unknown, now: Date): Promise<void> {
+  async unexpectedError(work: StoredWork, error: unknown, now: Date): Promise<void> {
     if (error instanceof LeaseLost) return this.events.leaseLost(work.issuance, error);
-    this.events.stumbled(work.issuance, error);
+    this.events.unexpectedError(work.issuance, error);
     // The database was unavailable: no failure of the CA, and nothing could be stored. The sweep continues.
     if (databaseOutage(error) !== undefined) {
       void releaseAfterOutage(error, async () => await this.end(work, {}), { forMs: leaseMs });

@@ -4,7 +4,7 @@ import type { CertificateAuthority } from '../certificate-authorities/certificat
 import { Approving, byDns } from '../testing/approving';
 import type { OpenedIssuance } from '../testing/opened-issuance';
 import { soleIssuer } from '../testing/sole-issuer';
-import { isSeen } from './told-progress';
+import { isSeen } from './published-progress';
 
 const pending: NameApproval = {
   dnsName: 'a.example.com',
@@ -14,7 +14,7 @@ const pending: NameApproval = {
   checkedAt: '2026-11-20T12:00:00Z',
 };
 const limit = { code: 'text', text: 'later' } as const;
-const away: IssuanceError = {
+const unavailable: IssuanceError = {
   code: 'ca_unavailable',
   outcome: { code: 'ca_unreachable', authority: null, detail: '' },
 };
@@ -43,7 +43,7 @@ describe('isSeen', () => {
       'a name was looked at once more in vain',
       { approvals: [{ ...pending, problem: { code: 'text', text: 'other' } }] },
     ],
-    [true, 'it failed', { failures: 1, lastError: away }],
+    [true, 'it failed', { failures: 1, lastError: unavailable }],
     [true, 'it waits for a limit', { lastError: { code: 'rate_limited', outcome: limit } }],
     [false, 'nothing is wrong, as before', { lastError: null }],
     [false, 'it waits on', { dueAt: new Date() }],
@@ -54,7 +54,7 @@ describe('isSeen', () => {
     const failed: Issuance = {
       ...before,
       approvals: [{ ...pending, status: 'approved', method: 'dns' }],
-      lastError: away,
+      lastError: unavailable,
     };
     expect(isSeen(failed, { lastError: null })).toBe(true);
     expect(isSeen(failed, { lastError: failed.lastError })).toBe(false);
@@ -70,9 +70,9 @@ describe('notifications about an issuance', () => {
   afterAll(async () => await approving.close());
 
   /** The database state at each message, read from another connection. */
-  async function toldBy(
+  async function publishedBy(
     opened: OpenedIssuance,
-    walks: readonly ((worker: Walk) => Promise<unknown>)[],
+    steps: readonly ((worker: Run) => Promise<unknown>)[],
     ca?: CertificateAuthority,
   ) {
     const found: Promise<string>[] = [];
@@ -85,63 +85,63 @@ describe('notifications about an issuance', () => {
         }),
       );
     };
-    const stumbled = () => undefined;
-    const events = { ...ports.events, changed, stumbled };
+    const unexpectedError = () => undefined;
+    const events = { ...ports.events, changed, unexpectedError };
     const worker = approving.worker({ events, ...(ca === undefined ? {} : { issuers: soleIssuer(ca) }) });
-    for (const walk of walks) {
-      await walk(async () => await approving.walk(opened, worker));
+    for (const step of steps) {
+      await step(async () => await approving.advance(opened, worker));
       await Promise.all(found);
     }
     return await Promise.all(found);
   }
-  type Walk = () => Promise<unknown>;
+  type Run = () => Promise<unknown>;
 
   it('are sent after the commit: for each approval and the certificate, but not for checks without a result', async () => {
     const opened = await approving.order({ 'a.example.com': byDns(), 'b.example.com': byDns() });
-    const told = await toldBy(opened, [
-      async (walk) => await walk(),
-      async (walk) => await walk(),
-      async (walk) => {
+    const published = await publishedBy(opened, [
+      async (run) => await run(),
+      async (run) => await run(),
+      async (run) => {
         await approving.publishRecord('a.example.com');
-        await walk();
+        await run();
       },
-      async (walk) => await walk(),
-      async (walk) => {
+      async (run) => await run(),
+      async (run) => {
         await approving.publishRecord('b.example.com');
-        await walk();
+        await run();
       },
-      async (walk) => await walk(),
+      async (run) => await run(),
     ]);
-    expect(told[0]).toBe('open approved pending fine');
-    expect(told.at(-1)).toBe('issued approved approved fine');
+    expect(published[0]).toBe('open approved pending fine');
+    expect(published.at(-1)).toBe('issued approved approved fine');
     // The last approval is stored with the submission, just before the certificate exists.
-    expect(told).toHaveLength(3);
+    expect(published).toHaveLength(3);
   });
 
   it('are sent for a temporary and for a final failure', async () => {
     const opened = await approving.order({ 'a.example.com': byDns() });
     await approving.publishRecord('a.example.com');
-    const away = async () => await Promise.reject(new Error('away'));
-    const ca: CertificateAuthority = { submit: away, collect: away, revoke: away };
-    const told = await toldBy(
+    const unavailable = async () => await Promise.reject(new Error('unavailable'));
+    const ca: CertificateAuthority = { submit: unavailable, collect: unavailable, revoke: unavailable };
+    const published = await publishedBy(
       opened,
       [
-        async (walk) => await walk(),
-        async (walk) => {
+        async (run) => await run(),
+        async (run) => {
           await approving.database.query(`UPDATE issuance SET expires_by = now() WHERE id = $1`, [
             opened.issuanceId,
           ]);
-          await walk();
+          await run();
         },
       ],
       ca,
     );
-    expect(told).toEqual(['open pending ca_unavailable', 'failed pending ca_rejected']);
+    expect(published).toEqual(['open pending ca_unavailable', 'failed pending ca_rejected']);
   });
 
   it('are sent when it is canceled with its plan', async () => {
     const opened = await approving.order({ 'a.example.com': byDns() });
     await approving.database.query(`UPDATE plan SET closed_at = now() WHERE id = $1`, [opened.planId]);
-    expect(await toldBy(opened, [async (walk) => await walk()])).toEqual(['canceled pending fine']);
+    expect(await publishedBy(opened, [async (run) => await run()])).toEqual(['canceled pending fine']);
   });
 });

@@ -2,7 +2,7 @@ import { quoteInput } from '@certwright/dns-names';
 import type { Outcome } from '@certwright/issuance';
 import { noProbeAnswer, type WebRuleAnswer } from '@certwright/jobs';
 import type { HttpChallenge } from '@certwright/approvals';
-import type { ApprovalAnswer } from './approver';
+import type { ApprovalResult } from './approver';
 
 const pathPrefix = '/.well-known/acme-challenge/';
 
@@ -11,28 +11,28 @@ export function challengePath({ token }: HttpChallenge): string {
 }
 
 /** Approves only a response 200 whose body is the content of the challenge. */
-export function judgeWebAnswer(
+export function checkWebResponse(
   dnsName: string,
   challenge: HttpChallenge,
-  answer: WebRuleAnswer,
-): ApprovalAnswer {
+  response: WebRuleAnswer,
+): ApprovalResult {
   // Servers and editors add line breaks, which ACME servers ignore as well (RFC 8555, section 8.3).
-  if (answer.kind === 'answered' && answer.status === 200 && answer.body.trim() === challenge.content) {
+  if (response.kind === 'answered' && response.status === 200 && response.body.trim() === challenge.content) {
     return { approved: true };
   }
-  return { approved: false, problem: found(dnsName, challenge, answer) };
+  return { approved: false, problem: found(dnsName, challenge, response) };
 }
 
-function found(dnsName: string, challenge: HttpChallenge, answer: WebRuleAnswer): Outcome {
+function found(dnsName: string, challenge: HttpChallenge, response: WebRuleAnswer): Outcome {
   const url = `http://${dnsName}${pathPrefix}…`;
-  if (answer === noProbeAnswer) return { code: 'web_server_unreachable', url, detail: null };
-  if (answer.kind === 'failed') {
-    return { code: 'web_server_unreachable', url, detail: withoutToken(answer.problem, challenge) };
+  if (response === noProbeAnswer) return { code: 'web_server_unreachable', url, detail: null };
+  if (response.kind === 'failed') {
+    return { code: 'web_server_unreachable', url, detail: withoutToken(response.problem, challenge) };
   }
-  const { status, hops } = answer;
+  const { status, hops } = response;
   const last = hops.length > 1 ? hops.at(-1) : undefined;
   const leadsTo = last === undefined ? null : quoteInput(withoutToken(last.url, challenge));
-  const text = answer.body.trim();
+  const text = response.body.trim();
   const body = status === 200 ? kindOfBody(text) : null;
   return { code: 'web_server_differs', url, leadsTo, status, body, bodyCharacters: text.length };
 }

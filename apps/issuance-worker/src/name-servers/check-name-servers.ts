@@ -1,15 +1,15 @@
 import { listed, type NameServerAnswer, type Outcome, type RecordFinding } from '@certwright/issuance';
-import type { Answer } from '../dns-lookup/answer';
+import type { LookUpResult } from '../dns-lookup/look-up';
 import { targetsOf, type WantedDelegation } from '../dns-lookup/standing-delegation';
 
 /** Responses of one name server of a zone to a query for the CNAME record at the record name. */
-export interface ServerAnswers {
+export interface ServerResults {
   /** `ns1.example.net` */
   readonly server: string;
   /** Why it could not be queried, without a full stop; null: it was queried. */
   readonly problem: string | null;
   /** One for each of its queried addresses. */
-  readonly answers: readonly Answer[];
+  readonly results: readonly LookUpResult[];
 }
 
 type Verdict =
@@ -23,7 +23,7 @@ type Verdict =
  * unreachable from this machine, and resolvers try the next address as well. A server without any responding address
  * is waited for, and named.
  */
-export function judgeNameServers(wanted: WantedDelegation, servers: readonly ServerAnswers[]): RecordFinding {
+export function checkNameServers(wanted: WantedDelegation, servers: readonly ServerResults[]): RecordFinding {
   const verdicts = servers.flatMap((server) => verdictsOf(wanted, server));
   const wrong = verdicts.filter((verdict) => verdict.kind !== 'ours');
   const seen = wrong.length < verdicts.length ? 'somewhere' : 'nowhere';
@@ -36,41 +36,41 @@ export function judgeNameServers(wanted: WantedDelegation, servers: readonly Ser
 }
 
 /** The one alias target that every server returns at the record name; null: they differ, or there is none. */
-export function commonAlias(wanted: WantedDelegation, servers: readonly ServerAnswers[]): string | null {
+export function commonAlias(wanted: WantedDelegation, servers: readonly ServerResults[]): string | null {
   const verdicts = servers.flatMap((server) => verdictsOf(wanted, server));
   const aliases = new Set(verdicts.flatMap((verdict) => (verdict.kind === 'other' ? verdict.aliases : [''])));
   const [alias = ''] = aliases;
   return aliases.size === 1 && alias !== '' ? alias : null;
 }
 
-function verdictsOf(wanted: WantedDelegation, { server, problem, answers }: ServerAnswers): Verdict[] {
+function verdictsOf(wanted: WantedDelegation, { server, problem, results }: ServerResults): Verdict[] {
   if (problem !== null) {
     return [{ kind: 'silent', says: { kind: 'no_address', server, detail: problem } }];
   }
-  const verdicts = answers.map((answer) => verdictOf(wanted, `${server} (${answer.from})`, answer));
+  const verdicts = results.map((result) => verdictOf(wanted, `${server} (${result.from})`, result));
   const spoken = verdicts.filter(({ kind }) => kind !== 'silent');
   return spoken.length > 0 ? spoken : verdicts.slice(0, 1);
 }
 
-function verdictOf({ recordName, target }: WantedDelegation, server: string, answer: Answer): Verdict {
-  if (answer.kind === 'failure') {
-    return { kind: 'silent', says: { kind: 'failure', server, failure: answer.reason } };
+function verdictOf({ recordName, target }: WantedDelegation, server: string, result: LookUpResult): Verdict {
+  if (result.kind === 'failure') {
+    return { kind: 'silent', says: { kind: 'failure', server, failure: result.reason } };
   }
-  const aliases = targetsOf('CNAME', recordName, answer);
-  const delegated = targetsOf('NS', recordName, answer);
+  const aliases = targetsOf('CNAME', recordName, result);
+  const delegated = targetsOf('NS', recordName, result);
   // A referral at the exact name is a server's own statement, without authority; anything else does not count.
-  if (answer.notAuthoritative === true && delegated.length === 0) {
+  if (result.notAuthoritative === true && delegated.length === 0) {
     return { kind: 'silent', says: { kind: 'lame', server } };
   }
   const found = aliases.length > 0 ? aliases : delegated;
   if (found.length === 0) {
-    return { kind: 'absent', says: { kind: 'absent', server, nxdomain: answer.kind === 'nxdomain' } };
+    return { kind: 'absent', says: { kind: 'absent', server, nxdomain: result.kind === 'nxdomain' } };
   }
   if (found.every((name) => name === target)) return { kind: 'ours' };
   const type = aliases.length > 0 ? 'CNAME' : 'NS';
   return { kind: 'other', aliases, says: { kind: 'other', server, type, found: listed(found) } };
 }
 
-function nameServersDiffer(answers: readonly NameServerAnswer[]): Outcome {
-  return { code: 'name_servers_differ', servers: listed(answers) };
+function nameServersDiffer(results: readonly NameServerAnswer[]): Outcome {
+  return { code: 'name_servers_differ', servers: listed(results) };
 }

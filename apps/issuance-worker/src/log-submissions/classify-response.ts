@@ -21,19 +21,21 @@ const refusals: ReadonlySet<number> = new Set([400, 403, 409, 413, 422]);
 const pauses: ReadonlySet<number> = new Set([429, 503]);
 
 /** Max characters of a log's own explanation that are kept. */
-const longestReason = 200;
+const maxReasonLength = 200;
 
-type Answer = Pick<GuardedAnswer, 'status' | 'headers' | 'body' | 'truncated'>;
+type LogResponse = Pick<GuardedAnswer, 'status' | 'headers' | 'body' | 'truncated'>;
 
-export function judgeAnswer({ status, headers, body, truncated }: Answer, now: Date): Submitted {
+export function classifyResponse({ status, headers, body, truncated }: LogResponse, now: Date): Submitted {
   const promise = status === 200 && !truncated ? readSct(body) : null;
   if (promise !== null) return { kind: 'logged', promise };
   if (refusals.has(status))
-    return { kind: 'refused', problem: `The log answered ${status}${reasonIn(body)}.` };
+    return { kind: 'refused', problem: `The log responded with ${status}${reasonIn(body)}.` };
   const retryAt = readRetryAfter(headers['retry-after'], now);
   const retryAfterMs = retryAt === null ? null : retryAt.getTime() - now.getTime();
   const problem =
-    status === 200 ? 'The log answered with something that is no SCT.' : `The log answered ${status}.`;
+    status === 200
+      ? 'The log responded with something other than an SCT.'
+      : `The log responded with ${status}.`;
   return retryAfterMs !== null || pauses.has(status)
     ? { kind: 'unavailable', problem, retryAfterMs }
     : { kind: 'failed', problem };
@@ -49,6 +51,6 @@ function reasonIn(body: Buffer): string {
   } catch {
     // It is plain text.
   }
-  const told = printable(reason, longestReason).replace(/\.$/, '');
-  return told === '' ? '' : `: ${told}`;
+  const shown = printable(reason, maxReasonLength).replace(/\.$/, '');
+  return shown === '' ? '' : `: ${shown}`;
 }

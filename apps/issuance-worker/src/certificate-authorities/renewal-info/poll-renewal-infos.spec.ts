@@ -1,32 +1,32 @@
 import { CertificateAuthorities } from '../certificate-authorities';
 import { RenewalInfos } from './renewal-infos';
 import { Transactions } from '@certwright/core-schema';
-import { but, LyingServer } from '../../acme/testing/lying-server';
+import { altered, FakeAcmeServer } from '../../acme/testing/fake-acme-server';
 import { installedPebbles } from '../../acme/testing/pebble';
 import { AcmeIssuing } from '../../testing/acme-issuing';
 import { type OpenedIssuance, opensslCsr } from '../../testing/opened-issuance';
-import { askRenewalInfos } from './ask-renewal-infos';
+import { pollRenewalInfos } from './poll-renewal-infos';
 import { renewalsOver, renewOnce } from '../../renewals/testing/stored-renewals';
 
 const dnsNames = ['renewed.example.com'];
 const csr = opensslCsr(dnsNames);
 
 let acme: AcmeIssuing;
-let lying: LyingServer;
+let fakeCa: FakeAcmeServer;
 const failures: unknown[] = [];
 let moved = 0;
 beforeAll(async () => {
   acme = await AcmeIssuing.open();
-  lying = await LyingServer.start();
+  fakeCa = await FakeAcmeServer.start();
   if (installedPebbles.includes('newer')) await acme.pebble('pebble', {}, {}, 'newer');
   await acme.authoritiesAre('pebble');
 }, 30_000);
 afterAll(async () => {
-  await lying.stop();
+  await fakeCa.stop();
   await acme.close();
 });
 beforeEach(() => {
-  lying.tellTheTruth();
+  fakeCa.clearOverrides();
   failures.length = 0;
   moved = 0;
 });
@@ -35,7 +35,7 @@ const itWithNewer = installedPebbles.includes('newer') ? it : it.skip;
 
 function round(random = 0.5) {
   const { asWorker } = acme;
-  return askRenewalInfos({
+  return pollRenewalInfos({
     infos: new RenewalInfos(asWorker, new Transactions(asWorker)),
     authorities: new CertificateAuthorities(asWorker),
     servers: acme.servers,
@@ -74,7 +74,7 @@ async function issued(): Promise<OpenedIssuance> {
 
 /** Moves the plan's certificates to a CA whose responses the spec sets. */
 async function askTheLiar({ planId }: OpenedIssuance): Promise<void> {
-  const { directoryUrl, tlsRoot } = lying;
+  const { directoryUrl, tlsRoot } = fakeCa;
   await acme.database.query(
     `INSERT INTO certificate_authority (name, directory_url, tls_roots) VALUES ('liar', $1, $2) ON CONFLICT DO NOTHING`,
     [directoryUrl, tlsRoot],
@@ -86,9 +86,9 @@ async function askTheLiar({ planId }: OpenedIssuance): Promise<void> {
   );
 }
 
-const told = (start: string, end: string, headers: Record<string, string> = {}) =>
-  but((truth) => ({
-    headers: { ...truth.headers, ...headers },
+const window = (start: string, end: string, headers: Record<string, string> = {}) =>
+  altered((correct) => ({
+    headers: { ...correct.headers, ...headers },
     body: JSON.stringify({ suggestedWindow: { start, end }, explanationURL: 'https://ca.example/why' }),
   }));
 
@@ -118,7 +118,7 @@ itWithNewer(
     const opened = await issued();
     await round()();
     await askTheLiar(opened);
-    lying.lie(await pathOf(opened), told('2020-01-01T00:00:00Z', '2020-01-02T00:00:00Z'));
+    fakeCa.override(await pathOf(opened), window('2020-01-01T00:00:00Z', '2020-01-02T00:00:00Z'));
     await round()();
     expect(moved).toBe(1);
     const row = await stored(opened);
@@ -165,9 +165,9 @@ itWithNewer.each([
 ])('Retry-After of %s s counts as %i s', async (said, expected) => {
   const opened = await issued();
   await askTheLiar(opened);
-  lying.lie(
+  fakeCa.override(
     await pathOf(opened),
-    told('2030-01-01T00:00:00Z', '2030-01-02T00:00:00Z', { 'retry-after': said }),
+    window('2030-01-01T00:00:00Z', '2030-01-02T00:00:00Z', { 'retry-after': said }),
   );
   await round()();
   expect(Math.abs((await stored(opened)).due_s - expected)).toBeLessThan(5);
@@ -177,7 +177,7 @@ itWithNewer('a CA that does not respond is polled at growing intervals, and the 
   const opened = await issued();
   const { renew_at: renewAt } = await stored(opened);
   await askTheLiar(opened);
-  lying.lie(await pathOf(opened), but({ status: 500, body: '{}' }));
+  fakeCa.override(await pathOf(opened), altered({ status: 500, body: '{}' }));
   await round()();
   const first = await stored(opened);
   expect(first).toMatchObject({ failures: 1, renew_at: renewAt });
@@ -192,7 +192,7 @@ itWithNewer('a CA that does not respond is polled at growing intervals, and the 
 itWithNewer('a CA that is down gets no request, and no failure is counted', async () => {
   const opened = await issued();
   await askTheLiar(opened);
-  lying.requests.length = 0;
+  fakeCa.requests.length = 0;
   await acme.database.query(
     `UPDATE certificate_authority SET down_since = now(), down_until = now(), down_for = 'everything'
      WHERE name = 'liar'`,
@@ -201,7 +201,7 @@ itWithNewer('a CA that is down gets no request, and no failure is counted', asyn
   const row = await stored(opened);
   expect(row).toMatchObject({ failures: 0 });
   expect(row.due_s).toBeGreaterThan(60);
-  expect(lying.requests).toEqual([]);
+  expect(fakeCa.requests).toEqual([]);
   await acme.database.query(
     `UPDATE certificate_authority SET down_since = NULL, down_until = NULL, down_for = NULL`,
   );

@@ -9,7 +9,7 @@ export interface StoredWork extends LeasedWork {
 }
 
 /** Stores the changes of a step, and after the commit publishes what callers can see of them. */
-export class ToldProgress {
+export class PublishedProgress {
   constructor(
     private readonly issuances: Pick<LeasedIssuances, 'save'>,
     private readonly events: Pick<IssuanceEvents, 'changed'>,
