@@ -105,3 +105,9 @@ export {
 export { Drain, ProcessModule, startModules, startRounds } from './lifecycle/process.module';
 export { Round, type RoundOfWork, Rounds } from './lifecycle/rounds';
 export { frontSettings } from './config/front-settings';
+export { type Answer, emptyAnswer, type JsonAnswer, jsonAnswer, sendAnswer } from './wire/complete-answer';
+export { commonErrors, errorDecorators, ErrorSchema } from './wire/documented-errors';
+export { isObjectId, ObjectId } from './wire/object-id';
+export { After, Expand, Limit, maxPageSize, nextPageLink, type PageRequest } from './wire/pages';
+export { TextLine } from './wire/text-line';
+export { timestamp } from './wire/timestamp';

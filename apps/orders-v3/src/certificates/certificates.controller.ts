@@ -3,18 +3,19 @@ import {
   BodyOf,
   Caller,
   type CallerIdentity,
+  ObjectId,
   type ReadMembers,
   RequirePermission,
+  sendAnswer,
   ValidQuery,
 } from '@certwright/service';
 import { Controller, Get, Post, Res } from '@nestjs/common';
 import { ApiBasicAuth, ApiBearerAuth, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { sendAnswer } from '../wire/answer';
 import { CertificateSchema } from '../wire/certificate-json';
 import { FailsWith, posted } from '../wire/documented-errors';
 import { certificateExpansion } from '../wire/expansion';
-import { ObjectId, OrderName, Write } from '../wire/request-parameters';
+import { OrderName, Write } from '../wire/request-parameters';
 import { CertificateQuery, CertificatesQuery, RetrieveCertificates } from './retrieve-certificates.use-case';
 import { RevocationRequest } from './revocation-request';
 import { RevokeCertificate } from './revoke-certificate.use-case';

@@ -1,14 +1,21 @@
 import { Certificates } from '@certwright/ordering';
+import {
+  After,
+  type Answer,
+  Expand,
+  isObjectId,
+  jsonAnswer,
+  Limit,
+  maxPageSize,
+  nextPageLink,
+} from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import type { StoredOrder } from '../orders/order';
 import { OrdersRepository } from '../orders/orders.repository';
 import { Addresses } from '../wire/addresses';
-import { type Answer, jsonAnswer } from '../wire/answer';
 import { certificateJson } from '../wire/certificate-json';
 import { certificateExpansion } from '../wire/expansion';
 import { noSuchCertificate, noSuchOrder } from '../wire/problems';
-import { After, Expand, Limit, maxPageSize, nextPageLink } from '../wire/query-members';
-import { isObjectId } from '../wire/request-parameters';
 
 export class CertificateQuery {
   @Expand('leaf', 'chain', 'root')

@@ -1,13 +1,11 @@
 import { Problem } from '@certwright/errors';
 import { Certificates, Revocations } from '@certwright/ordering';
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
-import { type ReadMembers, validMembers } from '@certwright/service';
+import { type Answer, isObjectId, jsonAnswer, type ReadMembers, validMembers } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { OrdersRepository } from '../orders/orders.repository';
-import { type Answer, jsonAnswer } from '../wire/answer';
 import { certificateJson } from '../wire/certificate-json';
 import type { CertificateExpansion } from '../wire/expansion';
-import { isObjectId } from '../wire/request-parameters';
 import { noSuchCertificate, noSuchOrder } from '../wire/problems';
 import type { RevocationRequest } from './revocation-request';
 

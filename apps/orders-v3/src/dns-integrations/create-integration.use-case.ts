@@ -5,10 +5,15 @@ import type { IntegrationOwner, Zone } from '@certwright/gateway-contract';
 import { DnsIntegrations, nextZonesAt } from '@certwright/dns-integrations';
 import { type Tx } from '@certwright/core-schema';
 import { type WriteRequest } from '@certwright/idempotency';
-import { type ReadMembers, validMembers } from '@certwright/service';
+import {
+  type Answer,
+  jsonAnswer,
+  type JsonAnswer,
+  type ReadMembers,
+  validMembers,
+} from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
-import { type Answer, jsonAnswer, type JsonAnswer } from '../wire/answer';
 import { DnsGateway } from './dns-gateway';
 import { tooManyIntegrations } from '../wire/problems';
 import { creationProblem } from './gateway-answers';

@@ -1,8 +1,7 @@
 import { DnsIntegrations } from '@certwright/dns-integrations';
 import { Transactions } from '@certwright/core-schema';
+import { type Answer, emptyAnswer, isObjectId } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { type Answer, emptyAnswer } from '../wire/answer';
-import { isObjectId } from '../wire/request-parameters';
 import { noSuchIntegration } from '../wire/problems';
 
 @Injectable()

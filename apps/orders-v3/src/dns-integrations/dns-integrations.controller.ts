@@ -3,16 +3,17 @@ import {
   BodyOf,
   Caller,
   type CallerIdentity,
+  ObjectId,
   type ReadMembers,
   RequirePermission,
+  sendAnswer,
   ValidQuery,
 } from '@certwright/service';
 import { Controller, Delete, Get, Post, Res } from '@nestjs/common';
 import { ApiBasicAuth, ApiBearerAuth, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { sendAnswer } from '../wire/answer';
 import { FailsWith, posted } from '../wire/documented-errors';
-import { ObjectId, Write } from '../wire/request-parameters';
+import { Write } from '../wire/request-parameters';
 import { CreateIntegration } from './create-integration.use-case';
 import { DeleteIntegration } from './delete-integration.use-case';
 import { DnsIntegrationSchema, DnsProvidersSchema, DnsZoneSchema } from './integration-json';

@@ -6,9 +6,9 @@ import {
   providerNames,
   type Zone,
 } from '@certwright/gateway-contract';
+import { timestamp } from '@certwright/service';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { messageOfOutcome } from '../wire/outcome-messages';
-import { timestamp } from '../wire/timestamp';
 
 export class CredentialMemberSchema {
   @ApiProperty({ example: 'token' })

@@ -4,10 +4,9 @@ import {
   providerNames,
   type SealedCredentials,
 } from '@certwright/gateway-contract';
-import { ReadBy, Unreadable } from '@certwright/service';
+import { ReadBy, TextLine, Unreadable } from '@certwright/service';
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { IsDefined, IsIn } from 'class-validator';
-import { Description } from '../wire/description-member';
 
 /** No provider needs a third of it. */
 const maxCredentialMembers = 32;
@@ -25,7 +24,7 @@ export class IntegrationRequest {
   @IsDefined({ message: 'A DNS integration needs a provider.' })
   provider: ProviderName;
 
-  @Description()
+  @TextLine()
   description = '';
 
   @ApiProperty({

@@ -7,10 +7,9 @@ import {
   LeasedIntegrations,
   type LeasedIntegration,
 } from '@certwright/dns-integrations';
+import { type Answer, isObjectId, jsonAnswer } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { type Answer, jsonAnswer } from '../wire/answer';
 import { DnsGateway } from './dns-gateway';
-import { isObjectId } from '../wire/request-parameters';
 import { noSuchIntegration } from '../wire/problems';
 import { afterFault, afterListing, gatewayProblem } from './gateway-answers';
 import { zoneJson } from './integration-json';

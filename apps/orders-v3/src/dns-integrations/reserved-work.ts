@@ -1,7 +1,7 @@
 import { type Reservation, ReservedRequests, type WriteRequest } from '@certwright/idempotency';
 import { Transactions, type Tx } from '@certwright/core-schema';
+import type { Answer, JsonAnswer } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import type { Answer, JsonAnswer } from '../wire/answer';
 import { BodyFingerprints } from './body-fingerprints';
 
 /** Longer than two messages to the gateway of 30 s each, and the transaction after them. */

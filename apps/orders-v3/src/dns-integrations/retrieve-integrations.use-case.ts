@@ -1,9 +1,7 @@
 import { DnsIntegrations } from '@certwright/dns-integrations';
+import { type Answer, Expand, isObjectId, jsonAnswer } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { type Answer, jsonAnswer } from '../wire/answer';
-import { isObjectId } from '../wire/request-parameters';
 import { noSuchIntegration } from '../wire/problems';
-import { Expand } from '../wire/query-members';
 import { integrationJson } from './integration-json';
 
 export class IntegrationQuery {

@@ -1,5 +1,5 @@
+import { type Answer, jsonAnswer } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { type Answer, jsonAnswer } from '../wire/answer';
 import { DnsGateway } from './dns-gateway';
 import { gatewayProblem } from './gateway-answers';
 import { providersJson } from './integration-json';

@@ -1,8 +1,8 @@
 import { Problem } from '@certwright/errors';
 import { Certificates } from '@certwright/ordering';
 import { encodePem } from '@certwright/pki';
+import type { Answer } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import type { Answer } from '../wire/answer';
 
 /** Seconds until a caller that found no certificate may look again. */
 const retryAfterS = 10;

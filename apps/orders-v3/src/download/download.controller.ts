@@ -1,8 +1,7 @@
-import { Public } from '@certwright/service';
+import { Public, sendAnswer } from '@certwright/service';
 import { Controller, Get, Param, Res } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { sendAnswer } from '../wire/answer';
 import { PublicFailsWith } from '../wire/documented-errors';
 import { DownloadCurrentCertificate } from './download-current-certificate.use-case';
 

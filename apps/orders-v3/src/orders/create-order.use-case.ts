@@ -1,10 +1,9 @@
 import { Problem } from '@certwright/errors';
 import { isUniqueViolation } from '@certwright/core-schema';
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
-import type { ReadMembers } from '@certwright/service';
+import { type Answer, jsonAnswer, type ReadMembers } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
-import { type Answer, jsonAnswer } from '../wire/answer';
 import { entityTag } from '../wire/entity-tag';
 import type { OrderExpansion } from '../wire/expansion';
 import { OrderChanges } from './order-changes';

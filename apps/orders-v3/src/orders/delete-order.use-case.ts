@@ -1,8 +1,8 @@
 import { Issuances } from '@certwright/ordering';
 import { Transactions } from '@certwright/core-schema';
 import { WebhookDeliveries } from '@certwright/delivery';
+import { type Answer, emptyAnswer } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { type Answer, emptyAnswer } from '../wire/answer';
 import { assertMatches, type Precondition } from '../wire/entity-tag';
 import { noSuchOrder } from '../wire/problems';
 import { OrdersRepository } from './orders.repository';

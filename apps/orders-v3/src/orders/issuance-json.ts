@@ -11,9 +11,9 @@ import {
   type RecordStanding,
 } from '@certwright/issuance';
 import type { LatestIssuance, RecordOfPlan } from '@certwright/ordering';
+import { timestamp } from '@certwright/service';
 import { ApiProperty } from '@nestjs/swagger';
 import { messageOfOutcome } from '../wire/outcome-messages';
-import { timestamp } from '../wire/timestamp';
 import type { StoredOrder } from './order';
 
 /**

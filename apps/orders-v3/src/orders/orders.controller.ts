@@ -5,12 +5,12 @@ import {
   type CallerIdentity,
   type ReadMembers,
   RequirePermission,
+  sendAnswer,
   ValidQuery,
 } from '@certwright/service';
 import { Controller, Delete, Get, Post, Res } from '@nestjs/common';
 import { ApiBasicAuth, ApiBearerAuth, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { sendAnswer } from '../wire/answer';
 import { conditioned, FailsWith, posted } from '../wire/documented-errors';
 import type { Precondition } from '../wire/entity-tag';
 import { orderExpansion } from '../wire/expansion';

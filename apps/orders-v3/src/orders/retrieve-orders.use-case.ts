@@ -1,10 +1,17 @@
+import {
+  After,
+  type Answer,
+  Expand,
+  jsonAnswer,
+  Limit,
+  maxPageSize,
+  nextPageLink,
+} from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
-import { type Answer, jsonAnswer } from '../wire/answer';
 import { entityTag } from '../wire/entity-tag';
 import { orderExpansion } from '../wire/expansion';
 import { noSuchOrder } from '../wire/problems';
-import { After, Expand, Limit, maxPageSize, nextPageLink } from '../wire/query-members';
 import { orderNameFault } from './order-name';
 import { OrderViews } from './order-views';
 import { OrdersRepository } from './orders.repository';

@@ -1,8 +1,7 @@
 import { Problem } from '@certwright/errors';
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
-import type { ReadMembers } from '@certwright/service';
+import { type Answer, jsonAnswer, type ReadMembers } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { type Answer, jsonAnswer } from '../wire/answer';
 import { assertMatches, entityTag, type Precondition } from '../wire/entity-tag';
 import type { OrderExpansion } from '../wire/expansion';
 import { noSuchOrder } from '../wire/problems';

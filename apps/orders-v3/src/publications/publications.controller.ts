@@ -1,8 +1,7 @@
-import { Public } from '@certwright/service';
+import { Public, sendAnswer } from '@certwright/service';
 import { Controller, Get, Param, Res } from '@nestjs/common';
 import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { sendAnswer } from '../wire/answer';
 import { PublicFailsWith } from '../wire/documented-errors';
 import { publications } from './publications';
 import { RetrievePublication } from './retrieve-publication.use-case';

@@ -1,7 +1,7 @@
 import { Problem } from '@certwright/errors';
 import { encodePem } from '@certwright/pki';
+import type { Answer } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import type { Answer } from '../wire/answer';
 import { publications } from './publications';
 import { PublicationsRepository } from './publications.repository';
 

@@ -3,10 +3,15 @@ import { type FieldFault, Problem } from '@certwright/errors';
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { type Tx } from '@certwright/core-schema';
 import { WebhookEndpoints } from '@certwright/delivery';
-import { type ReadMembers, unknownMemberFaults } from '@certwright/service';
+import {
+  type Answer,
+  jsonAnswer,
+  type JsonAnswer,
+  type ReadMembers,
+  unknownMemberFaults,
+} from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
-import { type Answer, jsonAnswer, type JsonAnswer } from '../wire/answer';
 import { EndpointSecrets, freshSigningSecret } from './endpoint-secrets';
 import { tooManyWebhooks } from '../wire/problems';
 import { DeliverableUrls } from './deliverable-urls';

@@ -1,8 +1,7 @@
 import { Transactions } from '@certwright/core-schema';
 import { WebhookEndpoints } from '@certwright/delivery';
+import { type Answer, emptyAnswer, isObjectId } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { type Answer, emptyAnswer } from '../wire/answer';
-import { isObjectId } from '../wire/request-parameters';
 import { noSuchWebhook } from '../wire/problems';
 
 @Injectable()

@@ -4,8 +4,10 @@ import {
   type CallerIdentity,
   documentedParameter,
   NoBody,
+  ObjectId,
   type ReadMembers,
   RequirePermission,
+  sendAnswer,
   ValidQuery,
 } from '@certwright/service';
 import { Controller, Get, Param, Post, Res } from '@nestjs/common';
@@ -19,9 +21,8 @@ import {
   ApiTags,
 } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { sendAnswer } from '../wire/answer';
 import { FailsWith, posted } from '../wire/documented-errors';
-import { ObjectId, Write } from '../wire/request-parameters';
+import { Write } from '../wire/request-parameters';
 import { DeliverySchema, DeliveryWithBodySchema } from './delivery-json';
 import { DeliveriesQuery, RetrieveDeliveries } from './retrieve-deliveries.use-case';
 import { SendDelivery } from './send-delivery.use-case';

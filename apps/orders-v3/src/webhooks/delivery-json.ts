@@ -1,9 +1,9 @@
 import { type DeliveryState, deliveryStates, type Tx } from '@certwright/core-schema';
 import { type LoggedDelivery, WebhookLog } from '@certwright/delivery';
+import { timestamp } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { OrdersRepository } from '../orders/orders.repository';
-import { timestamp } from '../wire/timestamp';
 
 export class DeliveryAttemptSchema {
   @ApiProperty({ format: 'date-time' })

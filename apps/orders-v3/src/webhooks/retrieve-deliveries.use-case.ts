@@ -1,10 +1,17 @@
 import { WebhookEndpoints, WebhookLog } from '@certwright/delivery';
+import {
+  After,
+  type Answer,
+  isObjectId,
+  jsonAnswer,
+  Limit,
+  maxPageSize,
+  nextPageLink,
+} from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
-import { type Answer, jsonAnswer } from '../wire/answer';
-import { isDeliveryId, isObjectId } from '../wire/request-parameters';
+import { isDeliveryId } from '../wire/request-parameters';
 import { noSuchDelivery, noSuchWebhook } from '../wire/problems';
-import { After, Limit, maxPageSize, nextPageLink } from '../wire/query-members';
 import { DeliveryViews } from './delivery-json';
 
 export class DeliveriesQuery {

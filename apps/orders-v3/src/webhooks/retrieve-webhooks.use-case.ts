@@ -1,7 +1,6 @@
 import { WebhookEndpoints } from '@certwright/delivery';
+import { type Answer, isObjectId, jsonAnswer } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { type Answer, jsonAnswer } from '../wire/answer';
-import { isObjectId } from '../wire/request-parameters';
 import { noSuchWebhook } from '../wire/problems';
 import { webhookJson } from './webhook-json';
 

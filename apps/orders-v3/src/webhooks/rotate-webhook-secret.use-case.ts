@@ -1,10 +1,8 @@
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { WebhookEndpoints } from '@certwright/delivery';
-import { type ReadMembers, validMembers } from '@certwright/service';
+import { type Answer, isObjectId, jsonAnswer, type ReadMembers, validMembers } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { type Answer, jsonAnswer } from '../wire/answer';
 import { EndpointSecrets, freshSigningSecret } from './endpoint-secrets';
-import { isObjectId } from '../wire/request-parameters';
 import { noSuchWebhook } from '../wire/problems';
 import { webhookWithSecretJson } from './webhook-json';
 

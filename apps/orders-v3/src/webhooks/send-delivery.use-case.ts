@@ -6,12 +6,11 @@ import {
 } from '@certwright/delivery';
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { type Tx } from '@certwright/core-schema';
-import { type ReadMembers, validMembers } from '@certwright/service';
+import { type Answer, isObjectId, jsonAnswer, type ReadMembers, validMembers } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
-import { type Answer, jsonAnswer } from '../wire/answer';
 import { DeliveryViews } from './delivery-json';
-import { isDeliveryId, isObjectId } from '../wire/request-parameters';
+import { isDeliveryId } from '../wire/request-parameters';
 import { noSuchDelivery, noSuchWebhook, nothingSent } from '../wire/problems';
 import { testEventJson } from './webhook-json';
 

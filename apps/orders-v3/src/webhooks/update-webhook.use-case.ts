@@ -2,11 +2,15 @@ import { Problem } from '@certwright/errors';
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { type Tx } from '@certwright/core-schema';
 import { type WebhookEndpoint, type WebhookEndpointChange, WebhookEndpoints } from '@certwright/delivery';
-import { type ReadMembers, unknownMemberFaults } from '@certwright/service';
+import {
+  type Answer,
+  isObjectId,
+  jsonAnswer,
+  type ReadMembers,
+  unknownMemberFaults,
+} from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { type Answer, jsonAnswer } from '../wire/answer';
 import { EndpointSecrets } from './endpoint-secrets';
-import { isObjectId } from '../wire/request-parameters';
 import { noSuchWebhook } from '../wire/problems';
 import { DeliverableUrls } from './deliverable-urls';
 import { webhookJson } from './webhook-json';

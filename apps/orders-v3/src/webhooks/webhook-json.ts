@@ -1,6 +1,6 @@
 import type { WebhookEndpoint } from '@certwright/delivery';
+import { timestamp } from '@certwright/service';
 import { ApiProperty } from '@nestjs/swagger';
-import { timestamp } from '../wire/timestamp';
 
 /** Documents `url` of requests and responses. */
 export const documentedUrl = {

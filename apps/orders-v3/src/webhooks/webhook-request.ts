@@ -1,7 +1,6 @@
-import { BooleanMember, Ignored, ReadBy, Unreadable } from '@certwright/service';
+import { BooleanMember, Ignored, ReadBy, TextLine, Unreadable } from '@certwright/service';
 import { type EndpointUrl, readEndpointUrl } from '@certwright/webhooks';
 import { ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
-import { Description } from '../wire/description-member';
 import { documentedUrl } from './webhook-json';
 
 /** The body of a POST; a member that is left out keeps its value, or gets its default. */
@@ -16,7 +15,7 @@ export class WebhookRequest {
   @ReadBy(readUrl)
   url?: EndpointUrl;
 
-  @Description()
+  @TextLine()
   description?: string;
 
   @BooleanMember({ default: true, description: 'false also cancels what still waits to be delivered.' })

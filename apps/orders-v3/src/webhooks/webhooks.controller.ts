@@ -4,15 +4,16 @@ import {
   Caller,
   type CallerIdentity,
   NoBody,
+  ObjectId,
   type ReadMembers,
   RequirePermission,
+  sendAnswer,
 } from '@certwright/service';
 import { Controller, Delete, Get, Post, Res } from '@nestjs/common';
 import { ApiBasicAuth, ApiBearerAuth, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { sendAnswer } from '../wire/answer';
 import { FailsWith, posted } from '../wire/documented-errors';
-import { ObjectId, Write } from '../wire/request-parameters';
+import { Write } from '../wire/request-parameters';
 import { CreateWebhook } from './create-webhook.use-case';
 import { DeleteWebhook } from './delete-webhook.use-case';
 import { RetrieveWebhooks } from './retrieve-webhooks.use-case';

@@ -1,8 +1,8 @@
 import { type CertificateState, certificateState, type KeyType } from '@certwright/issuance';
 import type { StoredCertificate } from '@certwright/ordering';
+import { timestamp } from '@certwright/service';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import type { CertificateExpansion } from './expansion';
-import { timestamp } from './timestamp';
 
 /** A certificate of an order. */
 export class CertificateSchema {

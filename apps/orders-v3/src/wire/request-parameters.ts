@@ -53,15 +53,6 @@ export const OrderName = () =>
     ApiParam({ name: 'name', description: 'Name of the order, percent-encoded.', example: 'example.com' }),
   );
 
-/** `@ObjectId() id: string`: not validated. */
-export const ObjectId = (description?: string) =>
-  documentedParameter(Param('id'), ApiParam({ name: 'id', schema: { type: 'integer' }, description }));
-
-/** The id of a certificate, webhook or integration: a positive integer up to 2^53 - 1 in canonical decimal. */
-export function isObjectId(text: string): boolean {
-  return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
-}
-
 export function isDeliveryId(text: string): boolean {
   return /^msg_[A-Za-z0-9_-]{27}$/.test(text);
 }

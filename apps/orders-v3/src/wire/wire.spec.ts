@@ -1,7 +1,7 @@
+import { timestamp } from '@certwright/service';
 import { Addresses } from './addresses';
 import { readIfMatch } from './entity-tag';
 import { certificateExpansion, orderExpansion } from './expansion';
-import { timestamp } from './timestamp';
 
 describe('expand', () => {
   const nothing = { csr: false, currentCert: null, issuance: false };

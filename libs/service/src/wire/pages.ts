@@ -1,6 +1,6 @@
-import { ReadBy, Unreadable } from '@certwright/service';
 import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
+import { ReadBy, Unreadable } from '../validation/read-members';
 
 /** Objects on one page, unless `limit` is smaller. */
 export const maxPageSize = 100;
