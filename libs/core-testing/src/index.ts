@@ -7,4 +7,5 @@ export { type IntegrationFixture, integrationFixture } from './integrations';
 export { issueOpen, manyPlans } from './many-plans';
 export { type PlanWithWays, byDns, byEmail, byHttp, planWithWays, sayOtherwise } from './plan-with-ways';
 export { PurchaseFixture, nothingPaid, prices, purchasesOver } from './purchase-fixture';
+export { RunningFront, type SpecSettings, Tenant } from './running-front';
 export { WebhookFixture } from './webhooks';

@@ -1,129 +1,31 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { apiAccount, statementsOf } from '@certwright/core-testing';
-import { createLogger, Metrics, Readiness, type RunningProcess } from '@certwright/service';
-import {
-  type Answered,
-  DocumentedResponses,
-  exchange,
-  type Sent,
-  testDatabase,
-  type TestDatabase,
-  testRedis,
-  type TestRedis,
-} from '@certwright/testing';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { RunningFront, type SpecSettings, type Tenant } from '@certwright/core-testing';
 import { ordersSettings } from '../config';
 import { start } from '../front';
 
-/** An account that calls the API over real HTTP. */
-export class Tenant {
-  constructor(
-    private readonly api: RunningApi,
-    readonly accountId: string,
-    readonly apiKey: string,
-  ) {}
-
-  get = (path: string, sent: Sent = {}) => this.call('GET', path, sent);
-  post = (path: string, body: unknown, headers: Sent['headers'] = {}) =>
-    this.call('POST', path, { body, headers });
-  delete = (path: string, sent: Sent = {}) => this.call('DELETE', path, sent);
-
-  async call(method: string, path: string, { body, headers = {} }: Sent): Promise<Answered> {
-    const withKey = { authorization: `Bearer ${this.apiKey}`, ...headers };
-    return await this.api.call(method, path, { body, headers: withKey });
-  }
-}
-
-type Settings = Readonly<Record<string, string>>;
+export type { Tenant } from '@certwright/core-testing';
 
 /** Value of `SEALING_KEYS` in specs. */
 export const specSealingKey = randomBytes(32).toString('base64');
 
-/** Queries of the sweep, which no request causes. */
-const isOfSweep = (statement: string) => statement.includes('account_with_news');
+const front = {
+  name: 'orders-v3',
+  settings: ordersSettings,
+  start,
+  document: JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8')) as object,
+  environment: { SEALING_KEYS: specSealingKey },
+  // The sweep.
+  isOfBackground: (statement: string) => statement.includes('account_with_news'),
+};
 
-const openApiDocument = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'));
+export type RunningApi = RunningFront;
 
 /** The whole API on a real PostgreSQL, a real Redis and a real port. */
-export class RunningApi {
-  private readonly closes: (() => unknown)[] = [];
-  /** Lines of its log; none below `LOG_LEVEL`, which defaults to `silent`. */
-  readonly logged: string[] = [];
-  /** The responses in `openapi.json`; every JSON response is compared with it. */
-  readonly documented = new DocumentedResponses(openApiDocument);
-  app: NestFastifyApplication;
-  url: string;
-
-  private constructor(
-    readonly database: TestDatabase,
-    readonly redis: TestRedis,
-    readonly readiness: Readiness,
-  ) {}
-
-  /** @param settings on top of generous limits; may depend on where the database is, for the process and for its owner */
-  static async start(
-    settings: Settings | ((databaseUrl: string, ownerUrl: string) => Promise<Settings> | Settings) = {},
-  ): Promise<RunningApi> {
-    const [database, redis] = await Promise.all([testDatabase(), testRedis()]);
-    const special =
-      typeof settings === 'function' ? await settings(database.urlOf('orders-v3'), database.url) : settings;
-    const api = new RunningApi(database, redis, new Readiness({ reuseMs: 0 }));
-    const config = ordersSettings.read({
-      DATABASE_URL: database.urlOf('orders-v3'),
-      REDIS_URL: redis.url,
-      PORT: '0',
-      LOG_LEVEL: 'silent',
-      READS_PER_S: '100000',
-      WRITES_PER_S: '100000',
-      DRAIN_TIME: '0',
-      SEALING_KEYS: specSealingKey,
-      ...special,
-    });
-    const running: RunningProcess = {
-      name: 'orders-v3',
-      log: createLogger('orders-v3', config.LOG_LEVEL, { write: (line) => void api.logged.push(line) }),
-      metrics: new Metrics('orders-v3'),
-      readiness: api.readiness,
-      opened: (_name, close) => void api.closes.unshift(close),
-    };
-    try {
-      api.app = await start(config, running);
-    } catch (error) {
-      await api.stop();
-      throw error;
-    }
-    api.readiness.started();
-    api.url = (await api.app.getUrl()).replace('[::1]', '127.0.0.1');
-    return api;
-  }
-
-  async stop(): Promise<void> {
-    for (const close of this.closes) await close();
-    await Promise.all([this.database.dispose(), this.redis.dispose()]);
-  }
-
-  async tenant(...permissions: string[]): Promise<Tenant> {
-    const { accountId, apiKey } = await apiAccount(this.database, permissions);
-    return new Tenant(this, accountId, apiKey);
-  }
-
-  /** The texts of the statements that the API sends to the database for `work`. */
-  async statementsOf(work: () => Promise<unknown>): Promise<string[]> {
-    return (await statementsOf(work)).filter((statement) => !isOfSweep(statement));
-  }
-
-  /** @throws Error when a JSON response differs from `openapi.json` */
-  async call(method: string, path: string, sent: Sent = {}): Promise<Answered> {
-    const answered = await exchange(this.url, method, path, sent);
-    const { status, json } = answered;
-    if (json === undefined) return answered;
-    const differences = this.documented.differences({ method, path, status, body: json });
-    if (differences.length > 0) throw new Error(`undocumented response:\n${differences.join('\n')}`);
-    return answered;
-  }
-}
+export const RunningApi = {
+  start: async (settings?: SpecSettings): Promise<RunningApi> => await RunningFront.start(front, settings),
+};
 
 export interface ForgedCertificate {
   readonly dnsNames: readonly string[];
