@@ -1,6 +1,6 @@
 import type { FieldFaultCode } from '@certwright/errors';
 import { baseName, publicSuffixPlace } from './domain-tree';
-import { normalLabel } from './label';
+import { type LabelRules, normalLabel } from './label';
 import { quoteInput } from './quote-input';
 import { specialUseOf } from './special-use';
 
@@ -33,32 +33,54 @@ export function parseDnsName(input: unknown): ParsedDnsName {
 
 /** As `parseDnsName`, but accepts reserved names: certificates for .onion names exist and can be searched for. */
 export function parsePublicName(input: unknown): ParsedDnsName {
-  if (typeof input !== 'string') return invalid(input, 'a DNS name is a string');
-  if (input.length > maxInputLength) return invalid(input, `it is longer than ${maxNameLength} bytes`);
-  const unreadable = unreadableIn(input);
-  if (unreadable !== undefined) return invalid(input, unreadable);
-
-  const absolute = input.endsWith('.') ? input.slice(0, -1) : input;
-  const wildcard = absolute.startsWith('*.');
-  const labels: string[] = [];
-  for (const label of (wildcard ? absolute.slice(2) : absolute).split('.')) {
-    const normal = normalLabel(label);
-    if (!normal.ok) return invalid(input, `the label ${quoteInput(label)} ${normal.reason}`);
-    labels.push(normal.label);
-  }
-  if (isNumeric(labels.at(-1) ?? '')) return invalid(input, 'it is an IP address or ends in a number');
-  const base = labels.join('.');
-  const name = wildcard ? `*.${base}` : base;
-  if (name.length > maxNameLength) return invalid(input, `it is longer than ${maxNameLength} bytes`);
-  return beneathPublicSuffix(input, name, base, wildcard);
+  const read = readName(input);
+  if (!read.ok) return invalid(input, read.reason);
+  const reason = reasonNotPublic(read);
+  return reason === undefined ? { ok: true, name: read.name } : notPublic(input, reason);
 }
 
-function beneathPublicSuffix(input: string, name: string, base: string, wildcard: boolean): ParsedDnsName {
+/** A name in normal form, public or not. */
+export interface NormalName {
+  readonly ok: true;
+  readonly name: string;
+  /** `name` without `*.` */
+  readonly base: string;
+  readonly isWildcard: boolean;
+}
+
+/** @returns for text that is not a name, the reason */
+export function readName(
+  input: unknown,
+  labels: LabelRules = {},
+): NormalName | { readonly ok: false; readonly reason: string } {
+  const refused = (reason: string) => ({ ok: false, reason }) as const;
+  if (typeof input !== 'string') return refused('a DNS name is a string');
+  if (input.length > maxInputLength) return refused(`it is longer than ${maxNameLength} bytes`);
+  const unreadable = unreadableIn(input);
+  if (unreadable !== undefined) return refused(unreadable);
+
+  const absolute = input.endsWith('.') ? input.slice(0, -1) : input;
+  const isWildcard = absolute.startsWith('*.');
+  const normalLabels: string[] = [];
+  for (const label of (isWildcard ? absolute.slice(2) : absolute).split('.')) {
+    const normal = normalLabel(label, labels);
+    if (!normal.ok) return refused(`the label ${quoteInput(label)} ${normal.reason}`);
+    normalLabels.push(normal.label);
+  }
+  if (isNumeric(normalLabels.at(-1) ?? '')) return refused('it is an IP address or ends in a number');
+  const base = normalLabels.join('.');
+  const name = isWildcard ? `*.${base}` : base;
+  if (name.length > maxNameLength) return refused(`it is longer than ${maxNameLength} bytes`);
+  return { ok: true, name, base, isWildcard };
+}
+
+/** Why a name is not beneath a public suffix; undefined for one that is. */
+export function reasonNotPublic({ base, isWildcard }: NormalName): string | undefined {
   const { listed, registeredDomain } = publicSuffixPlace(base);
-  if (!listed) return notPublic(input, 'it is not beneath any public suffix');
-  if (registeredDomain !== null) return { ok: true, name };
-  if (wildcard) return notPublic(input, `a wildcard may not stand right beneath the public suffix ${base}`);
-  return notPublic(input, 'it is itself a public suffix, which many parties register names under');
+  if (!listed) return 'it is not beneath any public suffix';
+  if (registeredDomain !== null) return undefined;
+  if (isWildcard) return `a wildcard may not stand right beneath the public suffix ${base}`;
+  return 'it is itself a public suffix, which many parties register names under';
 }
 
 /** Why the text is not a name at all; checked before it is split into labels. */

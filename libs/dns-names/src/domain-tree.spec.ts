@@ -86,13 +86,81 @@ describe('monitored domains: the most specific entry decides', () => {
   it.each([
     ['.Example.com', '.example.com'],
     ['example.com', 'example.com'],
+    ['EXAMPLE.COM.', 'example.com'],
+    ['.example.com.', '.example.com'],
     ['.bücher.com', '.xn--bcher-kva.com'],
+    ['_sip._tcp.example.com', '_sip._tcp.example.com'],
+    ['._dmarc.Example.co.uk', '._dmarc.example.co.uk'],
+    ['a_b.example.com', 'a_b.example.com'],
+    ['my-app.github.io', 'my-app.github.io'],
   ])('reads the name %s', (input, name) => expect(parseMonitoredName(input)).toEqual({ ok: true, name }));
 
-  it.each(['*.example.com', '.*.example.com', '..example.com', '.', '.co.uk', 'localhost', 5])(
-    'refuses the name %j',
-    (input) => expect(parseMonitoredName(input).ok).toBe(false),
+  it.each(['*.example.com', '.*.example.com', 'w*.example.com', 'a.*.example.com', '*.com', '*', '.*'])(
+    'refuses the wildcard %s and names the leading dot',
+    (input) =>
+      expect(parseMonitoredName(input)).toEqual({
+        ok: false,
+        code: 'invalid_dns_name',
+        message: `"${input}" is a wildcard: use a leading dot to monitor a domain with its sub-domains.`,
+      }),
   );
+
+  it.each([
+    ['com', 'com'],
+    ['.Com.', '.com'],
+    ['.co.uk', '.co.uk'],
+    ['GitHub.io', 'github.io'],
+    ['.github.io', '.github.io'],
+    ['localhost', 'localhost'],
+    ['www.internal.lan', 'www.internal.lan'],
+    ['_tcp', '_tcp'],
+  ])('refuses the name %s, which is not public, and returns its normal form', (input, name) =>
+    expect(parseMonitoredName(input)).toEqual({
+      ok: false,
+      code: 'not_public_domain',
+      message: expect.stringMatching(/ cannot be monitored: it is /),
+      name,
+    }),
+  );
+
+  it.each([
+    '..example.com',
+    'example..com',
+    'example.com..',
+    '.',
+    '..',
+    '',
+    '-a.example.com',
+    '\u00fc_b.example.com',
+    'exa mple.com',
+    'exa\u200bmple.com',
+    '\u202eexample.com',
+    '\u{1f600}\u{1f600}_.com',
+    'a\0.example.com',
+    'example\u3002com',
+    'https://example.com',
+    'example.com:443',
+    'example.com/a',
+    '192.0.2.1',
+    '[2001:db8::1]',
+    `${'x'.repeat(64)}.com`,
+    `${'x.'.repeat(126)}com`,
+    'x'.repeat(100_000),
+    5,
+    null,
+  ])('refuses the name %j', (input) =>
+    expect(parseMonitoredName(input)).toEqual({
+      ok: false,
+      code: 'invalid_dns_name',
+      message: expect.stringMatching(/ is not a valid DNS name: /),
+    }),
+  );
+
+  it('accepts a name of 253 characters below a leading dot', () => {
+    const name = `${'x.'.repeat(125)}com`;
+    expect(name).toHaveLength(253);
+    expect(parseMonitoredName(`.${name}.`)).toEqual({ ok: true, name: `.${name}` });
+  });
 });
 
 describe('quoting input', () => {

@@ -15,6 +15,6 @@ export {
   parseDnsNames,
   parsePublicName,
 } from './dns-name';
-export { mostSpecificMatch, parseMonitoredName } from './monitored-name';
+export { mostSpecificMatch, type ParsedMonitoredName, parseMonitoredName } from './monitored-name';
 export { quoteInput } from './quote-input';
 export { secretBytes, secretLabel } from './secret-label';

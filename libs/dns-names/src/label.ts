@@ -6,16 +6,22 @@ const maxLabelLength = 63;
 export type NormalLabel =
   { readonly ok: true; readonly label: string } | { readonly ok: false; readonly reason: string };
 
+export interface LabelRules {
+  /** Names in DNS may have underscores, names in certificates may not. Default: false. */
+  readonly allowsUnderscores?: boolean;
+}
+
 /** One label in lower case; a U-label becomes its A-label (UTS #46, non-transitional). `reason` continues "the label …". */
-export function normalLabel(input: string): NormalLabel {
+export function normalLabel(input: string, { allowsUnderscores = false }: LabelRules = {}): NormalLabel {
   if (input === '') return refused('is empty');
   // Test for ASCII before case folding: U+212A folds to the letter k.
   const ascii = /^[\x21-\x7e]*$/.test(input);
   const label = ascii ? input.toLowerCase() : aLabelOf(input);
   if (label === undefined) return refused('is not a valid internationalized label');
   if (label.length > maxLabelLength) return refused(`is longer than ${maxLabelLength} bytes`);
-  if (label.includes('_')) return refused('has an underscore, which no name in a certificate may have');
-  if (!/^[a-z0-9-]+$/.test(label)) return refused('may have letters, digits and hyphens only');
+  if (label.includes('_') && !allowsUnderscores)
+    return refused('has an underscore, which no name in a certificate may have');
+  if (!/^[a-z0-9_-]+$/.test(label)) return refused('may have letters, digits and hyphens only');
   if (label.startsWith('-') || label.endsWith('-')) return refused('starts or ends with a hyphen');
   // RFC 5890, section 2.3.1: hyphens at the third and fourth place are reserved, and only "xn--" is defined.
   if (label.slice(2, 4) === '--') {
