@@ -27,6 +27,11 @@ import { IdempotencyRecordEntity } from './idempotency/idempotency-record.entity
 import { IssuanceEntity } from './issuances/issuance.entity';
 import { LogSubmissionEntity } from './log-submissions/log-submission.entity';
 import { MailEntity } from './mail/mail.entity';
+import { KnownCertEntity } from './monitoring/known-cert.entity';
+import { KnownKeyEntity } from './monitoring/known-key.entity';
+import { MonitoredDomainEntity } from './monitoring/monitored-domain.entity';
+import { MonitoringChangeEntity } from './monitoring/monitoring-change.entity';
+import { MonitoringSettingsEntity } from './monitoring/monitoring-settings.entity';
 import { ExpirationNoticeEntity } from './notices/expiration-notice.entity';
 import { OrderV3Entity } from './orders-v3/order-v3.entity';
 import { OutboxEntity } from './outbox/outbox.entity';
@@ -95,4 +100,9 @@ export const coreEntities = [
   SearchPlanEntity,
   SearchSubscriptionEntity,
   LogSubmissionEntity,
+  MonitoredDomainEntity,
+  KnownKeyEntity,
+  KnownCertEntity,
+  MonitoringSettingsEntity,
+  MonitoringChangeEntity,
 ];

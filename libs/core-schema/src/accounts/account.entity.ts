@@ -47,6 +47,17 @@ export class AccountEntity {
   })
   mailWhenRevoked!: boolean;
 
+  /** Not selected: the other processes also work without the column. */
+  @Column({
+    type: 'integer',
+    name: 'max_monitored_domains',
+    default: 1000,
+    select: false,
+    insert: false,
+    comment: 'limit for new monitored domains; those over it stay',
+  })
+  maxMonitoredDomains!: number;
+
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;
 

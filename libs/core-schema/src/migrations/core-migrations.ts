@@ -9,6 +9,7 @@ import { CaHealth1795737600000 } from './1795737600000-ca-health';
 import { CertificateMails1796169600000 } from './1796169600000-certificate-mails';
 import { IssuanceOutcome1796400000000 } from './1796400000000-issuance-outcome';
 import { Outcomes1796500000000 } from './1796500000000-outcomes';
+import { MonitoredDomains1796600000000 } from './1796600000000-monitored-domains';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -23,4 +24,5 @@ export const coreMigrations = [
   CertificateMails1796169600000,
   IssuanceOutcome1796400000000,
   Outcomes1796500000000,
+  MonitoredDomains1796600000000,
 ];

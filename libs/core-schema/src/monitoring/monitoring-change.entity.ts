@@ -1,0 +1,77 @@
+import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn } from 'typeorm';
+import { AccountEntity } from '../accounts/account.entity';
+import { ApiKeyEntity } from '../accounts/api-key.entity';
+
+/** What of an account's monitoring can be changed. */
+export const monitoringObjects = [
+  'monitored_domain',
+  'known_key',
+  'known_cert',
+  'settings',
+  'limit',
+] as const;
+
+export const monitoringActions = ['created', 'enabled', 'disabled', 'changed', 'deleted'] as const;
+
+/**
+ * A change of what an account monitors: who made it and when. Written in the transaction of the change, kept after the object
+ * is deleted, never changed. Readers follow it to learn of changes.
+ */
+@Entity('monitoring_change')
+@Check(
+  'monitoring_change_object',
+  `object IN ('monitored_domain', 'known_key', 'known_cert', 'settings', 'limit')`,
+)
+@Check('monitoring_change_action', `action IN ('created', 'enabled', 'disabled', 'changed', 'deleted')`)
+@Check(
+  'monitoring_change_values',
+  `(action = 'created') = (before IS NULL) AND (action = 'deleted') = (after IS NULL)`,
+)
+@Index('monitoring_change_account', ['accountId', 'id'])
+@Index('monitoring_change_order', ['transactionId', 'id'])
+export class MonitoringChangeEntity {
+  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
+  id!: string;
+
+  /** Ids alone do not suffice: a transaction with a smaller id may commit later. */
+  @Column('bigint', {
+    name: 'transaction_id',
+    comment:
+      'pg_current_xact_id(). Follows changes without a gap: rows whose transaction_id is below pg_snapshot_xmin(pg_current_snapshot()) are complete, in the order (transaction_id, id)',
+  })
+  transactionId!: string;
+
+  @ForeignKey(() => AccountEntity)
+  @Column('bigint', { name: 'account_id' })
+  accountId!: string;
+
+  @ForeignKey(() => ApiKeyEntity)
+  @Column('bigint', { name: 'api_key_id', nullable: true, comment: 'null: the operator' })
+  apiKeyId!: string | null;
+
+  @Column('text')
+  object!: (typeof monitoringObjects)[number];
+
+  @Column('text', {
+    comment: 'name of a monitored domain, id of a known key or known certificate; empty otherwise',
+  })
+  name!: string;
+
+  @Column('text')
+  action!: (typeof monitoringActions)[number];
+
+  @Column('jsonb', {
+    nullable: true,
+    comment: 'members of the object before the change; null: there was none',
+  })
+  before!: object | null;
+
+  @Column('jsonb', {
+    nullable: true,
+    comment: 'members of the object after the change; null: it was deleted',
+  })
+  after!: object | null;
+
+  @Column('timestamptz', { name: 'changed_at', default: () => 'now()' })
+  changedAt!: Date;
+}
