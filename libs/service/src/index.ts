@@ -25,6 +25,7 @@ export {
 } from './config/settings';
 export { createLogger, type Logger, type LogLevel, maskSecrets, nestLogger } from './logging/logger';
 export { Html, html, type HtmlValue, type InlineStyle, inlineStyle } from './html/html';
+export { SentBytes } from './http/body-parsers';
 export { closeHttpApp, createHttpApp } from './http/http-app';
 export { defaultTimeouts, type HttpAppOptions, type HttpTimeouts } from './http/http-options';
 export { canonicalJson, readIdempotencyKey } from './http/idempotency-key';

@@ -1,5 +1,4 @@
-import { RouteConfig } from '@nestjs/platform-fastify';
-import { FASTIFY_ROUTE_CONFIG_METADATA } from '@nestjs/platform-fastify/constants.js';
+import { addRouteConfig, routeConfigOf } from '../http/route-config';
 
 /** Permissions of an API key: a closed list, as shown to the account's owner. */
 export const permissions = [
@@ -55,17 +54,8 @@ function accessDecorator(access: RouteAccess): RouteDecorator {
   };
 }
 
-interface Config {
-  readonly access?: RouteAccess;
-}
+const accessOf = (handler: object): RouteAccess | undefined => routeConfigOf(handler).access;
 
-const configOf = (handler: object): Config =>
-  (Reflect.getMetadata(FASTIFY_ROUTE_CONFIG_METADATA, handler) as Config | undefined) ?? {};
-
-const accessOf = (handler: object): RouteAccess | undefined => configOf(handler).access;
-
-/** `RouteConfig` alone would replace the configuration that other decorators set. */
 function setAccess(handler: object, access: RouteAccess): void {
-  const decorate = RouteConfig({ ...configOf(handler), access });
-  decorate(Object.prototype, 'handler', { value: handler });
+  addRouteConfig(handler, { access });
 }

@@ -6,6 +6,8 @@ export interface OperationExamples {
   readonly request?: Readonly<Record<string, unknown>>;
   /** Name → body as a form, where its fields differ from the members of the JSON body. */
   readonly form?: Readonly<Record<string, unknown>>;
+  /** Media type → its description and examples: bodies that are not JSON. */
+  readonly otherTypes?: Readonly<Record<string, object>>;
   /** Status → body. */
   readonly responses?: Readonly<Record<number, unknown>>;
 }
@@ -47,7 +49,7 @@ export function withExamples<D extends { readonly paths: object }>(
 
 function exemplified(
   operation: Operation,
-  { request, form = request, responses = {} }: OperationExamples,
+  { request, form = request, otherTypes = {}, responses = {} }: OperationExamples,
 ): Operation {
   const { operationId, requestBody } = operation;
   for (const status of Object.keys(responses))
@@ -58,7 +60,7 @@ function exemplified(
   const ofType = (type: string) => namedExamples((type === formType ? form : request) ?? {});
   return {
     ...operation,
-    ...(requestBody === undefined ? {} : { requestBody: filled(requestBody, ofType) }),
+    ...(requestBody === undefined ? {} : { requestBody: withTypes(filled(requestBody, ofType), otherTypes) }),
     responses: mapValues(operation.responses, (response, status) =>
       Object.hasOwn(responses, status)
         ? filled(response, () => namedExamples({ success: responses[Number(status)] }))
@@ -66,6 +68,11 @@ function exemplified(
     ),
   };
 }
+
+const withTypes = (body: MediaTypes, types: Readonly<Record<string, object>>): MediaTypes => ({
+  ...body,
+  content: { ...body.content, ...types },
+});
 
 function filled(body: MediaTypes, examplesOf: (type: string) => Json): MediaTypes {
   return {

@@ -3,10 +3,31 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { parseFormBody } from './form-body';
 import { parseJsonBody } from './json-body';
 
-type Parse = (bytes: Buffer) => unknown;
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Media types of bodies that the route takes besides JSON. Default: none. */
+    bodyTypes?: readonly string[];
+    /** Whether an empty body of any accepted type is no body. Default: only of a DELETE. */
+    bodyMayBeEmpty?: boolean;
+  }
+}
+
+/** A body that is not JSON, as it was sent. */
+export class SentBytes {
+  constructor(
+    /** Without parameters, in lower case. */
+    readonly mediaType: string,
+    readonly bytes: Buffer,
+  ) {}
+}
+
+type Parse = (bytes: Buffer, mediaType: string) => unknown;
 type Done = (error: Error | null, body?: unknown) => void;
 
-/** Accepts JSON, and forms if the API does. Any other type is 415, including Fastify's `text/plain`. */
+/**
+ * Accepts JSON, forms if the API does, and what the route takes besides. Any other type is 415, including Fastify's
+ * `text/plain`.
+ */
 export function registerBodyParsers(
   instance: FastifyInstance,
   largestBody: number,
@@ -15,14 +36,26 @@ export function registerBodyParsers(
   instance.removeAllContentTypeParsers();
   addParser(instance, 'application/json', largestBody, parseJsonBody);
   if (acceptForms) addParser(instance, 'application/x-www-form-urlencoded', largestBody, parseFormBody);
+  // Routes are registered later, so a parser for their types is found when a request has one.
+  const registered = new Set<string>();
+  instance.addHook('onRoute', ({ config }) => {
+    for (const type of config?.bodyTypes ?? []) {
+      if (registered.has(type)) continue;
+      registered.add(type);
+      addParser(instance, type, largestBody, (bytes, mediaType) => new SentBytes(mediaType, bytes));
+    }
+  });
 }
 
 function addParser(instance: FastifyInstance, contentType: string, largestBody: number, parse: Parse): void {
+  const isOfRoute = contentType !== 'application/json' && contentType !== 'application/x-www-form-urlencoded';
   const parser = (request: FastifyRequest, bytes: Buffer, done: Done): void => {
     let body: unknown;
     try {
+      if (isOfRoute && request.routeOptions.config.bodyTypes?.includes(contentType) !== true)
+        throw new Problem('unsupported_media_type', 'A body of this Content-Type is not read here.');
       checkEncoding(request);
-      body = hasNoBody(request, bytes) ? undefined : parse(bytes);
+      body = hasNoBody(request, bytes) ? undefined : parse(bytes, contentType);
     } catch (error) {
       done(error as Error);
       return;
@@ -32,9 +65,9 @@ function addParser(instance: FastifyInstance, contentType: string, largestBody: 
   instance.addContentTypeParser(contentType, { parseAs: 'buffer', bodyLimit: largestBody }, parser);
 }
 
-/** Many clients send a `Content-Type` with a DELETE that has no body. */
-const hasNoBody = (request: FastifyRequest, bytes: Buffer): boolean =>
-  bytes.length === 0 && request.method === 'DELETE';
+/** Many clients send a `Content-Type` with a request that has no body. */
+const hasNoBody = ({ method, routeOptions }: FastifyRequest, bytes: Buffer): boolean =>
+  bytes.length === 0 && (method === 'DELETE' || routeOptions.config.bodyMayBeEmpty === true);
 
 function checkEncoding({ headers }: FastifyRequest): void {
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers['content-type'] ?? '')?.[1];

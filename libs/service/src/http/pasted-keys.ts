@@ -1,4 +1,5 @@
 import { holdsPrivateKey, Problem } from '@certwright/errors';
+import { SentBytes } from './body-parsers';
 
 /** The readers of these members refuse a private key themselves, with an error of their own. */
 const readersRefuse: ReadonlySet<string> = new Set(['csr', 'crt', 'chain']);
@@ -14,6 +15,12 @@ export const privateKeySent =
  */
 export function refusePastedKeys(body: unknown): void {
   if (typeof body !== 'object' || body === null) return;
+  if (body instanceof SentBytes) {
+    const { bytes } = body;
+    if (holdsPrivateKey(bytes.toString('latin1')) || holdsPrivateKey(bytes.toString('base64')))
+      throw new Problem('bad_request', `The body holds ${privateKeySent}`);
+    return;
+  }
   for (const [member, value] of Object.entries(body)) {
     if (holdsPrivateKey(member))
       throw new Problem('bad_request', `The name of a member holds ${privateKeySent}`);

@@ -1,6 +1,8 @@
 import { Problem } from '@certwright/errors';
 import { Body, type PipeTransform, Query } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
+import { SentBytes } from '../http/body-parsers';
+import { addRouteConfig } from '../http/route-config';
 import { isJsonObject, readMembers, type ReadMembers, unknownMemberFaults } from './read-members';
 
 /** In one response. */
@@ -21,22 +23,40 @@ export function documentedParameter(
   };
 }
 
+export interface BodyOptions {
+  /** No body, or null, is an object without members. Default: false. */
+  readonly isOptional?: boolean;
+  /** Media types of bodies that are passed on as `SentBytes`. Default: none. */
+  readonly otherTypes?: readonly string[];
+}
+
 /**
  * `@BodyOf(OrderRequest) body: ReadMembers<OrderRequest>`: the JSON body, read by the class that also documents it. Faults of
  * members are part of the result; `validMembers` throws them.
  *
- * @param isOptional no body, or null, is an object without members
  * @throws Problem `bad_request` when the body is not a JSON object
  */
-export function BodyOf(type: new () => object, { isOptional = false } = {}): ParameterDecorator {
-  return documentedParameter(Body(reader(type, isOptional)), ApiBody({ type, required: !isOptional }));
+export function BodyOf(
+  type: new () => object,
+  { isOptional = false, otherTypes = [] }: BodyOptions = {},
+): ParameterDecorator {
+  return documentedParameter(Body(reader(type, isOptional)), (controller, method, descriptor) => {
+    ApiBody({ type, required: !isOptional })(controller, method, descriptor);
+    const handler = descriptor.value as object | undefined;
+    if (handler !== undefined) addRouteConfig(handler, { bodyTypes: otherTypes, bodyMayBeEmpty: isOptional });
+  });
 }
 
 /** `@NoBody() body: ReadMembers<object>`: no body, or an object without members. Every member is unknown. */
 export const NoBody = (): ParameterDecorator => Body(reader(class NoMembers {}, true));
 
 function reader(type: new () => object, isOptional: boolean): PipeTransform {
-  return { transform: (body: unknown) => readMembers(type, jsonObject(isOptional ? (body ?? {}) : body)) };
+  return {
+    transform: (body: unknown) => {
+      if (body instanceof SentBytes) return body;
+      return readMembers(type, jsonObject(isOptional ? (body ?? {}) : body));
+    },
+  };
 }
 
 function jsonObject(sent: unknown): Readonly<Record<string, unknown>> {
