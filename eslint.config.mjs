@@ -78,6 +78,11 @@ const depConstraints = [
     sourceTag: 'scope:issuance',
     onlyDependOnLibsWithTags: ['scope:issuance', 'scope:shared', 'scope:testing'],
   },
+  {
+    // Compares what accounts monitor with the index: the only scope that may import both.
+    sourceTag: 'scope:monitoring',
+    onlyDependOnLibsWithTags: ['scope:issuance', 'scope:ct', 'scope:shared', 'scope:testing'],
+  },
   { sourceTag: 'scope:ct', onlyDependOnLibsWithTags: ['scope:ct', 'scope:shared', 'scope:testing'] },
   { sourceTag: 'scope:gateway', onlyDependOnLibsWithTags: ['scope:shared', 'scope:testing'] },
   { sourceTag: 'scope:shared', onlyDependOnLibsWithTags: ['scope:shared', 'scope:testing'] },

@@ -124,6 +124,19 @@ export const apps = [
     }),
   },
   {
+    name: 'monitoring',
+    source: 'apps/monitoring/src/main.ts',
+    api: 'monitoring',
+    ports: { http: { preferred: 4316 }, ops: { preferred: 4317 } },
+    health: { port: 'ops', path: '/readyz' },
+    environment: (deployment) => ({
+      ...common(deployment, 'monitoring'),
+      HOST: LOOPBACK,
+      PORT: String(deployment.port('monitoring', 'http')),
+      PUBLIC_URL: `http://${LOOPBACK}:${deployment.port('monitoring', 'http')}`,
+    }),
+  },
+  {
     name: 'ct-search',
     source: 'apps/ct-search/src/main.ts',
     api: 'ct_search',

@@ -11,6 +11,7 @@ const CORE_ROLES = [
   'issuance-worker',
   'approval-responder',
   'notifier',
+  'monitoring',
 ];
 const CT_ROLES = ['ct-search', 'ct-ingest'];
 

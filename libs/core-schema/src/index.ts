@@ -18,6 +18,7 @@ export { coreDataSource, coreDataSourceOptions } from './core-data-source';
 export { claimDeployment } from './deployment/deployment';
 export { type Lease, underLease } from './leases/issuance-lease';
 export { type MailKind } from './mail/mail.entity';
+export { type MonitoringChangeEntity } from './monitoring/monitoring-change.entity';
 export { CertificateMails1796169600000 } from './migrations/1796169600000-certificate-mails';
 export { baseNameInSql } from './names/base-name';
 export { Outbox, addToOutbox } from './outbox/outbox';

@@ -4,6 +4,7 @@ import { approvalResponder } from './approval-responder';
 import { certsV2 } from './certs-v2';
 import { ctSearch } from './ct-search';
 import { issuanceWorker } from './issuance-worker';
+import { monitoring } from './monitoring';
 import { notifier } from './notifier';
 import { ordersV3 } from './orders-v3';
 
@@ -25,5 +26,6 @@ export const coreSchema: GrantedSchema = {
     'approval-responder': approvalResponder,
     notifier,
     'ct-search': ctSearch,
+    monitoring,
   },
 };

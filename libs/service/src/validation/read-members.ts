@@ -63,10 +63,13 @@ export function ReadBy<C extends string = FieldFaultCode>(
   };
 }
 
-/** A required member that is an object of another class. The field of a fault in it is its path, such as `record.ttl`. */
-export function ReadObject(type: new () => object): PropertyDecorator {
+/**
+ * A member that is an object of another class, required unless it says otherwise. The field of a fault in it is its path, such
+ * as `record.ttl`.
+ */
+export function ReadObject(type: new () => object, { isRequired = true } = {}): PropertyDecorator {
   return (target, member) =>
-    ReadBy((sent) => readNested(type, sent, `${String(member)}.`), { isRequired: true })(target, member);
+    ReadBy((sent) => readNested(type, sent, `${String(member)}.`), { isRequired })(target, member);
 }
 
 function readNested(type: new () => object, sent: unknown, path: string): unknown {

@@ -1,0 +1,58 @@
+import { csrPem } from './testing/fixtures';
+import { permission, RunningApi, type Tenant } from './testing/running-api';
+
+const root = '/api/v3/monitoring';
+const pem = { 'content-type': 'application/x-pem-file' };
+
+let api: RunningApi;
+let tenant: Tenant;
+
+beforeAll(async () => {
+  api = await RunningApi.start();
+  tenant = await api.tenant(permission);
+  await tenant.get(`${root}/monitored_domains`);
+});
+afterAll(() => api.stop());
+
+/** BEGIN and COMMIT are no work. */
+const costOf = async (work: () => Promise<unknown>) =>
+  (await api.statementsOf(work)).filter((statement) => !/^(START TRANSACTION|COMMIT)/.test(statement)).length;
+
+it('creates a monitored domain with 4 statements, changes one with 4, and finds one with 2', async () => {
+  const post = async (body: object) => await tenant.post(`${root}/monitored_domains/example.com`, body);
+  expect(await costOf(() => post({}))).toBe(4);
+  expect(await costOf(() => post({ enabled: false }))).toBe(4);
+  expect(await costOf(() => post({}))).toBe(2);
+});
+
+it('deletes a monitored domain with 3 statements', async () => {
+  expect(await costOf(() => tenant.delete(`${root}/monitored_domains/example.com`))).toBe(3);
+});
+
+it('reads a monitored domain, every list and the settings with 1 statement, however many objects there are', async () => {
+  for (const path of [
+    'monitored_domains',
+    'monitored_domains/a.com',
+    'known_keys',
+    'known_certs',
+    'settings',
+  ])
+    expect([path, await costOf(() => tenant.get(`${root}/${path}`))]).toEqual([path, 1]);
+  for (let at = 0; at < 10; at += 1) await tenant.post(`${root}/monitored_domains/n${at}.example.com`, {});
+  expect(await costOf(() => tenant.get(`${root}/monitored_domains`))).toBe(1);
+});
+
+it('adds a known key with 4 statements and finds one with 2', async () => {
+  expect(await costOf(() => tenant.post(`${root}/known_keys`, csrPem, pem))).toBe(4);
+  expect(await costOf(() => tenant.post(`${root}/known_keys`, csrPem, pem))).toBe(2);
+});
+
+it('changes the settings with 4 statements', async () => {
+  expect(await costOf(() => tenant.post(`${root}/settings`, { heartbeat: 'off' }))).toBe(4);
+  expect(await costOf(() => tenant.post(`${root}/settings`, { heartbeat: 'off' }))).toBe(2);
+});
+
+it('refuses an invalid request without a statement', async () => {
+  expect(await costOf(() => tenant.post(`${root}/monitored_domains/*.example.com`, {}))).toBe(0);
+  expect(await costOf(() => tenant.post(`${root}/known_keys`, 'x', pem))).toBe(0);
+});

@@ -1,0 +1,94 @@
+import type { OperationExamples } from '@certwright/service';
+
+/** PKCS #10 for example.com and *.example.com with an ECDSA key on P-256. */
+const csr = `-----BEGIN CERTIFICATE REQUEST-----
+MIHxMIGaAgEAMAAwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAASGZkFQ4prwkqcq
+VgcjC8+QLn+TNi5a8Nzw4NGocE2BtqDSIQGfy4WAHWdmXD2HFrWXpRjD1uLAsCSx
++2LxrP4YoDgwNgYJKoZIhvcNAQkOMSkwJzAlBgNVHREEHjAcggtFeGFtcGxlLmNv
+bYINKi5leGFtcGxlLmNvbTAKBggqhkjOPQQDAgNGADBDAh8uY26b+L7dA7fkloFU
+ijum6kjnz/AxmXy1P4eWME74AiBLCGWM0uhwBbCsjf8/F1bL43u1vdqX5oLlgqE3
+qwhaMw==
+-----END CERTIFICATE REQUEST-----
+`;
+const pubkeySha256 = '8bbfb1f2916f9ca45160fcd0a113d8ac2ac1eedef8a6208e8b1f886184527183';
+
+/** Self-signed, for the same names. */
+const certificate = `-----BEGIN CERTIFICATE-----
+MIIBdzCCAR6gAwIBAgICEjQwCgYIKoZIzj0EAwIwFjEUMBIGA1UEAwwLZXhhbXBs
+ZS5jb20wHhcNMjYwMTAxMDAwMDAwWhcNMjYxMjMxMDAwMDAwWjAWMRQwEgYDVQQD
+DAtleGFtcGxlLmNvbTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABIZmQVDimvCS
+pypWByMLz5Auf5M2Llrw3PDg0ahwTYG2oNIhAZ/LhYAdZ2ZcPYcWtZelGMPW4sCw
+JLH7YvGs/hijXDBaMCUGA1UdEQQeMByCC2V4YW1wbGUuY29tgg0qLmV4YW1wbGUu
+Y29tMBIGCisGAQQB1nkCBAIEBAQCq80wHQYDVR0OBBYEFDbIff3WkD4behFRhvxA
+AB/wyuT1MAoGCCqGSM49BAMCA0cAMEQCICkfGDLFHeihXSnE9KtJAKUL+Pgw1Vvt
+oTu8WmAxSSoQAiAhuC5gJyyyh+vVqt/4rVgGEDCMbOp5o8oL7rt2D/LFhg==
+-----END CERTIFICATE-----
+`;
+const tbsSha256 = '6f8a53911feca9ea005b4a87ab623cf6d239d33608ebac1996219fefcd88bbdb';
+
+const domain = { name: '.example.com', enabled: true };
+
+const knownKey = {
+  id: 93482011746305,
+  pubkey_sha256: pubkeySha256,
+  dns_names: ['*.example.com', 'example.com'],
+  note: '',
+  created_at: '2026-11-20T12:00:00Z',
+};
+
+const knownCert = {
+  id: 51230984412673,
+  tbs_sha256: tbsSha256,
+  note: '',
+  created_at: '2026-11-20T12:00:00Z',
+};
+
+const settings = {
+  authorized_cas: ['letsencrypt.org'],
+  alert_delay_minutes: 5,
+  mail: { certificates: 'digest', endpoints: 'off' },
+  digest_hour_utc: 6,
+  heartbeat: 'weekly',
+};
+
+const pem = (value: string) => ({ schema: { type: 'string' }, examples: { pem: { value } } });
+const der = (description: string) => ({ schema: { description } });
+
+/** Of each operation that has a body, by its `operationId`. */
+export const examples: Readonly<Record<string, OperationExamples>> = {
+  listMonitoredDomains: { responses: { 200: [domain] } },
+  getMonitoredDomain: { responses: { 200: domain } },
+  setMonitoredDomain: {
+    request: { default: {}, disabled: { enabled: false } },
+    responses: { 201: domain, 200: { ...domain, enabled: false } },
+  },
+  addKnownKey: {
+    request: {
+      digest: {
+        pubkey_sha256: pubkeySha256,
+        dns_names: ['example.com', '*.example.com'],
+        note: 'Content delivery network',
+      },
+    },
+    otherTypes: {
+      'application/x-pem-file': pem(csr),
+      'application/pkcs10': der('A CSR in DER.'),
+    },
+    responses: { 201: knownKey, 200: knownKey },
+  },
+  listKnownKeys: { responses: { 200: [knownKey] } },
+  addKnownCert: {
+    request: { digest: { tbs_sha256: tbsSha256, note: 'Content delivery network' } },
+    otherTypes: {
+      'application/x-pem-file': pem(certificate),
+      'application/pkix-cert': der('A certificate in DER.'),
+    },
+    responses: { 201: knownCert, 200: knownCert },
+  },
+  listKnownCerts: { responses: { 200: [knownCert] } },
+  getMonitoringSettings: { responses: { 200: settings } },
+  changeMonitoringSettings: {
+    request: { quiet: { alert_delay_minutes: 5, mail: { certificates: 'digest', endpoints: 'off' } } },
+    responses: { 200: settings },
+  },
+};

@@ -1,0 +1,43 @@
+import { randomInt } from 'node:crypto';
+import { type Answer, type CallerIdentity, jsonAnswer } from '@certwright/service';
+import { Injectable } from '@nestjs/common';
+import { MonitoringChanges } from '../changes/monitoring-changes';
+import { maxKnownObjects } from '../wire/problems';
+import type { KnownKind, NewKnownObject } from './known-kind';
+import { KnownObjects, type KnownRow } from './known-objects.repository';
+
+/** Positive, random, and exact as a JSON number. */
+const ids = { min: 1, below: 2 ** 48 - 1 };
+
+@Injectable()
+export class AddKnownObject {
+  constructor(
+    private readonly changes: MonitoringChanges,
+    private readonly known: KnownObjects,
+  ) {}
+
+  /** A repeated request finds the object of the first one. @throws Problem `conflict` when the account has the maximum number */
+  async run<Row extends KnownRow>(
+    caller: CallerIdentity,
+    { object, json, tooMany }: KnownKind<Row>,
+    { identity, note }: NewKnownObject,
+  ): Promise<Answer> {
+    return await this.changes.run(caller, async ({ tx, accountId, record }) => {
+      const found = await this.known.find<Row>(tx, object, accountId, identity);
+      if (found !== null) {
+        if (note === undefined || note === found.note) return jsonAnswer(200, json(found));
+        const [before, after] = [json(found), json({ ...found, note })];
+        await this.known.setNote(tx, object, accountId, found.id, note);
+        await record({ object, name: found.id, action: 'changed', before, after });
+        return jsonAnswer(200, after);
+      }
+      const id = String(randomInt(ids.min, ids.below));
+      const values = { id, note: note ?? '', identity, max: maxKnownObjects };
+      const added = await this.known.add<Row>(tx, object, accountId, values);
+      if (added === null) throw tooMany();
+      const after = json(added);
+      await record({ object, name: id, action: 'created', before: null, after });
+      return jsonAnswer(201, after);
+    });
+  }
+}

@@ -1,0 +1,27 @@
+import { type Answer, jsonAnswer, nextPageLink } from '@certwright/service';
+import { Injectable } from '@nestjs/common';
+import { Addresses } from '../wire/addresses';
+import type { KnownKind, KnownQuery } from './known-kind';
+import { KnownObjects, type KnownRow } from './known-objects.repository';
+
+@Injectable()
+export class RetrieveKnownObjects {
+  constructor(
+    private readonly known: KnownObjects,
+    private readonly addresses: Addresses,
+  ) {}
+
+  async page<Row extends KnownRow>(
+    accountId: string,
+    { object, resource, json }: KnownKind<Row>,
+    query: KnownQuery,
+  ): Promise<Answer> {
+    const { after, limit } = query;
+    const found = await this.known.page<Row>(object, accountId, { after, limit: limit + 1 });
+    const rows = found.slice(0, limit);
+    const last = rows.at(-1);
+    const shown = rows.map(json);
+    if (found.length <= limit || last === undefined) return jsonAnswer(200, shown);
+    return jsonAnswer(200, shown, { link: nextPageLink(this.addresses.list(resource), last.id, query) });
+  }
+}

@@ -1,0 +1,6 @@
+import 'reflect-metadata';
+import { runProcess } from '@certwright/service';
+import { readConfig } from './config';
+import { start } from './front';
+
+void runProcess({ name: 'monitoring', config: readConfig, start });

@@ -1,0 +1,27 @@
+import { Problem } from '@certwright/errors';
+import { type Answer, type CallerIdentity, emptyAnswer } from '@certwright/service';
+import { Injectable } from '@nestjs/common';
+import { MonitoringChanges } from '../changes/monitoring-changes';
+import { methodOfMember, noSuchMonitoredDomain } from '../wire/problems';
+import { isPathOfList, nameInPath } from './monitored-domain';
+import { MonitoredDomains } from './monitored-domains.repository';
+
+@Injectable()
+export class DeleteMonitoredDomain {
+  constructor(
+    private readonly changes: MonitoringChanges,
+    private readonly domains: MonitoredDomains,
+  ) {}
+
+  /** @throws Problem `not_found`, `bad_request` for a name that no object can have, `method_not_allowed` */
+  async run(caller: CallerIdentity, text: string): Promise<Answer> {
+    if (isPathOfList(text)) throw methodOfMember();
+    const { name, fault } = nameInPath(text);
+    return await this.changes.run(caller, async ({ tx, accountId, record }) => {
+      const before = await this.domains.delete(tx, accountId, name);
+      if (before === null) throw fault === null ? noSuchMonitoredDomain() : Problem.ofFields([fault]);
+      await record({ object: 'monitored_domain', name, action: 'deleted', before, after: null });
+      return emptyAnswer;
+    });
+  }
+}

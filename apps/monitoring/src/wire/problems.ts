@@ -1,0 +1,40 @@
+import { Problem } from '@certwright/errors';
+
+/** The same for an unknown name and for one of another account. */
+export function noSuchMonitoredDomain(): Problem {
+  return new Problem('not_found', 'The account has no monitored domain of this name.');
+}
+
+/** The same for an unknown id and for one of another account. */
+export function noSuchKnownKey(): Problem {
+  return new Problem('not_found', 'The account has no known key with this id.');
+}
+
+/** The same for an unknown id and for one of another account. */
+export function noSuchKnownCertificate(): Problem {
+  return new Problem('not_found', 'The account has no known certificate with this id.');
+}
+
+/** @param max the limit of the account */
+export function tooManyMonitoredDomains(max: number): Problem {
+  return new Problem(
+    'not_allowed_by_plan',
+    `The account may have ${max} monitored domains: delete one, or ask the operator for more.`,
+  );
+}
+
+/** Of each kind. */
+export const maxKnownObjects = 10_000;
+
+export function tooManyKnownObjects(what: 'known keys' | 'known certificates'): Problem {
+  return new Problem(
+    'conflict',
+    `An account has ${maxKnownObjects} ${what} at most: delete one that is no longer needed.`,
+  );
+}
+
+/** At the path of a monitored domain whose name is only dots, which is the path of the list. */
+export function methodOfMember(): Problem {
+  const allow = ['GET', 'HEAD', 'OPTIONS'];
+  return new Problem('method_not_allowed', `This address answers ${allow.join(', ')}.`, { allow });
+}
