@@ -11,6 +11,7 @@ import { ctIssuerCommands } from './ct-issuers';
 import { ctLogCommands } from './ct-logs';
 import { dnsIntegrationCommands } from './dns-integrations';
 import { issuanceCommands } from './issuances';
+import { monitoringCommands } from './monitoring';
 import { productCommands } from './products';
 import { searchCommands } from './search-plans';
 import { seedSandboxCommand } from './seed-sandbox';
@@ -20,7 +21,7 @@ import { withCtDatabase, withDatabase } from './with-database';
 
 const program = new Command('admin')
   .description(
-    'Administer a Certwright deployment: accounts, users, API keys, balances, clusters, products, CAs, issuances, blocked keys, search plans.',
+    'Administer a Certwright deployment: accounts, users, API keys, balances, clusters, products, CAs, issuances, blocked keys, search plans, monitored domains.',
   )
   .usage('<command> [options]    (npm run admin -- <command> --help)')
   .addHelpText(
@@ -52,6 +53,7 @@ for (const commands of [
   webhookCommands,
   dnsIntegrationCommands,
   searchCommands,
+  monitoringCommands,
   ctCommands,
   seedSandboxCommand,
 ]) {

@@ -90,7 +90,7 @@ const up = [
       CONSTRAINT monitoring_change_object CHECK (object IN ('monitored_domain', 'known_key', 'known_cert', 'settings', 'limit')),
       CONSTRAINT "PK_monitoring_change" PRIMARY KEY (id)
     )`,
-  `COMMENT ON COLUMN monitoring_change.transaction_id IS 'pg_current_xact_id(). Follows changes without a gap: rows whose transaction_id is below pg_snapshot_xmin(pg_current_snapshot()) are complete, in the order (transaction_id, id)'`,
+  `COMMENT ON COLUMN monitoring_change.transaction_id IS 'pg_current_xact_id() of the change. A reader applies every row after its cursor (transaction_id, id), and moves the cursor only over rows below pg_snapshot_xmin(pg_current_snapshot())'`,
   `COMMENT ON COLUMN monitoring_change.api_key_id IS 'null: the operator'`,
   `COMMENT ON COLUMN monitoring_change.name IS 'name of a monitored domain, id of a known key or known certificate; empty otherwise'`,
   `COMMENT ON COLUMN monitoring_change.before IS 'members of the object before the change; null: there was none'`,

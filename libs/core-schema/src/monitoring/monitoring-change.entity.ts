@@ -37,7 +37,7 @@ export class MonitoringChangeEntity {
   @Column('bigint', {
     name: 'transaction_id',
     comment:
-      'pg_current_xact_id(). Follows changes without a gap: rows whose transaction_id is below pg_snapshot_xmin(pg_current_snapshot()) are complete, in the order (transaction_id, id)',
+      'pg_current_xact_id() of the change. A reader applies every row after its cursor (transaction_id, id), and moves the cursor only over rows below pg_snapshot_xmin(pg_current_snapshot())',
   })
   transactionId!: string;
 

@@ -1,0 +1,83 @@
+import { Transactions } from '@certwright/core-schema';
+import type { DataSource } from 'typeorm';
+import { recordChange } from '../../apps/monitoring/src/changes/monitoring-changes';
+import { createAccount } from './accounts';
+import { monitoringCommands } from './monitoring';
+import { adminFixture } from './testing/admin-fixture';
+
+const admin = adminFixture();
+let database: DataSource;
+let accountId: string;
+
+beforeAll(() => {
+  database = admin.database;
+});
+beforeEach(async () => {
+  accountId = await createAccount(database, 'Spec', null);
+});
+
+/** Runs `npm run admin -- monitoring …`. @returns the printed lines */
+const run = async (...args: string[]) => await admin.run([monitoringCommands], 'monitoring', ...args);
+const limitOf = async (id: string) =>
+  (await database.query(`SELECT max_monitored_domains FROM account WHERE id = $1`, [id]))[0]
+    .max_monitored_domains;
+const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`;
+
+it('limit sets the limit of one account, and records a change of it once', async () => {
+  const other = await createAccount(database, 'Other', null);
+  const printed = [`account ${accountId}: 5000 monitored domains`];
+  expect(await run('limit', accountId, '5000')).toEqual(printed);
+  expect(await run('limit', accountId, '5000')).toEqual(printed);
+  expect([await limitOf(accountId), await limitOf(other)]).toEqual([5_000, 1_000]);
+  expect(await run('history', accountId)).toEqual([
+    expect.stringMatching(
+      new RegExp(
+        `^${time}\toperator\tchanged limit\tbefore {"monitored_domains":1000}\tafter {"monitored_domains":5000}$`,
+      ),
+    ),
+  ]);
+  expect(await run('history', other)).toEqual([]);
+});
+
+it.each(['', 'x', '-1', '1.5', '1000001', '1e3'])('limit refuses %j', async (count) => {
+  await expect(run('limit', accountId, count)).rejects.toThrow();
+  expect(await limitOf(accountId)).toBe(1_000);
+});
+
+it.each(['7', '__proto__', "1'; --", ''])('knows no account %j', async (account) => {
+  await expect(run('limit', account, '5')).rejects.toThrow(/no account|not an account id/i);
+  await expect(run('history', account)).rejects.toThrow(/no account|not an account id/i);
+});
+
+it('history prints every change, oldest first, with the key that made it', async () => {
+  const [{ id: apiKeyId }] = await database.query(
+    `INSERT INTO api_key (account_id, label, secret_sha256, permissions) VALUES ($1, 'spec', sha256($2), '{}') RETURNING id`,
+    [accountId, Buffer.from(accountId)],
+  );
+  const name = 'example.com';
+  const [on, off] = [true, false].map((enabled) => ({ name, enabled }));
+  await new Transactions(database).run(async (tx) => {
+    const change = { accountId, apiKeyId, object: 'monitored_domain', name } as const;
+    await recordChange(tx, { ...change, action: 'created', before: null, after: on ?? null });
+    await recordChange(tx, { ...change, action: 'disabled', before: on ?? null, after: off ?? null });
+    await recordChange(tx, { ...change, action: 'deleted', before: off ?? null, after: null });
+  });
+  const lines = await run('history', accountId);
+  expect(lines.map((line) => line.replace(new RegExp(`^${time}\t`), ''))).toEqual([
+    `key ${apiKeyId}\tcreated monitored_domain example.com\tafter {"name":"example.com","enabled":true}`,
+    `key ${apiKeyId}\tdisabled monitored_domain example.com\tbefore {"name":"example.com","enabled":true}\tafter {"name":"example.com","enabled":false}`,
+    `key ${apiKeyId}\tdeleted monitored_domain example.com\tbefore {"name":"example.com","enabled":false}`,
+  ]);
+});
+
+it('history prints more changes than it reads at once', async () => {
+  await database.query(
+    `INSERT INTO monitoring_change (transaction_id, account_id, object, name, action, after)
+     SELECT 1, $1, 'known_cert', at, 'created', '{}' FROM generate_series(1, 2500) AS at`,
+    [accountId],
+  );
+  const lines = await run('history', accountId);
+  expect(lines.map((line) => /known_cert (\d+)/.exec(line)?.[1])).toEqual(
+    Array.from({ length: 2_500 }, (_, at) => String(at + 1)),
+  );
+});
