@@ -6,7 +6,7 @@ import { Caller } from '../authentication/caller';
 import { Authenticated, Public, RequirePermission } from '../authentication/route-access';
 import { BooleanMember, MayBeAbsent } from '../validation/members';
 import { ReadBy, Unreadable } from '../validation/read-members';
-import { requestReading, ValidQuery } from '../validation/request-parts';
+import { BodyOf, requestReading, ValidQuery } from '../validation/request-parts';
 
 class OrderBody {
   @IsDefined({ message: 'It is required.' })
@@ -28,6 +28,11 @@ class ListQuery {
   @MayBeAbsent()
   @Length(1, 10)
   after?: string;
+}
+
+class NoteBody {
+  @BooleanMember({})
+  muted?: boolean;
 }
 
 @RequirePermission('Order and Manage Certificates')
@@ -90,6 +95,20 @@ class FaultsController {
   @Post('echo')
   @HttpCode(200)
   echo(@Body() body: unknown): object {
+    return { body };
+  }
+
+  @Public()
+  @Post('notes')
+  @HttpCode(200)
+  note(@BodyOf(NoteBody, { otherTypes: ['application/x-note'] }) body: unknown): object {
+    return { body };
+  }
+
+  @Public()
+  @Post('optional')
+  @HttpCode(200)
+  optional(@BodyOf(NoteBody, { isOptional: true }) body: unknown): object {
     return { body };
   }
 

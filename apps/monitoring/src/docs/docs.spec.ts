@@ -1,0 +1,127 @@
+import 'reflect-metadata';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import {
+  type Answered,
+  type DocumentedExample,
+  examplesIn,
+  faultsInOpenApi,
+  shapeOf,
+} from '@certwright/testing';
+import { permission, RunningApi, type Tenant } from '../testing/running-api';
+import { errorExamples } from '../wire/documented-errors';
+import { openApiDocument } from './openapi-document';
+
+const kept = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'));
+const documented = examplesIn(kept);
+const isError = ({ status }: DocumentedExample) => status !== null && status >= 400;
+const root = '/api/v3/monitoring';
+
+it('keeps openapi.json in line with the code', async () => {
+  expect(JSON.parse(JSON.stringify(await openApiDocument()))).toEqual(kept);
+});
+
+it('is valid OpenAPI 3.1, with a valid example of every body', async () => {
+  expect(await faultsInOpenApi(kept)).toEqual([]);
+});
+
+it('uses every example of an error', () => {
+  const used = new Set(documented.filter(isError).map(({ name }) => name));
+  // Of addresses that are not in the document.
+  expect([...used, 'not_found'].sort()).toEqual(Object.keys(errorExamples.components()).sort());
+});
+
+describe('with the API running', () => {
+  let api: RunningApi;
+  let tenant: Tenant;
+  beforeAll(async () => {
+    api = await RunningApi.start();
+  });
+  beforeEach(async () => {
+    tenant = await api.tenant(permission);
+  });
+  afterAll(() => api.stop());
+
+  it('serves the document and Swagger UI below the path of the API', async () => {
+    expect((await api.call('GET', `${root}/openapi.json`)).json).toEqual(kept);
+    const page = await api.call('GET', `${root}/docs`);
+    expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
+  });
+
+  it.each(['/', root, `${root}/`])('describes the API at %s, without a key', async (at) => {
+    const { status, json } = await api.call('GET', at);
+    expect({ status, json }).toEqual({
+      status: 200,
+      json: {
+        name: 'Certwright: monitoring',
+        version: '3',
+        description: 'States which domains are monitored, and which keys and certificates are known.',
+        documentation_url: `${root}/docs`,
+        openapi_url: `${root}/openapi.json`,
+        status_url: '/readyz',
+      },
+    });
+  });
+
+  const pathOf = (template: string) => template.replace('{name}', '.example.com');
+
+  it.each(documented.filter(({ status }) => status === null))(
+    '$operationId succeeds with the example $name of type $mediaType',
+    async ({ operationId, path: template, mediaType, value }) => {
+      const body = mediaType === 'application/json' ? value : String(value);
+      const answer = await tenant.post(pathOf(template), body, { 'content-type': mediaType });
+      expect(answer.status).toBe(operationId === 'changeMonitoringSettings' ? 200 : 201);
+      const example = documented.find(
+        (each) => each.operationId === operationId && each.status === answer.status,
+      );
+      expect(shapeOf(answer.json)).toEqual(shapeOf(example?.value));
+    },
+  );
+
+  it.each(documented.filter(({ method, status }) => method === 'GET' && status === 200))(
+    '$operationId returns the members of its example',
+    async ({ path: template, value }) => {
+      await tenant.post(`${root}/monitored_domains/.example.com`, {});
+      await tenant.post(`${root}/known_certs`, { tbs_sha256: 'ab'.repeat(32) });
+      await tenant.post(`${root}/known_keys`, { pubkey_sha256: 'ab'.repeat(32), dns_names: ['example.com'] });
+      const { status, json } = await tenant.get(pathOf(template));
+      expect([status, shapeOf(json)]).toEqual([200, shapeOf(value)]);
+    },
+  );
+
+  const domains = `${root}/monitored_domains`;
+  const pem = { 'content-type': 'application/x-pem-file' };
+  const provoked: Readonly<Record<string, () => Promise<Answered>>> = {
+    bad_request: () => tenant.post(`${domains}/example.com`, '{'),
+    bad_query: () => tenant.get(`${root}/known_keys?limit=0`),
+    bad_credentials: () =>
+      api.call('GET', domains, { headers: { authorization: `Bearer 1_${'a'.repeat(32)}` } }),
+    unauthorized: async () => await (await api.tenant('Search Certificates')).get(domains),
+    disabled_credentials: async () => {
+      await api.database.query(`UPDATE api_key SET disabled_at = now() WHERE account_id = $1`, [
+        tenant.accountId,
+      ]);
+      return await tenant.get(domains);
+    },
+    not_found: () => api.call('GET', `${root}/nothing`),
+    bad_name: () => tenant.get(`${domains}/*.example.com`),
+    not_public: () => tenant.post(`${domains}/.co.uk`, {}),
+    bad_domain: () => tenant.post(`${domains}/example.com`, { enabled: 1 }),
+    bad_certificate: () => tenant.post(`${root}/known_certs`, 'x', pem),
+    bad_settings: () => tenant.post(`${root}/settings`, { alert_delay_minutes: 61 }),
+    domain_not_found: () => tenant.get(`${domains}/example.com`),
+    key_not_found: () => tenant.delete(`${root}/known_keys/1`),
+    certificate_not_found: () => tenant.delete(`${root}/known_certs/1`),
+    method_not_allowed: () => tenant.post(`${domains}/.`, {}),
+    request_too_large: () => tenant.post(`${root}/known_keys`, 'x'.repeat(300_000), pem),
+    unsupported_media_type: () => tenant.post(`${root}/settings`, 'a=b', pem),
+  };
+
+  it.each(Object.keys(provoked))('the error %s is what the API returns', async (name) => {
+    const answer = await provoked[name]?.();
+    const components = errorExamples.components();
+    expect(answer?.json).toEqual(components[name]?.value);
+    const example = documented.find((each) => isError(each) && each.name === name);
+    if (example !== undefined) expect(answer?.status).toBe(example.status);
+  });
+});

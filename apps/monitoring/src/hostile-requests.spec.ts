@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { type ApiDocument, pastedKeyIn, pastedKeyRequests } from '@certwright/testing';
+import fc from 'fast-check';
+import { tbsSha256 } from './testing/fixtures';
+import { permission, RunningApi, type Tenant } from './testing/running-api';
+
+// Thousands of requests.
+jest.setTimeout(300_000);
+
+const root = '/api/v3/monitoring';
+
+let api: RunningApi;
+let tenant: Tenant;
+
+beforeAll(async () => {
+  api = await RunningApi.start({ LOG_LEVEL: 'debug', FAILED_AUTHENTICATION_PER_MIN: '100000' });
+  tenant = await api.tenant(permission);
+});
+beforeEach(() => void (api.logged.length = 0));
+afterAll(() => api.stop());
+
+it('returns no 5xx for any name, with every method', async () => {
+  const names = fc.oneof(
+    fc.string({ unit: 'binary', minLength: 1 }),
+    fc.domain(),
+    fc.stringMatching(/^[.*_%a-z0-9-]{1,30}\.(com|co\.uk|github\.io)\.?$/),
+  );
+  await fc.assert(
+    fc.asyncProperty(names, async (name) => {
+      const at = `${root}/monitored_domains/${encodeURIComponent(name.toWellFormed())}`;
+      for (const method of ['POST', 'GET', 'DELETE']) {
+        const { status } = await tenant.call(method, at, {});
+        expect([200, 201, 204, 400, 404]).toContain(status);
+      }
+    }),
+    { numRuns: 100 },
+  );
+});
+
+it.each(['monitored_domains/example.com', 'known_keys', 'known_certs', 'settings'])(
+  'returns no 5xx for any body of %s',
+  async (resource) => {
+    const bodies = fc.oneof(
+      fc.json({ maxDepth: 6 }),
+      fc.string(),
+      fc
+        .dictionary(
+          fc.constantFrom(
+            'name',
+            'enabled',
+            'pubkey_sha256',
+            'dns_names',
+            'tbs_sha256',
+            'note',
+            'mail',
+            'heartbeat',
+          ),
+          fc.jsonValue(),
+        )
+        .map((value) => JSON.stringify(value)),
+    );
+    await fc.assert(
+      fc.asyncProperty(bodies, async (body) => {
+        const { status } = await tenant.post(`${root}/${resource}`, body);
+        expect([200, 201, 400]).toContain(status);
+      }),
+      { numRuns: 100 },
+    );
+  },
+);
+
+it.each([
+  ['a NUL in a note', 'known_certs', `{"tbs_sha256":"${tbsSha256}","note":"a\\u0000"}`],
+  ['a lone surrogate in a note', 'known_certs', `{"tbs_sha256":"${tbsSha256}","note":"\\ud800"}`],
+  ['a member __proto__', 'settings', '{"__proto__":{"heartbeat":"off"}}'],
+  ['deep nesting', 'settings', `${'['.repeat(50_000)}${']'.repeat(50_000)}`],
+])('returns 400 for %s', async (_what, resource, body) => {
+  const answer = await tenant.post(`${root}/${resource}`, body);
+  expect(answer.status).toBe(400);
+  expect(answer.json.message).not.toMatch(/SQL|syntax|at .*\.ts|Error:/);
+});
+
+it('a private key that was pasted anywhere is in no answer and in no line of the log', async () => {
+  const document = JSON.parse(
+    readFileSync(path.join(__dirname, '../openapi.json'), 'utf8'),
+  ) as unknown as ApiDocument;
+  const requests = pastedKeyRequests(document, {
+    path: { name: 'example.com' },
+    bodies: {
+      [`post ${root}/monitored_domains/{name}`]: { enabled: true },
+      [`post ${root}/known_keys`]: { pubkey_sha256: tbsSha256, dns_names: ['example.com'] },
+      [`post ${root}/known_certs`]: { tbs_sha256: tbsSha256 },
+      [`post ${root}/settings`]: { heartbeat: 'off' },
+    },
+  });
+  const leaks: string[] = [];
+  for (const { what, method, path: at, body, headers } of requests) {
+    const { status, text, headers: answered } = await tenant.call(method, at, { body, headers });
+    const piece = pastedKeyIn(text) ?? pastedKeyIn(JSON.stringify(answered));
+    if (piece !== null || status >= 500) leaks.push(`${status} ${what}: ${text}`);
+    if (api.logged.some((line) => pastedKeyIn(line) !== null)) leaks.push(`log: ${what}`);
+    api.logged.length = 0;
+  }
+  expect(requests.length).toBeGreaterThan(500);
+  expect(leaks).toEqual([]);
+  const stored = await api.database.query(
+    `SELECT json_agg(monitoring_change)::text AS all FROM monitoring_change`,
+  );
+  expect(pastedKeyIn(JSON.stringify(stored))).toBeNull();
+});
