@@ -41,7 +41,7 @@ export const DomainName = () =>
     }),
   );
 
-/** Clients remove `.` and `..` from URLs, so a path of dots stands for the list and for no domain. */
+/** Clients remove `.` and `..` from URLs, so a path of dots is that of the list, and of no domain. */
 export const isPathOfList = (name: string): boolean => /^\.+$/.test(name);
 
 /** A name as a URL has it, in normal form. */

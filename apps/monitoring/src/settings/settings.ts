@@ -16,7 +16,7 @@ const documented = {
     maxItems: maxAuthorizedCas,
     example: ['letsencrypt.org'],
     description:
-      'Issuer domain names of CAA records. A certificate from one of these CAs is known, whoever requested it: an attacker who controls a domain gets certificates from your CA too. Default: none.',
+      'Issuer domain names of CAA records. A certificate from one of these CAs is known, also if it was requested by an attacker: one who controls a domain gets certificates from your CA too. Default: none.',
   },
   alertDelay: {
     type: 'integer',
