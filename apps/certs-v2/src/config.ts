@@ -17,14 +17,14 @@ export const certsSettings = defineSettings({
     default: 'http://127.0.0.1:4310/download',
   }),
   MAIL_FROM: string({
-    meaning: 'Sender of approval mails, as callers are told; the same as of the notifier',
+    meaning: 'Sender of approval mails, as shown to callers; the same as in the notifier',
     default: 'Certwright <certwright@localhost>',
   }),
-  DV_PRODUCT: string({ meaning: 'Product that the type dv stands for', default: 'paid_ca' }),
-  EV_PRODUCT: string({ meaning: 'Product that the type ev stands for', default: 'paid_ev_ca' }),
+  DV_PRODUCT: string({ meaning: 'Product of the certificate type dv', default: 'paid_ca' }),
+  EV_PRODUCT: string({ meaning: 'Product of the certificate type ev', default: 'paid_ev_ca' }),
   LATEST_CLIENT_VERSION: string({
     meaning:
-      'Newest version of the command-line client, offered to clients that ask for it; never to newer ones. Without it no version is offered',
+      'Newest version of the command-line client, offered to clients that query it; never to newer ones. Without it no version is offered',
     pattern: /^\d{1,6}(\.\d{1,6}){0,3}$/,
     default: null,
   }),

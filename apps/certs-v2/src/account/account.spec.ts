@@ -148,7 +148,7 @@ describe('an account', () => {
     expect(refusalOf(await tenant.postForm(path, 'state=a&state=b'))).toEqual([400, 'bad_param', 'state']);
   });
 
-  it('is nobody else’s, and not a searcher’s', async () => {
+  it('is separate for each account, and unavailable to search accounts', async () => {
     const other = await api.tenant();
     await other.postForm(path, { country: 'FR' });
     expect((await tenant.get(path)).json.country).toBeNull();

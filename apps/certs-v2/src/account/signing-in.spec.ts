@@ -42,7 +42,7 @@ describe('user name and password', () => {
   it.each([
     ['another password', () => basic(latestEmail(), 'Grüße 🔑 von hier')],
     ['no password', () => basic(latestEmail(), '')],
-    ['another user', () => basic('nobody@example.com', 'Grüße 🔑 von:hier')],
+    ['another user', () => basic('unknown@example.com', 'Grüße 🔑 von:hier')],
     ['the API key with a password', () => basic(tenant.apiKey, 'Grüße 🔑 von:hier')],
     ['the hash for a password', () => basic(latestEmail(), 'scrypt:32768:8:1')],
     ['Latin-1', () => `Basic ${Buffer.from(`${latestEmail()}:Gr\xfc\xdfe`, 'latin1').toString('base64')}`],
@@ -120,7 +120,7 @@ describe('user name and password', () => {
   it('of a crowd are answered or put off, never with an error of ours', async () => {
     const guesses = Array.from({ length: 60 }, (_, n) =>
       tenant
-        .as(`nobody${n}@example.com`, 'guess')
+        .as(`unknown${n}@example.com`, 'guess')
         .get('/api/v2/account', from(`2001:db8:2:${n.toString(16)}::1`)),
     );
     const answers = (await Promise.all(guesses)).map(({ status, json }) => ({

@@ -68,7 +68,7 @@ export class CertObjectViews {
 
   /** Whether the response includes which approvals are in place. */
   tellsReady(expansion: Expansion): boolean {
-    return (['dns', 'http'] as const).some((method) => tells(expansion, method));
+    return (['dns', 'http'] as const).some((method) => needsStatus(expansion, method));
   }
 
   /**
@@ -94,7 +94,7 @@ export class CertObjectViews {
     ways: readonly PlacedWay[],
     expansion: Expansion,
   ): Promise<ReadyApprovals> {
-    const approvals = ways.filter(({ method }) => tells(expansion, method));
+    const approvals = ways.filter(({ method }) => needsStatus(expansion, method));
     return await this.statuses.of({ accountId, planIds, approvals });
   }
 
@@ -115,7 +115,7 @@ export class CertObjectViews {
   }
 }
 
-function tells(expansion: Expansion, method: PlacedWay['method']): boolean {
+function needsStatus(expansion: Expansion, method: PlacedWay['method']): boolean {
   return wantsStatus(expansion, method) || wantsStatus(expansion.below('sans'), method);
 }
 

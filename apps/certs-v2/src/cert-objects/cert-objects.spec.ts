@@ -281,7 +281,7 @@ describe('the same request more than once', () => {
     const body = { csr: csrFor('example.com'), approval_method: 'dns' };
     const gate = new Client({ connectionString: api.database.url });
     await gate.connect();
-    // Everybody finds that there is no object yet, and nobody can make one before all have looked.
+    // All requests find that there is no object yet; the lock keeps them from creating one before all have looked.
     await gate.query('BEGIN; LOCK TABLE plan IN SHARE ROW EXCLUSIVE MODE');
     const saving = Array.from({ length: 4 }, (_, at) =>
       tenant.post(path('example.com'), { ...body, [`tags.t${at}`]: 1 }),

@@ -2,7 +2,7 @@ import { BlockedKeys } from '@certwright/ordering';
 import { isUniqueViolation, type Tx } from '@certwright/core-schema';
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { Injectable } from '@nestjs/common';
-import { type Answer, jsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse } from '../wire/response';
 import type { Expansion } from '../wire/expansion';
 import { Refusal } from '../wire/reasons';
 import { ReadyApprovals } from './approval-statuses';
@@ -40,7 +40,7 @@ export class SaveCertObject {
     cn: string,
     request: CertObjectRequest,
     expansion: Expansion,
-  ): Promise<Answer> {
+  ): Promise<HttpResponse> {
     const { accountId } = write;
     const desire = { accountId, cn, request, facts: await this.factsOf(accountId, request) };
     const beforehand = await this.beforehand(desire, expansion);
@@ -48,7 +48,7 @@ export class SaveCertObject {
       await this.requests.run(write, async (tx) => {
         const stored = await this.save(tx, desire);
         const [shown] = await this.views.show([stored], expansion, tx, beforehand);
-        return jsonAnswer(shown);
+        return jsonResponse(shown);
       });
     try {
       return await save();

@@ -107,7 +107,7 @@ describe('buy', () => {
 
   it.each([
     [{ invoice_note: 'x'.repeat(1_001) }, 'invoice_note'],
-    [{ email_invoice_to: 'nobody' }, 'email_invoice_to'],
+    [{ email_invoice_to: 'invoices' }, 'email_invoice_to'],
     [{ days: 'many' }, 'days'],
     [{ force_new_subscription: '2' }, 'force_new_subscription'],
   ])('%p is refused, and nothing is changed', async (fields, param) => {

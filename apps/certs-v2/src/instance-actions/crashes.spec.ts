@@ -45,8 +45,8 @@ const balanceOf = async ({ accountId }: Tenant) => {
 };
 
 /**
- * As a client that obeys the answer: until PostgreSQL has noticed that a connection is gone, what it began there holds the
- * key, and the repetition is told so.
+ * Retries as a client does: until PostgreSQL has noticed that a connection is gone, its transaction holds the key, and
+ * repeated requests fail.
  */
 async function onceNotInUse<A extends Answered>(send: () => Promise<A>): Promise<A> {
   return await eventually(async () => {

@@ -65,7 +65,7 @@ afterAll(async () => {
 
 const waiting = () => api.app.get(PendingInstances).count;
 
-/** Bytes in use once what nobody needs is gone. */
+/** Bytes in use after a garbage collection. */
 function memory(): { heap: number; outside: number } {
   setFlagsFromString('--expose_gc');
   (runInNewContext('gc') as () => void)();
@@ -91,7 +91,7 @@ const connections = async () => {
   return row?.count;
 };
 
-async function everybodyWaits() {
+async function allWait() {
   const before = memory();
   child = await startClients({ host: '127.0.0.1', port: Number(new URL(api.url).port), requests });
   const begun = performance.now();
@@ -105,7 +105,7 @@ async function everybodyWaits() {
   return perClient;
 }
 
-/** Every other request goes on as if nobody waited. */
+/** Other requests are served while clients wait. */
 async function othersAreServed() {
   const begun = performance.now();
   expect((await tenants[0]?.get(pathOf(cn)))?.status).toBe(200);
@@ -113,7 +113,7 @@ async function othersAreServed() {
 }
 
 it('2,000 clients wait without a connection to the database, and are answered after one UPDATE and its news', async () => {
-  const perClient = await everybodyWaits();
+  const perClient = await allWait();
   expect(perClient).toBeLessThan(64 * 1024);
   await eventually(async () => expect(await connections()).toBe(0));
   process.stdout.write(`meanwhile another request took ${await othersAreServed()} ms\n`);
@@ -130,7 +130,7 @@ it('2,000 clients wait without a connection to the database, and are answered af
 it('2,000 clients are answered by the polling round while Redis is unavailable', async () => {
   link.cut();
   try {
-    await everybodyWaits();
+    await allWait();
     process.stdout.write(`meanwhile another request took ${await othersAreServed()} ms\n`);
     const begun = performance.now();
     await closeAll();
@@ -145,7 +145,7 @@ it('2,000 clients are answered by the polling round while Redis is unavailable',
 });
 
 it('2,000 clients that disconnect leave nothing behind', async () => {
-  await everybodyWaits();
+  await allWait();
   child.signal('SIGKILL');
   await eventually(() => expect(waiting()).toBe(0), { withinMs: 30_000 });
 });

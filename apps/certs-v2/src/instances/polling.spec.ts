@@ -9,7 +9,7 @@ jest.setTimeout(60_000);
 
 const cn = 'www.example.com';
 const quiet = { warn: () => undefined, info: () => undefined };
-/** Longer than any of this takes, so that whoever is answered was not answered by its end. */
+/** Longer than any of this takes, so that no response is caused by the timeout. */
 const long = 170;
 const begun = () => {
   const at = performance.now();
@@ -22,14 +22,14 @@ const waitingAt = (api: RunningApi) => api.app.get(PendingInstances).count;
 const waits = async (api: RunningApi, count: number) =>
   await eventually(() => expect(waitingAt(api)).toBe(count), { withinMs: 30_000 });
 
-/** What the worker does in one transaction and then tells. */
-async function issue(api: RunningApi, tenant: Tenant, tell: (id: string) => void): Promise<void> {
+/** What the worker does in one transaction and then publishes. */
+async function issue(api: RunningApi, tenant: Tenant, publish: (id: string) => void): Promise<void> {
   const [open] = await api.database.query<{ id: string }>(
     `SELECT id FROM issuance WHERE account_id = $1 AND state = 'open'`,
     [tenant.accountId],
   );
   await activatePending(api, tenant, cn);
-  tell(open?.id ?? '');
+  publish(open?.id ?? '');
 }
 
 describe('poll', () => {
@@ -53,7 +53,7 @@ describe('poll', () => {
     await news.close();
     await api.stop();
   });
-  const tell = (issuanceId: string) => news.publish(issuanceId);
+  const publish = (issuanceId: string) => news.publish(issuanceId);
 
   it('of 0 answers at once: 412 with when to come back', async () => {
     const { status, headers, json } = await poll(tenant, id, 0);
@@ -86,7 +86,7 @@ describe('poll', () => {
     const took = begun();
     const answers = [poll(tenant, id, long, '&expand=crt&expand=chain'), poll(tenant, id, 5_000_000)];
     await waits(api, 2);
-    await issue(api, tenant, tell);
+    await issue(api, tenant, publish);
     const [expanded, plain] = await Promise.all(answers);
     expect([expanded?.status, expanded?.json.state, plain?.status, plain?.json.state]).toEqual([
       200,
@@ -107,7 +107,7 @@ describe('poll', () => {
     const hash = (await tenant.get(pathOf(cn))).json.pubkey_hash;
     const answer = poll(tenant, `pubkey_hash:${hash}`, long);
     await waits(api, 1);
-    await issue(api, tenant, tell);
+    await issue(api, tenant, publish);
     expect((await answer).json).toMatchObject({ id, state: 'active' });
   });
 
@@ -143,12 +143,12 @@ describe('poll', () => {
       id,
     ]);
     const looks = await api.statementsOf(async () => {
-      tell(row?.id ?? '');
+      publish(row?.id ?? '');
       await eventually(async () => expect((await tenant.get(pathOf(cn))).status).toBe(200));
     });
     expect(looks.length).toBeGreaterThan(0);
     expect(waitingAt(api)).toBe(1);
-    await issue(api, tenant, tell);
+    await issue(api, tenant, publish);
     expect((await answer).json.state).toBe('active');
   });
 
@@ -187,7 +187,7 @@ describe('poll', () => {
   });
 });
 
-/** A request whose answer nobody reads. */
+/** A request whose response is never read. */
 async function pollBySocket(api: RunningApi, tenant: Tenant, id: number): Promise<Socket> {
   const { hostname, port } = new URL(api.url);
   const socket = connect(Number(port), hostname);

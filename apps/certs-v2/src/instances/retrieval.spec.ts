@@ -155,7 +155,7 @@ describe('a pending instance', () => {
       execFileSync('openssl', ['x509', '-noout', ...args], { input: shown.crt, encoding: 'utf8' });
     expect(openssl('-pubkey')).toBe(otherKeys.publicKey.export({ type: 'spki', format: 'pem' }));
     expect(openssl('-ext', 'subjectAltName')).toContain('DNS:www.example.com, DNS:example.com');
-    // What whoever looks at the customer's server compares with.
+    // The installation test compares with the same certificate.
     const [row] = await api.database.query<{ opened_at: Date }>(
       `SELECT opened_at FROM issuance WHERE public_id = $1`,
       [id],

@@ -25,7 +25,7 @@ export const specSealingKey = randomBytes(32).toString('base64');
 
 const openApiDocument = JSON.parse(readFileSync(join(__dirname, '../../openapi.json'), 'utf8')) as object;
 
-/** The sweep asks by itself, whatever a request does. */
+/** The sweep queries on its own schedule, independent of requests. */
 const isOfSweep = (statement: string) => statement.includes('account_with_news');
 
 /** The whole API on a real PostgreSQL, a real Redis and a real port. */
@@ -100,7 +100,7 @@ export class RunningApi {
     return tenant.as(email, password);
   }
 
-  /** The texts of the statements that the API sends to the database for what `work` asks. */
+  /** Texts of the statements that the API sends to the database during `work`. */
   async statementsOf(work: () => Promise<unknown>): Promise<string[]> {
     return (await statementsOf(work)).filter((statement) => !isOfSweep(statement));
   }

@@ -43,7 +43,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Nobody answers at the resolver: the names are approved by hand, and the worker goes on from there. */
+/** The resolver does not respond: the names are approved directly, and the worker continues. */
 const approve = async () =>
   await api.database.query(
     `UPDATE issuance SET due_at = now(), approvals = (

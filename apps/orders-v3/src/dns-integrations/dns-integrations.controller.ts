@@ -10,7 +10,7 @@ import {
 import { Controller, Delete, Get, Post, Res } from '@nestjs/common';
 import { ApiBasicAuth, ApiBearerAuth, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { sendAnswer } from '../wire/answer';
+import { sendResponse } from '../wire/response';
 import { FailsWith, posted } from '../wire/documented-errors';
 import { ObjectId, Write } from '../wire/request-parameters';
 import { CreateIntegration } from './create-integration.use-case';
@@ -45,7 +45,7 @@ export class DnsProvidersController {
   @ApiResponse({ status: 200, description: 'Success', type: DnsProvidersSchema })
   @FailsWith()
   async list(@Caller() { accountId }: CallerIdentity, @Res() reply: FastifyReply) {
-    sendAnswer(reply, await this.retrieval.run(accountId));
+    sendResponse(reply, await this.retrieval.run(accountId));
   }
 }
 
@@ -76,7 +76,7 @@ export class DnsIntegrationsController {
     @ValidQuery() { expand }: IntegrationQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.all(accountId, expand.includes('zones')));
+    sendResponse(reply, await this.retrieval.all(accountId, expand.includes('zones')));
   }
 
   @Post()
@@ -100,7 +100,7 @@ export class DnsIntegrationsController {
     @ValidQuery() { expand }: IntegrationQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.creation.run(write, body, expand.includes('zones')));
+    sendResponse(reply, await this.creation.run(write, body, expand.includes('zones')));
   }
 
   @Get(':id')
@@ -113,7 +113,7 @@ export class DnsIntegrationsController {
     @ValidQuery() { expand }: IntegrationQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.one(accountId, id, expand.includes('zones')));
+    sendResponse(reply, await this.retrieval.one(accountId, id, expand.includes('zones')));
   }
 
   @Delete(':id')
@@ -128,7 +128,7 @@ export class DnsIntegrationsController {
     @ObjectId('Of the DNS integration.') id: string,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.deletion.run(accountId, id));
+    sendResponse(reply, await this.deletion.run(accountId, id));
   }
 
   @Get(':id/zones')
@@ -151,6 +151,6 @@ export class DnsIntegrationsController {
     @ObjectId('Of the DNS integration.') id: string,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.zoneListing.run(accountId, id));
+    sendResponse(reply, await this.zoneListing.run(accountId, id));
   }
 }

@@ -98,8 +98,8 @@ describe('POST /api/v3/account/dns_integrations', () => {
     const created = await tenant.post(`${path}?expand=zones`, body);
     expect(created).toMatchObject({ status: 201, json: { state: 'ok', zones: [] } });
     expect(await row(created.json.id)).toMatchObject({ handle: 'fake.later', later: false });
-    const nudges = await api.database.query(`SELECT payload FROM outbox WHERE job = 'keep-integration'`);
-    expect(nudges).toContainEqual({ payload: { integrationId: String(created.json.id) } });
+    const wakeUps = await api.database.query(`SELECT payload FROM outbox WHERE job = 'keep-integration'`);
+    expect(wakeUps).toContainEqual({ payload: { integrationId: String(created.json.id) } });
   });
 
   it('reports all errors at once, without a request to the gateway', async () => {
@@ -116,7 +116,7 @@ describe('POST /api/v3/account/dns_integrations', () => {
       'credentials missing_field',
     ]);
     expect((await tenant.post(path, [])).json.code).toBe('bad_request');
-    expect(gateway.asked).toEqual([]);
+    expect(gateway.requests).toEqual([]);
   });
 
   const malformed: readonly [string, unknown, readonly string[]][] = [
@@ -136,7 +136,7 @@ describe('POST /api/v3/account/dns_integrations', () => {
     const answer = await create({ credentials });
     expect(answer.status).toBe(400);
     expect(faultsOf(answer)).toEqual(faults);
-    expect(gateway.asked).toEqual([]);
+    expect(gateway.requests).toEqual([]);
   });
 
   it('reports an error in `credentials` when the provider rejects them, and stores nothing', async () => {
@@ -154,9 +154,9 @@ describe('POST /api/v3/account/dns_integrations', () => {
     ]);
   });
 
-  it('counts a server that the customer named and that does not answer as their mistake', async () => {
-    const away = refusal('provider_unavailable', 'ns.example.com port 8081 did not answer.');
-    gateway.willFail('make_integration', away, away);
+  it('reports a server of the customer that does not respond as an error of the credentials', async () => {
+    const unavailable = refusal('provider_unavailable', 'ns.example.com port 8081 did not answer.');
+    gateway.willFail('make_integration', unavailable, unavailable);
     expect(faultsOf(await create({ provider: 'powerdns' }))).toEqual(['credentials invalid_value']);
     expect(await create()).toMatchObject({ status: 503, json: { code: 'provider_unavailable' } });
   });
@@ -170,11 +170,11 @@ describe('POST /api/v3/account/dns_integrations', () => {
     ['internal_error', 'service_outage', 503, '30'],
   ];
   it.each(outages)(
-    'answers %s of the gateway with %s, %i and Retry-After',
-    async (code, told, status, after) => {
+    'maps %s of the gateway to %s, %i and Retry-After',
+    async (code, expected, status, after) => {
       gateway.willFail('make_integration', refusal(code, 'Not now.'));
       const answer = await create();
-      expect(answer).toMatchObject({ status, json: { code: told } });
+      expect(answer).toMatchObject({ status, json: { code: expected } });
       expect(answer.headers).toMatchObject({ 'retry-after': after });
     },
   );
@@ -243,7 +243,7 @@ describe('GET /api/v3/account/dns_integrations/{ID}/zones', () => {
     const { id } = (await create()).json;
     gateway.willFail(
       'get_zones',
-      refusal('provider_unavailable', 'Away.'),
+      refusal('provider_unavailable', 'Unavailable.'),
       'answer is lost',
       'answer is lost',
     );
@@ -300,17 +300,17 @@ describe('another account', () => {
   ];
 
   it.each(probes)(
-    'gets the same answer to %s as for one that nobody has, by the same way',
+    'gets the same response to %s as for one that does not exist, with the same statements',
     async (_what, probe) => {
       const { id } = (await create()).json;
       const other = await api.tenant('Full Access');
-      const askedBefore = gateway.asked.length;
-      const [theirs, nobodys] = [await probe(other, id), await probe(other, 12)];
+      const requestsBefore = gateway.requests.length;
+      const [theirs, missing] = [await probe(other, id), await probe(other, 12)];
       expect(theirs.status).toBe(404);
-      expect(theirs.text).toBe(nobodys.text);
+      expect(theirs.text).toBe(missing.text);
       const statements = async (of: number) => await api.statementsOf(() => probe(other, of));
       expect(await statements(id)).toEqual(await statements(12));
-      expect(gateway.asked).toHaveLength(askedBefore);
+      expect(gateway.requests).toHaveLength(requestsBefore);
       expect((await tenant.get(`${path}/${id}`)).status).toBe(200);
       expect((await other.get(path)).json).toEqual([]);
     },

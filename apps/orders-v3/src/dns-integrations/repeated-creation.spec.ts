@@ -106,7 +106,7 @@ it('answers 409 for the fifty-first, also when they come together', async () => 
   expect(answers.filter(({ status }) => status === 201)).toHaveLength(4);
   expect(answers.filter(({ json }) => json.code === 'conflict')).toHaveLength(4);
   expect(await count()).toBe(50);
-  // From then on the gateway is not even asked.
+  // From then on no request reaches the gateway.
   expect(await tenant.post(path, body)).toMatchObject({ status: 409, json: { code: 'conflict' } });
   expect(gateway.count('make_integration')).toBe(8);
 });

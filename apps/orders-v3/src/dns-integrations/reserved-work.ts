@@ -1,7 +1,7 @@
 import { type Reservation, ReservedRequests, type WriteRequest } from '@certwright/idempotency';
 import { Transactions, type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
-import type { Answer, JsonAnswer } from '../wire/answer';
+import type { HttpResponse, JsonResponse } from '../wire/response';
 import { BodyFingerprints } from './body-fingerprints';
 
 /** Longer than two messages to the gateway of 30 s each, and the transaction after them. */
@@ -25,8 +25,8 @@ export class ReservedWork {
   async run<T>(
     write: WriteRequest,
     work: () => Promise<T>,
-    store: (tx: Tx, done: T) => Promise<JsonAnswer>,
-  ): Promise<Answer> {
+    store: (tx: Tx, done: T) => Promise<JsonResponse>,
+  ): Promise<HttpResponse> {
     const { accountId, path, key } = write;
     if (key === null) {
       const done = await work();

@@ -174,12 +174,12 @@ export interface IssuanceContext {
   readonly labels: DelegationLabels;
   /** The secret in the path that the account's web servers redirect to; null: it is made with the next order. */
   readonly ruleSecret: string | null;
-  readonly mailboxes: readonly AskedMailbox[];
+  readonly mailboxes: readonly RequestedMailbox[];
   readonly now: Date;
 }
 
 /** A mailbox that receives a request to approve a name. */
-export interface AskedMailbox {
+export interface RequestedMailbox {
   readonly dnsName: string;
   readonly address: string;
   readonly askedAt: Date | null;
@@ -264,7 +264,7 @@ function integrationJson(dnsName: string, records: readonly RecordOfPlan[]): Nam
 function emailJson(
   dnsName: string,
   { approverEmails }: StoredOrder,
-  mailboxes: readonly AskedMailbox[],
+  mailboxes: readonly RequestedMailbox[],
 ): ApprovalEmailSchema | null {
   const address = Object.hasOwn(approverEmails, dnsName) ? approverEmails[dnsName] : undefined;
   if (address === undefined) return null;

@@ -56,10 +56,10 @@ describe('POST /api/v3/orders', () => {
 
     const issuances = await openIssuances();
     expect(issuances).toMatchObject([{ state: 'open', revision: 1, due: true }]);
-    const nudges = await api.database.query(`SELECT payload FROM outbox WHERE payload->>'issuanceId' = $1`, [
+    const wakeUps = await api.database.query(`SELECT payload FROM outbox WHERE payload->>'issuanceId' = $1`, [
       issuances[0]?.id,
     ]);
-    expect(nudges).toHaveLength(1);
+    expect(wakeUps).toHaveLength(1);
   });
 
   it('opens no issuance for a paused order and for a managed order, which has no CSR yet', async () => {

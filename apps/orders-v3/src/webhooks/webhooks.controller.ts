@@ -10,7 +10,7 @@ import {
 import { Controller, Delete, Get, Post, Res } from '@nestjs/common';
 import { ApiBasicAuth, ApiBearerAuth, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { sendAnswer } from '../wire/answer';
+import { sendResponse } from '../wire/response';
 import { FailsWith, posted } from '../wire/documented-errors';
 import { ObjectId, Write } from '../wire/request-parameters';
 import { CreateWebhook } from './create-webhook.use-case';
@@ -48,7 +48,7 @@ export class WebhooksController {
   @ApiResponse({ status: 200, description: 'Success', type: [WebhookSchema] })
   @FailsWith()
   async list(@Caller() { accountId }: CallerIdentity, @Res() reply: FastifyReply) {
-    sendAnswer(reply, await this.retrieval.all(accountId));
+    sendResponse(reply, await this.retrieval.all(accountId));
   }
 
   @Post()
@@ -65,7 +65,7 @@ export class WebhooksController {
     @BodyOf(WebhookRequest) request: ReadMembers<WebhookRequest>,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.creation.run(write, request));
+    sendResponse(reply, await this.creation.run(write, request));
   }
 
   @Get(':id')
@@ -77,7 +77,7 @@ export class WebhooksController {
     @ObjectId('Of the webhook.') id: string,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.one(accountId, id));
+    sendResponse(reply, await this.retrieval.one(accountId, id));
   }
 
   @Post(':id')
@@ -93,7 +93,7 @@ export class WebhooksController {
     @BodyOf(WebhookRequest) request: ReadMembers<WebhookRequest>,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.updating.run(write, id, request));
+    sendResponse(reply, await this.updating.run(write, id, request));
   }
 
   @Delete(':id')
@@ -108,7 +108,7 @@ export class WebhooksController {
     @ObjectId('Of the webhook.') id: string,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.deletion.run(accountId, id));
+    sendResponse(reply, await this.deletion.run(accountId, id));
   }
 
   @Post(':id/rotate_secret')
@@ -126,6 +126,6 @@ export class WebhooksController {
     @NoBody() body: ReadMembers<object>,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.rotation.run(write, id, body));
+    sendResponse(reply, await this.rotation.run(write, id, body));
   }
 }

@@ -5,7 +5,7 @@ import { Client } from 'pg';
 export interface Fault {
   /** Which statement from now on, from 1; COMMIT counts. */
   readonly nth: number;
-  /** Before it, so that it is never carried out; or after it, so that it is, and nobody learns of it. */
+  /** Before it, so that it is never executed; or after it, so that it is, but the client gets no result. */
   readonly when: 'before' | 'after';
 }
 

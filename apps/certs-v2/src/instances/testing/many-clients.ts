@@ -3,7 +3,7 @@ import { type Child, startChild } from '@certwright/testing';
 export interface ManyClients {
   readonly host: string;
   readonly port: number;
-  /** What is asked for, and by how many clients each. */
+  /** Paths to request, and the number of clients for each. */
   readonly requests: readonly { readonly path: string; readonly apiKey: string; readonly times: number }[];
 }
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 
 /** A complete response, which can be stored and sent again. */
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -13,7 +13,7 @@ export interface Answer {
 /** Exactly this, without a charset: the existing command-line client compares the whole header. */
 export const jsonContentType = 'application/json';
 
-export function jsonAnswer(value: unknown, headers: Answer['headers'] = {}): Answer {
+export function jsonResponse(value: unknown, headers: HttpResponse['headers'] = {}): HttpResponse {
   return {
     status: 200,
     headers: { 'content-type': jsonContentType, ...headers },
@@ -22,7 +22,7 @@ export function jsonAnswer(value: unknown, headers: Answer['headers'] = {}): Ans
 }
 
 /** As bytes: to a text Fastify adds a charset. */
-export function sendAnswer(reply: FastifyReply, { status, headers, body }: Answer): void {
+export function sendResponse(reply: FastifyReply, { status, headers, body }: HttpResponse): void {
   void reply
     .code(status)
     .headers(headers)
@@ -38,9 +38,9 @@ export interface StreamedList {
  * A part is made when the client has read the previous one. An error ends the connection, so that the client sees an
  * incomplete document and never a shorter list.
  */
-export function sendList(reply: FastifyReply, answer: Answer | StreamedList): void {
+export function sendList(reply: FastifyReply, answer: HttpResponse | StreamedList): void {
   if (!('parts' in answer)) {
-    sendAnswer(reply, answer);
+    sendResponse(reply, answer);
     return;
   }
   void reply

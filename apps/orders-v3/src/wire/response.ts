@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 
 /** A complete response, which can be stored and sent again. */
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -9,11 +9,15 @@ export interface Answer {
   readonly body: string | Buffer;
 }
 
-export interface JsonAnswer extends Answer {
+export interface JsonResponse extends HttpResponse {
   readonly body: string;
 }
 
-export function jsonAnswer(status: number, value: unknown, headers: Answer['headers'] = {}): JsonAnswer {
+export function jsonResponse(
+  status: number,
+  value: unknown,
+  headers: HttpResponse['headers'] = {},
+): JsonResponse {
   return {
     status,
     headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
@@ -21,9 +25,9 @@ export function jsonAnswer(status: number, value: unknown, headers: Answer['head
   };
 }
 
-export const emptyAnswer: Answer = { status: 204, headers: {}, body: '' };
+export const emptyResponse: HttpResponse = { status: 204, headers: {}, body: '' };
 
-export function sendAnswer(reply: FastifyReply, { status, headers, body }: Answer): void {
+export function sendResponse(reply: FastifyReply, { status, headers, body }: HttpResponse): void {
   void reply
     .code(status)
     .headers(headers)
