@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 
-export interface Answered {
+export interface ReceivedResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
@@ -24,7 +24,7 @@ export async function exchange(
   method: string,
   path: string,
   { body, headers = {} }: Sent = {},
-): Promise<Answered> {
+): Promise<ReceivedResponse> {
   const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
   const { hostname, port } = new URL(url);
   const contentType = text === undefined ? {} : { 'content-type': 'application/json' };

@@ -1,7 +1,7 @@
 import type { WebRuleQuestion } from '@certwright/jobs';
 import { QuestionServer } from '@certwright/redis';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
-import { type Answered, RunningApi, type Tenant } from '../testing/running-api';
+import { type ReceivedResponse, RunningApi, type Tenant } from '../testing/running-api';
 
 // The longest waits three seconds for a prober that does not respond, on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const methods = async (cn: string, type = 'dv', of = tenant) =>
   await of.get(`/api/v2/products/${type}/approval?cn=${encodeURIComponent(cn)}`);
-const refusalOf = ({ status, json }: Answered) => [status, json.reason, json.param];
+const refusalOf = ({ status, json }: ReceivedResponse) => [status, json.reason, json.param];
 
 let lastId = 5_000;
 const integrate = async (zone: string, state = 'ok') =>

@@ -32,8 +32,8 @@ afterEach(() => jest.restoreAllMocks());
 afterAll(() => api.stop());
 
 async function createObject(of: Tenant): Promise<void> {
-  const answer = await of.postForm(`/api/v2/certs/${cn}`, { csr, approval_method: 'dns' });
-  expect(answer.status).toBe(200);
+  const response = await of.postForm(`/api/v2/certs/${cn}`, { csr, approval_method: 'dns' });
+  expect(response.status).toBe(200);
 }
 
 const allAnnounced = async (of: Tenant = tenant) =>

@@ -148,7 +148,7 @@ describe('dns_approval.status.ready', () => {
 });
 
 describe('http_approval.status.ready', () => {
-  it('is true when the web server follows the rule, and false when it answers anything else', async () => {
+  it('is true when the web server follows the rule, and false when it returns anything else', async () => {
     respond = followingRule;
     await save('a.example.com', { approval_method: 'http' });
     expect(await ready('a.example.com')).toBe(true);

@@ -26,9 +26,9 @@ afterAll(() => api.stop());
 
 const path = (cn: string) => `/api/v2/certs/${encodeURIComponent(cn)}`;
 const create = async (cn: string, more: object = {}) => {
-  const answer = await tenant.post(path(cn), { csr: csrFor(cn), approval_method: 'dns', ...more });
-  expect([answer.status, answer.json.message]).toEqual([200, undefined]);
-  return answer.json;
+  const response = await tenant.post(path(cn), { csr: csrFor(cn), approval_method: 'dns', ...more });
+  expect([response.status, response.json.message]).toEqual([200, undefined]);
+  return response.json;
 };
 const shown = async (cn: string, query = '') => (await tenant.get(`${path(cn)}${query}`)).json;
 
@@ -294,16 +294,16 @@ describe('the same request more than once', () => {
     });
     await gate.query('COMMIT');
     await gate.end();
-    const answers = await Promise.all(saving);
-    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    const responses = await Promise.all(saving);
+    expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200));
     const rows = await rowsOf(tenant);
     expect(rows).toHaveLength(1);
-    expect([...rows[0]?.['tags']].sort()).toEqual(answers.map((_, at) => `t${at}`));
+    expect([...rows[0]?.['tags']].sort()).toEqual(responses.map((_, at) => `t${at}`));
     const plans = await api.database.query(`SELECT 1 FROM plan WHERE account_id = $1`, [tenant.accountId]);
     expect(plans).toHaveLength(1);
   });
 
-  it('gets the same answer with an Idempotency-Key, and another body is refused', async () => {
+  it('gets the same response with an Idempotency-Key, and another body is refused', async () => {
     const body = { csr: csrFor('example.com'), approval_method: 'dns' };
     const key = { 'idempotency-key': 'k-1' };
     const first = await tenant.post(path('example.com'), body, key);

@@ -37,7 +37,7 @@ function assertCountry(countries: readonly string[]): void {
       : countries.length > 1
         ? `has ${countries.length}`
         : `has ${quoteInput(country)}`;
-  const message = `The subject of the CSR ${found}; C must stand there once, a country code of ISO 3166-1 such as US.`;
+  const message = `The subject of the CSR ${found}; it must have C once, with a country code of ISO 3166-1 such as US.`;
   throw new Refusal('bad_country', message, { param });
 }
 

@@ -12,9 +12,9 @@ export const maxChecks = 10;
 const timeoutMs = 3_000;
 
 /** Bytes of token and content, each: 160 bits, while Baseline Requirements 3.2.2.4.18 require 112. */
-const randomLength = 20;
+const tokenBytes = 20;
 
-const randomValue = () => randomBytes(randomLength).toString('base64url');
+const randomToken = () => randomBytes(tokenBytes).toString('base64url');
 
 /** Path that a CA requests (RFC 8555, section 8.3). */
 const challengePath = ({ token }: HttpChallenge) => `/.well-known/acme-challenge/${token}`;
@@ -92,7 +92,7 @@ export class WebRuleChecks {
   /** @returns null when the account has no rule, or reached its limit of checks */
   private async open(accountId: string, dnsName: string): Promise<HttpChallenge | null> {
     if (!(await this.limit.take(accountId))) return null;
-    return await this.challenges.open(accountId, dnsName, { token: randomValue(), content: randomValue() });
+    return await this.challenges.open(accountId, dnsName, { token: randomToken(), content: randomToken() });
   }
 
   private async probe(dnsName: string, challenge: HttpChallenge): Promise<boolean | undefined> {

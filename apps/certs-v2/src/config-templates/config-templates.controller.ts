@@ -45,7 +45,7 @@ export class ConfigTemplatesController {
     const found = configTemplates.find((each) => each.name === name);
     if (found === undefined) {
       const known = configTemplates.map((each) => each.name).join(', ');
-      throw new Refusal('template_not_found', `There is no such template. There are: ${known}.`, {
+      throw new Refusal('template_not_found', `There is no such template; available: ${known}.`, {
         param: 'name',
       });
     }

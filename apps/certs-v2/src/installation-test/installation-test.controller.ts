@@ -15,7 +15,7 @@ export class InstallationTestController {
 
   @Get()
   @DescribesGet({
-    summary: 'Tests what servers serve',
+    summary: 'Tests which certificates servers serve',
     query: TestQuery,
     returns: [TestResultJson, 'result'],
     failsWith: ['no_such_cert', 'bad_param', 'inactive_cert'],

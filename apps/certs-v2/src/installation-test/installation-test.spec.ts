@@ -3,7 +3,7 @@ import type { InstallationAnswer, InstallationQuestion } from '@certwright/jobs'
 import { ProbeQuestions, QuestionServer } from '@certwright/redis';
 import { certificateRequest, type KeyPair, keyPair } from '../testing/certificate-request';
 import { attachCertificate, openIssuance } from '../testing/forged-instances';
-import { type Answered, RunningApi, type Tenant } from '../testing/running-api';
+import { type ReceivedResponse, RunningApi, type Tenant } from '../testing/running-api';
 
 jest.setTimeout(60_000);
 
@@ -16,7 +16,7 @@ let keys: KeyPair;
 let prober: QuestionServer;
 /** Questions to the prober, and its result. */
 const questions: InstallationQuestion[] = [];
-let answer: InstallationAnswer | undefined;
+let proberResult: InstallationAnswer | undefined;
 
 beforeAll(async () => {
   keys = keyPair('p256');
@@ -24,14 +24,14 @@ beforeAll(async () => {
   prober = new QuestionServer(api.redis.url, { name: 'prober', log, concurrency: 10, drainMs: 0 });
   prober.addHandler('test-installation', (data: InstallationQuestion) => {
     questions.push(data);
-    return Promise.resolve(answer);
+    return Promise.resolve(proberResult);
   });
   prober.listen(() => undefined);
 }, 60_000);
 beforeEach(async () => {
   tenant = await api.tenant();
   questions.length = 0;
-  answer = { tests: [] };
+  proberResult = { tests: [] };
 });
 afterAll(async () => {
   await prober.close();
@@ -56,21 +56,21 @@ async function active(cn: string, more: Readonly<Record<string, string>> = {}): 
   return leaf;
 }
 
-/** Comes again after a 503, as callers do: on a busy machine Redis may not answer in its time. */
-async function test(path: string, of = tenant): Promise<Answered> {
+/** Retries after a 503, as callers do: on a busy machine Redis may respond too late. */
+async function test(path: string, of = tenant): Promise<ReceivedResponse> {
   for (let tries = 0; ; tries += 1) {
     const questionsBefore = questions.length;
-    const answered = await of.get(path);
-    if (answered.status !== 503 || tries === 10) return answered;
+    const response = await of.get(path);
+    if (response.status !== 503 || tries === 10) return response;
     questions.length = questionsBefore;
   }
 }
 
 describe('GET /certs/{CN}/test', () => {
-  it('answers with one test result object per address', async () => {
+  it('returns one test result object per address', async () => {
     await active('www.example.com');
     const host = 'www.example.com';
-    answer = {
+    proberResult = {
       tests: [
         {
           host,
@@ -254,7 +254,7 @@ describe('a test is refused', () => {
 });
 
 describe('the prober', () => {
-  it('that does not answer, or in other words, leaves nothing known: 503 with the time to come back', async () => {
+  it('that does not respond, or responds unintelligibly, leads to 503 with Retry-After', async () => {
     await active('www.example.com');
     const probes = api.app.get(ProbeQuestions);
     const askTls = probes.askTls.bind(probes);
@@ -262,7 +262,7 @@ describe('the prober', () => {
       .spyOn(probes, 'askTls')
       .mockImplementation((question) => askTls(question, 1_000));
     for (const silence of [undefined, { results: [] } as unknown as InstallationAnswer]) {
-      answer = silence;
+      proberResult = silence;
       const { status, headers, json } = await tenant.get(at('www.example.com'));
       expect([status, json.reason, json.retry_after]).toEqual([503, 'service_outage', 10]);
       expect(headers['retry-after']).toBe('10');
@@ -301,12 +301,12 @@ describe('the limit of tests', () => {
     }
     expect((await one.get(at('www.example.org'))).status).toBe(404);
     // While Redis is slow, which it may be here, the process counts by itself: then there are two buckets.
-    const answers: Answered[] = [];
-    while (answers.at(-1)?.status !== 429 && answers.length <= 4) {
-      answers.push(await one.get(at('www.example.com')));
+    const responses: ReceivedResponse[] = [];
+    while (responses.at(-1)?.status !== 429 && responses.length <= 4) {
+      responses.push(await one.get(at('www.example.com')));
     }
-    expect(answers.length).toBeGreaterThan(2);
-    const { status, headers, json } = answers.at(-1) as Answered;
+    expect(responses.length).toBeGreaterThan(2);
+    const { status, headers, json } = responses.at(-1) as ReceivedResponse;
     expect([status, json.reason]).toEqual([429, 'rate_limited']);
     expect(json.retry_after).toBeGreaterThanOrEqual(1);
     expect(json.retry_after).toBeLessThanOrEqual(30);

@@ -68,18 +68,18 @@ export class TestInstallation {
     const hosts = hostname ?? defaultHosts(current);
     if (hosts.length === 0) return jsonResponse({ result: [] });
     await this.limit.take(accountId);
-    const answer = await this.probes.askTls({
+    const response = await this.probes.askTls({
       hosts,
       port,
       serverName: serverNameFor(cn, current.dnsNames),
       ...digestsOf(current),
       temporarySha256: await this.temporarySha256Of(object.planId),
     });
-    if (answer === null) {
+    if (response === null) {
       const message = 'The servers could not be tested now.';
       throw new Refusal('service_outage', message, { retryAfterS: outageRetryAfterS });
     }
-    return jsonResponse({ result: testResultsJson(answer.tests) });
+    return jsonResponse({ result: testResultsJson(response.tests) });
   }
 
   /**

@@ -1,5 +1,5 @@
 import { eventually } from '@certwright/testing';
-import { type Answered, RunningApi, type Tenant } from '../testing/running-api';
+import { type ReceivedResponse, RunningApi, type Tenant } from '../testing/running-api';
 import {
   activatePending,
   chargesOf,
@@ -48,11 +48,11 @@ const balanceOf = async ({ accountId }: Tenant) => {
  * Retries as a client does: until PostgreSQL has noticed that a connection is gone, its transaction holds the key, and
  * repeated requests fail.
  */
-async function onceNotInUse<A extends Answered>(send: () => Promise<A>): Promise<A> {
+async function onceNotInUse<A extends ReceivedResponse>(send: () => Promise<A>): Promise<A> {
   return await eventually(async () => {
-    const answer = await send();
-    if (answer.json.reason === 'idempotency_key_in_use') throw new Error('the key is in use');
-    return answer;
+    const response = await send();
+    if (response.json.reason === 'idempotency_key_in_use') throw new Error('the key is in use');
+    return response;
   });
 }
 

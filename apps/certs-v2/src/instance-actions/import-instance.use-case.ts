@@ -50,6 +50,6 @@ export class ImportInstance {
 }
 
 function alreadyImported(instanceId: string): Refusal {
-  const message = `The certificate is there already, as the instance ${instanceId}.`;
+  const message = `The certificate is already stored as instance ${instanceId}.`;
   return new Refusal('already_imported', message, { param: 'crt' });
 }

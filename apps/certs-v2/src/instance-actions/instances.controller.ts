@@ -85,12 +85,12 @@ export class InstancesController {
     const onDisconnect = (disconnected: () => void) => onceDisconnected(request, reply, disconnected);
     const name = readCommonName(cn);
     const parameters = readArguments(InstanceQuery, fieldsIn(query));
-    const answer = await this.retrieval.run(accountId, name, reference, parameters, onDisconnect);
-    if (answer !== null) sendResponse(reply, answer);
+    const response = await this.retrieval.run(accountId, name, reference, parameters, onDisconnect);
+    if (response !== null) sendResponse(reply, response);
   }
 }
 
-/** Calls `disconnected` when the connection ends before the answer does, also when it has ended already. */
+/** Calls `disconnected` when the connection ends before the response does, also when it has ended already. */
 function onceDisconnected({ raw }: FastifyRequest, reply: FastifyReply, disconnected: () => void): void {
   if (raw.socket.destroyed) disconnected();
   else reply.raw.once('close', disconnected);

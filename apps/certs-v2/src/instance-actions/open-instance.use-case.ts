@@ -24,13 +24,13 @@ export class OpenInstance {
   ): Promise<HttpResponse> {
     const offered = await this.openings.offered();
     let supersededId: string | null = null;
-    const answer = await this.requests.run(write, async (tx) => {
+    const response = await this.requests.run(write, async (tx) => {
       const opened = await this.openings.open(tx, { accountId: write.accountId, cn }, offered, purchase);
       supersededId = opened.supersededId;
       return jsonResponse(await this.views.one(opened.issuanceId, expansion, tx));
     });
     // Clients that wait for it learn at once that it is canceled.
     if (supersededId !== null) this.news.publish(supersededId);
-    return answer;
+    return response;
   }
 }

@@ -45,7 +45,7 @@ export class RevokeInstances {
   async run(write: WriteRequest, cn: string, { all = false }: RevokeRequest): Promise<HttpResponse> {
     let canceledId: string | null = null;
     const scope = all ? 'all' : 'all but the current';
-    const answer = await this.requests.run(write, async (tx) => {
+    const response = await this.requests.run(write, async (tx) => {
       const object = await this.objects.lock(tx, write.accountId, cn);
       if (object === null) throw noSuchCert();
       if (all) {
@@ -58,7 +58,7 @@ export class RevokeInstances {
     });
     // Clients that wait for it learn at once that it is canceled.
     if (canceledId !== null) this.news.publish(canceledId);
-    return answer;
+    return response;
   }
 }
 

@@ -58,7 +58,7 @@ class InstanceApprovalsJson {
   @ApiPropertyOptional({ description: 'If and only if approval_method is email.' })
   approval_email_from?: string;
   @ApiList(InstanceApprovalJson, 'How far each name is.') approval: InstanceApprovalJson[];
-  @ApiNullable(InstanceErrorJson, 'What the newest attempt ran into.') last_error: InstanceErrorJson | null;
+  @ApiNullable(InstanceErrorJson, 'Error of the newest attempt.') last_error: InstanceErrorJson | null;
 }
 
 @ApiSchema({ name: 'Instance' })

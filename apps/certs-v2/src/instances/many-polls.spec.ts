@@ -112,33 +112,33 @@ async function othersAreServed() {
   return Math.round(performance.now() - begun);
 }
 
-it('2,000 clients wait without a connection to the database, and are answered after one UPDATE and its news', async () => {
+it('2,000 clients wait without a connection to the database, and get a response after one UPDATE and its news', async () => {
   const perClient = await allWait();
   expect(perClient).toBeLessThan(64 * 1024);
   await eventually(async () => expect(await connections()).toBe(0));
   process.stdout.write(`meanwhile another request took ${await othersAreServed()} ms\n`);
   const begun = performance.now();
   for (const id of await closeAll()) news.publish(id);
-  const { answers, spanMs } = await resultOf(child, 60_000);
+  const { responses, spanMs } = await resultOf(child, 60_000);
   process.stdout.write(
-    `all were answered ${Math.round(performance.now() - begun)} ms after the UPDATE, within ${Math.round(spanMs)} ms\n`,
+    `all got a response ${Math.round(performance.now() - begun)} ms after the UPDATE, within ${Math.round(spanMs)} ms\n`,
   );
-  expect(answers).toEqual({ '200 canceled': clients });
+  expect(responses).toEqual({ '200 canceled': clients });
   expect(waiting()).toBe(0);
 });
 
-it('2,000 clients are answered by the polling round while Redis is unavailable', async () => {
+it('2,000 clients get a response from the periodic lookup while Redis is unavailable', async () => {
   link.cut();
   try {
     await allWait();
     process.stdout.write(`meanwhile another request took ${await othersAreServed()} ms\n`);
     const begun = performance.now();
     await closeAll();
-    const { answers, spanMs } = await resultOf(child, 60_000);
+    const { responses, spanMs } = await resultOf(child, 60_000);
     process.stdout.write(
-      `without Redis all were answered ${Math.round(performance.now() - begun)} ms after the UPDATE, within ${Math.round(spanMs)} ms\n`,
+      `without Redis all got a response ${Math.round(performance.now() - begun)} ms after the UPDATE, within ${Math.round(spanMs)} ms\n`,
     );
-    expect(answers).toEqual({ '200 canceled': clients });
+    expect(responses).toEqual({ '200 canceled': clients });
   } finally {
     link.mend();
   }

@@ -164,11 +164,11 @@ describe('a client that waits for a pending instance', () => {
 
 describe('many clients', () => {
   it('cost one statement at a time, whatever comes meanwhile', async () => {
-    let answer: () => void = () => undefined;
+    let release: () => void = () => undefined;
     const pending = pendingInstances({
       closedAmong: async (ids) => {
         lookups.push(ids);
-        await new Promise<void>((resolve) => (answer = resolve));
+        await new Promise<void>((resolve) => (release = resolve));
         return ids.filter((id) => closed.has(id));
       },
     });
@@ -179,9 +179,9 @@ describe('many clients', () => {
       closed.add(id);
       news.publish(id);
     }
-    answer();
+    release();
     await eventually(() => expect(lookups.map(({ length }) => length)).toEqual([1, 500]));
-    answer();
+    release();
     expect(new Set(await Promise.all(ends))).toEqual(new Set(['closed']));
     expect(lookups).toHaveLength(2);
   });
@@ -199,7 +199,7 @@ describe('many clients', () => {
     expect(await end).toBe('closed');
   });
 
-  it('are all answered when the process stops, and none waits from then on', async () => {
+  it('all get a response when the process stops, and none waits from then on', async () => {
     const pending = pendingInstances();
     const ends = ['7', '8', '8'].map((id) => pending.wait(waiting(id)));
     pending.close();

@@ -55,7 +55,7 @@ describe('poll', () => {
   });
   const publish = (issuanceId: string) => news.publish(issuanceId);
 
-  it('of 0 answers at once: 412 with when to come back', async () => {
+  it('of 0 returns at once: 412 with retry_after', async () => {
     const { status, headers, json } = await poll(tenant, id, 0);
     expect([status, headers['content-type'], headers['retry-after'], json]).toEqual([
       412,
@@ -78,16 +78,16 @@ describe('poll', () => {
     expect(took()).toBeGreaterThan(1.5);
   });
 
-  it('without it, a pending instance is answered as it is', async () => {
+  it('without it, a pending instance is returned as it is', async () => {
     expect((await tenant.get(`${pathOf(cn)}/instances/${id}`)).json.state).toBe('pending');
   });
 
   it('returns as soon as the instance is active, with the requested expansions', async () => {
     const took = begun();
-    const answers = [poll(tenant, id, long, '&expand=crt&expand=chain'), poll(tenant, id, 5_000_000)];
+    const responses = [poll(tenant, id, long, '&expand=crt&expand=chain'), poll(tenant, id, 5_000_000)];
     await waits(api, 2);
     await issue(api, tenant, publish);
-    const [expanded, plain] = await Promise.all(answers);
+    const [expanded, plain] = await Promise.all(responses);
     expect([expanded?.status, expanded?.json.state, plain?.status, plain?.json.state]).toEqual([
       200,
       'active',
@@ -105,13 +105,13 @@ describe('poll', () => {
 
   it('by the hash of the key waits in the same way', async () => {
     const hash = (await tenant.get(pathOf(cn))).json.pubkey_hash;
-    const answer = poll(tenant, `pubkey_hash:${hash}`, long);
+    const response = poll(tenant, `pubkey_hash:${hash}`, long);
     await waits(api, 1);
     await issue(api, tenant, publish);
-    expect((await answer).json).toMatchObject({ id, state: 'active' });
+    expect((await response).json).toMatchObject({ id, state: 'active' });
   });
 
-  it('is answered when the instance is canceled, by a newer purchase or by a revocation, and others hear of it', async () => {
+  it('ends when the instance is canceled, by a newer purchase or by a revocation, which is published', async () => {
     const heard: string[] = [];
     const listener = new IssuanceNewsListener(api.redis.url, { name: 'spec', log: quiet });
     await new Promise<void>((resolve) => listener.onReconnected(resolve));
@@ -137,7 +137,7 @@ describe('poll', () => {
   });
 
   it('goes on when the news was about nothing', async () => {
-    const answer = poll(tenant, id, long);
+    const response = poll(tenant, id, long);
     await waits(api, 1);
     const [row] = await api.database.query<{ id: string }>(`SELECT id FROM issuance WHERE public_id = $1`, [
       id,
@@ -149,7 +149,7 @@ describe('poll', () => {
     expect(looks.length).toBeGreaterThan(0);
     expect(waitingAt(api)).toBe(1);
     await issue(api, tenant, publish);
-    expect((await answer).json.state).toBe('active');
+    expect((await response).json.state).toBe('active');
   });
 
   it.each(['', '-1', '1.5', '1e9', 'soon', '5&poll=6', '%00'])('of %p is refused', async (value) => {
@@ -170,18 +170,18 @@ describe('poll', () => {
     await waits(api, 0);
   });
 
-  it('is answered when the process stops, without waiting for its end', async () => {
+  it('ends when the process stops, before its timeout', async () => {
     const own = await RunningApi.start(async () => ({ DATABASE_URL: api.database.url, DRAIN_TIME: '60s' }));
     const { authorization } = {
       authorization: `Basic ${Buffer.from(`${tenant.apiKey}:`).toString('base64')}`,
     };
-    const answers = [1, 2, 3].map(() =>
+    const responses = [1, 2, 3].map(() =>
       own.call('GET', `${pathOf(cn)}/instances/${id}?poll=${long}`, { headers: { authorization } }),
     );
     await waits(own, 3);
     const took = begun();
     await own.stop();
-    for (const { status, json } of await Promise.all(answers))
+    for (const { status, json } of await Promise.all(responses))
       expect([status, json.reason]).toEqual([412, 'not_ready']);
     expect(took()).toBeLessThan(30);
   });

@@ -70,7 +70,7 @@ describe('an instance', () => {
     const problem = 'There is no record.';
     await api.database.query(
       `UPDATE issuance SET approvals = jsonb_set(approvals, '{1,problem}', to_jsonb($2::text)), failures = 1,
-         last_error = '{"code": "ca_unavailable", "message": "The CA did not answer."}' WHERE id = $1`,
+         last_error = '{"code": "ca_unavailable", "message": "The CA did not respond."}' WHERE id = $1`,
       [issuanceId, problem],
     );
     expect(await instance(instanceId)).toMatchObject({
@@ -79,7 +79,7 @@ describe('an instance', () => {
         { name: cn, method: 'dns', status: 'approved', problem: null },
         { name: 'example.com', method: 'dns', status: 'pending', problem },
       ],
-      last_error: { code: 'ca_unavailable', message: 'The CA did not answer.' },
+      last_error: { code: 'ca_unavailable', message: 'The CA did not respond.' },
     });
   });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { apiAccount, statementsOf } from '@certwright/core-testing';
 import { createLogger, Metrics, Readiness, type RunningProcess } from '@certwright/service';
 import {
-  type Answered,
+  type ReceivedResponse,
   DocumentedResponses,
   exchange,
   type Sent,
@@ -105,13 +105,13 @@ export class RunningApi {
     return (await statementsOf(work)).filter((statement) => !isOfSweep(statement));
   }
 
-  async call(method: string, path: string, sent: Sent = {}): Promise<Answered> {
-    const answered = await exchange(this.url, method, path, sent);
-    const { status, json } = answered;
-    if (json === undefined) return answered;
+  async call(method: string, path: string, sent: Sent = {}): Promise<ReceivedResponse> {
+    const response = await exchange(this.url, method, path, sent);
+    const { status, json } = response;
+    if (json === undefined) return response;
     const differences = this.documented.differences({ method, path, status, body: json });
     if (differences.length > 0) throw new Error(`undocumented response:\n${differences.join('\n')}`);
-    return answered;
+    return response;
   }
 }
 
@@ -124,4 +124,4 @@ function passwordHash(password: string): string {
 }
 
 export { Tenant } from './tenant';
-export type { Answered, Sent } from '@certwright/testing';
+export type { ReceivedResponse, Sent } from '@certwright/testing';

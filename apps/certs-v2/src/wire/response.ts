@@ -38,15 +38,15 @@ export interface StreamedList {
  * A part is made when the client has read the previous one. An error ends the connection, so that the client sees an
  * incomplete document and never a shorter list.
  */
-export function sendList(reply: FastifyReply, answer: HttpResponse | StreamedList): void {
-  if (!('parts' in answer)) {
-    sendResponse(reply, answer);
+export function sendList(reply: FastifyReply, response: HttpResponse | StreamedList): void {
+  if (!('parts' in response)) {
+    sendResponse(reply, response);
     return;
   }
   void reply
     .code(200)
     .header('content-type', jsonContentType)
-    .send(Readable.from(documentOf(answer.parts), { objectMode: false }));
+    .send(Readable.from(documentOf(response.parts), { objectMode: false }));
 }
 
 async function* documentOf(parts: AsyncIterable<readonly object[]>): AsyncGenerator<Buffer> {

@@ -39,8 +39,7 @@ export class DnsProvidersController {
   @ApiOperation({
     operationId: 'listDnsProviders',
     summary: 'Lists the DNS providers that can be integrated, and what each needs',
-    description:
-      'As it is for this account: the external id, for one, is its own. Without a DNS gateway there are none.',
+    description: 'Values are specific to the account, such as the external id. Empty without a DNS gateway.',
   })
   @ApiResponse({ status: 200, description: 'Success', type: DnsProvidersSchema })
   @FailsWith()
@@ -84,7 +83,7 @@ export class DnsIntegrationsController {
     operationId: 'createDnsIntegration',
     summary: 'Integrates a DNS provider',
     description:
-      'From then on the approval record of every name in one of its zones is published through it, so that certificates are issued and renewed without a person. The provider is asked whether it takes the credentials before this is answered.',
+      'From then on the approval record of every name in one of its zones is published through it, so that certificates are issued and renewed without a person. The credentials are verified with the provider before the response is sent.',
   })
   @ApiResponse({ status: 201, description: 'Created', type: DnsIntegrationSchema })
   @FailsWith({
@@ -136,7 +135,7 @@ export class DnsIntegrationsController {
     operationId: 'listDnsZones',
     summary: 'Lists the zones of a DNS integration, as its provider does now',
     description:
-      'Every answer is remembered, and shown where `zones` is expanded. While the integration is busy the list of last time is answered.',
+      'The list is stored, and shown where `zones` is expanded. While the integration is busy, the previous list is returned.',
   })
   @ApiResponse({ status: 200, description: 'Success', type: [DnsZoneSchema] })
   @FailsWith({

@@ -40,7 +40,7 @@ export function gatewayProblem(error: unknown): unknown {
     case 'zone_not_found':
       return new Problem('provider_rejected', message);
     case 'bad_handle':
-      return new Problem('conflict', 'The DNS integration can no longer be opened: it must be made again.');
+      return new Problem('conflict', 'The DNS integration can no longer be opened; create it again.');
     case 'provider_rate_limited':
     case 'provider_unavailable':
     case 'rate_limited':

@@ -51,8 +51,8 @@ describe('Idempotency-Key', () => {
     { ...body, credentials: { type: 'bearer', token: 'other' } },
   ])('is refused with another body, other credentials included', async (other) => {
     await tenant.post(path, body, headers);
-    const answer = await tenant.post(path, other, headers);
-    expect(answer).toMatchObject({ status: 422, json: { code: 'idempotency_key_reused' } });
+    const response = await tenant.post(path, other, headers);
+    expect(response).toMatchObject({ status: 422, json: { code: 'idempotency_key_reused' } });
   });
 
   it('is in use while the first request waits for the gateway, and holds no connection to the database', async () => {
@@ -66,7 +66,7 @@ describe('Idempotency-Key', () => {
     // More of them wait than there are connections.
     expect(await count()).toBe(0);
     letGo();
-    for (const answer of await Promise.all(running)) expect(answer.status).toBe(201);
+    for (const response of await Promise.all(running)) expect(response.status).toBe(201);
   });
 
   it('is free after a failure: the corrected request is carried out', async () => {
@@ -92,7 +92,7 @@ describe('Idempotency-Key', () => {
   });
 });
 
-it('answers 409 for the fifty-first, also when they come together', async () => {
+it('returns 409 for the fifty-first, also when they come together', async () => {
   await api.database.query(
     `INSERT INTO dns_integration (id, account_id, provider, description, handle, state, zones_due_at)
      SELECT $1::bigint / 1000 + number, $1, 'desec', '', 'h', 'ok', now() + interval '1 h' FROM generate_series(1, 46) AS number`,
@@ -102,9 +102,9 @@ it('answers 409 for the fifty-first, also when they come together', async () => 
   const running = Array.from({ length: 8 }, () => tenant.post(path, body));
   await eventually(() => expect(gateway.count('make_integration')).toBe(8));
   letGo();
-  const answers = await Promise.all(running);
-  expect(answers.filter(({ status }) => status === 201)).toHaveLength(4);
-  expect(answers.filter(({ json }) => json.code === 'conflict')).toHaveLength(4);
+  const responses = await Promise.all(running);
+  expect(responses.filter(({ status }) => status === 201)).toHaveLength(4);
+  expect(responses.filter(({ json }) => json.code === 'conflict')).toHaveLength(4);
   expect(await count()).toBe(50);
   // From then on no request reaches the gateway.
   expect(await tenant.post(path, body)).toMatchObject({ status: 409, json: { code: 'conflict' } });

@@ -90,7 +90,7 @@ export class OrderCheck {
       yield {
         field: 'product',
         code: 'invalid_value',
-        message: `There is no such product; there are: ${known}.`,
+        message: `There is no such product; available: ${known}.`,
       };
     } else if (!product.available && before?.product !== order.product) {
       const message = `${product.name} cannot be ordered at present.`;
@@ -179,5 +179,5 @@ const csrRequired: OrderFault = {
 const csrNotAllowed: OrderFault = {
   field: 'csr',
   code: 'csr_not_allowed',
-  message: 'The agents of the cluster make the CSR of this order; leave csr out.',
+  message: 'The agents of the cluster create the CSR of this order; leave csr out.',
 };

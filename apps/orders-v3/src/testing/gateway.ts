@@ -26,7 +26,7 @@ export type Misfortune =
   /** Said before anything was done. */
   | FakeResponse
   /** Processed, but the response is lost. */
-  | 'answer is lost'
+  | 'response is lost'
   /** Received, but not processed until released. */
   | { readonly until: Promise<unknown> };
 
@@ -61,7 +61,7 @@ export class FakeGateway {
   readonly handles = new Map<string, MakeIntegration>();
   readonly description = description;
   zones: readonly Zone[] = [{ id: 'z1', name: 'example.com' }];
-  /** Every answer about an integration brings a new handle, as with rotating refresh tokens. */
+  /** Every response about an integration has a new handle, as with rotating refresh tokens. */
   reseals = false;
   readonly #misfortunes = new Map<string, Misfortune[]>();
   readonly #server: Server;
@@ -116,13 +116,13 @@ export class FakeGateway {
     const misfortune = this.#misfortunes.get(endpoint)?.shift();
     if (typeof misfortune === 'object' && 'until' in misfortune) await misfortune.until;
     const early = typeof misfortune === 'object' && 'status' in misfortune ? misfortune : null;
-    const { status, body, headers } = early ?? this.#answer(endpoint, text);
-    if (misfortune === 'answer is lost') return void request.socket.destroy();
+    const { status, body, headers } = early ?? this.#respond(endpoint, text);
+    if (misfortune === 'response is lost') return void request.socket.destroy();
     response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', ...headers });
     response.end(JSON.stringify(body));
   }
 
-  #answer(endpoint: string, text: string): FakeResponse {
+  #respond(endpoint: string, text: string): FakeResponse {
     switch (endpoint) {
       case 'description':
         return { status: 200, body: description };

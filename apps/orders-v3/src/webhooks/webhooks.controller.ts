@@ -54,9 +54,9 @@ export class WebhooksController {
   @Post()
   @ApiOperation({
     operationId: 'createWebhook',
-    summary: 'Adds a webhook; its signing secret is shown in this answer and never again',
+    summary: 'Adds a webhook; its signing secret is shown in this response only',
     description:
-      'Whenever the current certificate of an order changes, the order object with current_cert.leaf, .chain and .root expanded is posted to every enabled webhook, signed as Standard Webhooks has it. What counts as delivered is an answer 2xx within 15 s; redirects are not followed; failures are tried again for some three days.',
+      'Whenever the current certificate of an order changes, the order object with current_cert.leaf, .chain and .root expanded is posted to every enabled webhook, signed according to Standard Webhooks. A delivery succeeds with a 2xx response within 15 s; redirects are not followed; failures are retried for about three days.',
   })
   @ApiResponse({ status: 201, description: 'Created', type: WebhookWithSecretSchema })
   @FailsWith({ ...invalidWebhook, too_many_webhooks: 'The account has 20 webhooks', ...posted })
@@ -114,7 +114,7 @@ export class WebhooksController {
   @Post(':id/rotate_secret')
   @ApiOperation({
     operationId: 'rotateWebhookSecret',
-    summary: 'Makes a new signing secret, shown in this answer and never again',
+    summary: 'Makes a new signing secret, shown in this response only',
     description:
       'For 24 h deliveries are signed with both: webhook-signature has one signature of each. Rotating again within that time ends the older of the two at once.',
   })

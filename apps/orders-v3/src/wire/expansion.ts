@@ -1,11 +1,11 @@
-/** Which expandable members of a certificate the answer carries. */
+/** Which expandable members of a certificate the response has. */
 export interface CertificateExpansion {
   readonly leaf: boolean;
   readonly chain: boolean;
   readonly root: boolean;
 }
 
-/** Which expandable members of an order the answer carries. */
+/** Which expandable members of an order the response has. */
 export interface OrderExpansion {
   readonly csr: boolean;
   /** Null: `current_cert` is left out. */

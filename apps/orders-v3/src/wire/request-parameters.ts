@@ -30,7 +30,7 @@ export const IfMatch = () =>
     ApiHeader({
       name: 'If-Match',
       required: false,
-      description: 'Entity tags of the order, such as "3", or *. Another revision is answered 412.',
+      description: 'Entity tags of the order, such as "3", or *. 412 for another revision.',
     }),
   );
 
@@ -42,7 +42,7 @@ export const Write = () =>
       name: 'Idempotency-Key',
       required: false,
       description:
-        '1 to 255 visible ASCII characters. The same request with the same key within 24 h gets the same answer.',
+        '1 to 255 visible ASCII characters. The same request with the same key within 24 h gets the same response.',
     }),
   );
 

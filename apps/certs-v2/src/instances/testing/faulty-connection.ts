@@ -32,14 +32,14 @@ export async function withFault<T>(
     ...args: unknown[]
   ) {
     count += 1;
-    const answered = () => real.apply(this, args);
-    if (count !== nth) return answered();
+    const runQuery = () => real.apply(this, args);
+    if (count !== nth) return runQuery();
     const cut = () => (this as unknown as Connected).connection.stream.destroy(lost());
     if (when === 'before') {
       cut();
       return Promise.reject(lost());
     }
-    return Promise.resolve(answered()).then(() => {
+    return Promise.resolve(runQuery()).then(() => {
       cut();
       throw lost();
     });
