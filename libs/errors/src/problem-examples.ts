@@ -33,7 +33,7 @@ export const problemExamples = {
   not_allowed_by_plan: new Problem('not_allowed_by_plan', 'The subscription does not include the firehose.'),
   policy_violation: new Problem(
     'policy_violation',
-    'A CNAME record cannot stand beside others; it replaces them.',
+    'A CNAME record cannot coexist with others; it replaces them.',
     { field: 'record.replace' },
   ),
   not_found: new Problem('not_found', 'There is nothing at this address.'),

@@ -10,7 +10,7 @@ let gateway: RunningGateway;
 let stranger: KeyAndCertificate;
 beforeAll(async () => {
   gateway = await RunningGateway.start();
-  stranger = gateway.authority.client('nobody');
+  stranger = gateway.authority.client('stranger');
 });
 afterAll(() => gateway.dispose());
 

@@ -7,7 +7,7 @@ import { HandleKeys } from '../handles/handle-keys';
 import {
   type AllowedRecord,
   type AskedRecord,
-  judgeRecord,
+  checkRecord,
   placeRecord,
   type RefusedRecord,
 } from '../policy/record-policy';
@@ -86,15 +86,15 @@ export class AddRecord {
     session: ProviderSession,
     signal: AbortSignal,
   ): Promise<AllowedRecord | RefusedRecord> {
-    const judged = judgeRecord(wanted, this.rules);
-    if (!judged.allowed) return judged;
+    const checked = checkRecord(wanted, this.rules);
+    if (!checked.allowed) return checked;
     const list = (): Promise<readonly Zone[]> => within(signal, session.zones());
     const { zones, isFresh } = await this.memory.known(handle, list);
     const isApexOpen = this.rules.apexIntegrations.includes(integrationId);
-    const decision = placeRecord(judged, zones, isApexOpen);
+    const decision = placeRecord(checked, zones, isApexOpen);
     if (decision.allowed || decision.code !== 'zone_not_found' || isFresh) return decision;
     // The zone may have been created since the others were listed.
-    return placeRecord(judged, await this.memory.fresh(handle, list), isApexOpen);
+    return placeRecord(checked, await this.memory.fresh(handle, list), isApexOpen);
   }
 }
 

@@ -77,7 +77,7 @@ class RecordRequest implements AskedRecord {
 
   @StringMember('a text', {
     description:
-      'TXT: the text itself, without quotes, printable ASCII, at most 512 octets. CAA: 0 issue "ca.example" (RFC 8659, section 4.1.1). CNAME, NS: the name of the target.',
+      'TXT: the text itself, without quotes, printable ASCII, at most 512 bytes. CAA: 0 issue "ca.example" (RFC 8659, section 4.1.1). CNAME, NS: the name of the target.',
   })
   readonly value: string;
 

@@ -157,7 +157,7 @@ describe('when the provider fails', () => {
   });
 
   it('while listing zones, caches nothing', async () => {
-    parts.provider.at.zones = () => Promise.reject(new ProviderFault('unavailable', 'Away.'));
+    parts.provider.at.zones = () => Promise.reject(new ProviderFault('unavailable', 'Unavailable.'));
     await add();
     parts.provider.at = {};
     expect(await add()).toHaveProperty('record_handle');
@@ -203,7 +203,7 @@ describe('remove_record', () => {
     // The provider's response was lost: the record was written, and the request ended as unknown.
     parts.provider.at.add = () => {
       parts.provider.records.push(line);
-      return Promise.reject(new ProviderFault('unavailable', 'Away.'));
+      return Promise.reject(new ProviderFault('unavailable', 'Unavailable.'));
     };
     await add();
     parts.provider.at = {};
@@ -334,7 +334,7 @@ describe('a new integration handle', () => {
   it.each([
     [
       'a fault of the provider',
-      () => Promise.reject(new ProviderFault('unavailable', 'Away.')),
+      () => Promise.reject(new ProviderFault('unavailable', 'Unavailable.')),
       'provider_unavailable',
     ],
     ['a timeout', () => new Promise<never>(() => undefined), 'timeout'],

@@ -140,7 +140,7 @@ const attacks: readonly Attack[] = [
   ['no certificates any more', { fqdn: 'www.example.com', type: 'CAA', value: '0 issue ";"' }],
   ['no wildcards any more', { fqdn: 'www.example.com', type: 'CAA', value: '128 issuewild ";"' }],
   [
-    'no certificates by a method that nobody knows',
+    'no certificates by an unknown method',
     { fqdn: 'www.example.com', type: 'CAA', value: '0 issue "plain-ca.example; validationmethods=none"' },
   ],
   [

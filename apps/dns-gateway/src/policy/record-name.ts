@@ -27,7 +27,7 @@ export function readRecordName(input: string): ReadName {
   if (input.includes('\\')) return no('has a backslash; no escapes are read');
   const relative = (input.endsWith('.') ? input.slice(0, -1) : input).toLowerCase();
   if (relative === '') return no('is empty');
-  if (relative.length > longestName) return no(`is longer than ${longestName} octets`);
+  if (relative.length > longestName) return no(`is longer than ${longestName} bytes`);
   for (const label of relative.split('.')) {
     const reason = faultOf(label);
     if (reason !== undefined) return no(reason);
@@ -37,8 +37,8 @@ export function readRecordName(input: string): ReadName {
 
 function faultOf(label: string): string | undefined {
   if (label === '') return 'has an empty label';
-  if (label.includes('*')) return 'has an asterisk; a record that stands for many names is not ours to make';
-  if (label.length > longestLabel) return `has a label longer than ${longestLabel} octets`;
+  if (label.includes('*')) return 'has an asterisk; the gateway does not write wildcard records';
+  if (label.length > longestLabel) return `has a label longer than ${longestLabel} bytes`;
   if (!/^_?[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(label)) {
     return 'has a label that is not letters, digits and hyphens after at most one leading underscore';
   }

@@ -24,7 +24,7 @@ const longestValue = 512;
 export function readRecordValue(type: RecordType, input: string): ReadValue {
   if (input === '') return no('The value is empty.');
   if (/[^\x20-\x7e]/.test(input)) return no('The value has characters outside printable ASCII.');
-  if (input.length > longestValue) return no(`The value is longer than ${longestValue} octets.`);
+  if (input.length > longestValue) return no(`The value is longer than ${longestValue} bytes.`);
   switch (type) {
     case 'TXT':
       return { ok: true, value: { type, text: input } };

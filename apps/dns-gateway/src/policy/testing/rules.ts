@@ -4,7 +4,7 @@ import type { Zone } from '@certwright/gateway-contract';
 import {
   type AllowedRecord,
   type AskedRecord,
-  judgeRecord,
+  checkRecord,
   placeRecord,
   type RefusedRecord,
 } from '../record-policy';
@@ -44,8 +44,8 @@ export function decideRecord(
   ofIntegration: readonly Zone[],
   own: RecordRules,
 ): AllowedRecord | RefusedRecord {
-  const judged = judgeRecord(wanted, own);
-  return judged.allowed ? placeRecord(judged, ofIntegration, false) : judged;
+  const checked = checkRecord(wanted, own);
+  return checked.allowed ? placeRecord(checked, ofIntegration, false) : checked;
 }
 
 /** In one line: `add <fqdn> <type> <value>` in a zone, or code and field of the refusal. */

@@ -30,7 +30,7 @@ describe('acme-dns as a DNS provider', () => {
       server,
       zone: zone.name,
       zoneNames: [zone.name],
-      plant: () => Promise.reject(new Error('Nothing of others stands here.')),
+      plant: () => Promise.reject(new Error('There are no records of others here.')),
       list: () => Promise.resolve([]),
     };
   });

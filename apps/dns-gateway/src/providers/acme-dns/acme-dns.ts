@@ -18,7 +18,7 @@ const advice =
   'Register once at your acme-dns server (POST /register, with allowfrom set to the addresses of this service), and point a ' +
   'CNAME at _acme-challenge of each name to the fulldomain that it gave. The credentials can change that one TXT record and ' +
   'nothing else. acme-dns keeps the two newest values and cannot remove one: a removal is a success that changes nothing, ' +
-  'the value stands until two newer ones came, and adding a value again may push out the other one.';
+  'the value stays until two newer ones are added, and adding a value again may push out the other one.';
 
 /** RFC 8555, section 8.4: a SHA-256 digest in base64url, the only text that acme-dns accepts. */
 const challengeDigest = /^[A-Za-z0-9_-]{43}$/;

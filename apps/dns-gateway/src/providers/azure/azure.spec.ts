@@ -16,7 +16,7 @@ const tenant_id = 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee';
 const azure = {
   clientId: '99999999-8888-7777-6666-555555555555',
   clientSecret: 'planted-application-secret',
-  externalIdSecret: 'sixteen octets or more',
+  externalIdSecret: 'sixteen bytes or more',
 };
 const externalId = externalIdOf(azure.externalIdSecret, 'azure', 'account-1');
 

@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 const never = new AbortController().signal;
-const bounds = { timeoutMs: 20_000, maxOctets: 1_000 };
+const bounds = { timeoutMs: 20_000, maxBytes: 1_000 };
 const allowed = new AddressGuard({ allowedNetworks: ['127.0.0.0/8'] });
 const get = (url: string) => ({ method: 'GET', url, headers: {} }) as const;
 
@@ -34,12 +34,12 @@ describe.each<readonly [string, (within: typeof bounds) => CallApi]>([
     const url = await serve((request, response) => {
       request.on('data', (chunk: Buffer) => {
         response
-          .writeHead(201, { 'X-Told': `${request.method} ${request.headers['x-key']}` })
+          .writeHead(201, { 'X-Request': `${request.method} ${request.headers['x-key']}` })
           .end(`got ${chunk}`);
       });
     });
     const answer = await call({ method: 'POST', url, headers: { 'x-key': 'k' }, body: 'hello é' }, never);
-    expect(answer).toMatchObject({ status: 201, text: 'got hello é', headers: { 'x-told': 'POST k' } });
+    expect(answer).toMatchObject({ status: 201, text: 'got hello é', headers: { 'x-request': 'POST k' } });
   });
 
   it('follows no redirect', async () => {

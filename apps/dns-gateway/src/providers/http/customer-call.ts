@@ -10,7 +10,7 @@ export function customerCall(
   tls: TlsTrust = {},
 ): CallApi {
   return async ({ method, url, headers, body }, signal) => {
-    const { timeoutMs, maxOctets: maxResponseBytes } = bounds;
+    const { timeoutMs, maxBytes: maxResponseBytes } = bounds;
     try {
       const answer = await guardedRequest(guard, {
         method,
@@ -44,8 +44,8 @@ function asProviderFault(error: unknown, url: string): ProviderFault {
   );
 }
 
-const tooLong = (url: string, octets: number): ProviderFault =>
-  new ProviderFault('unavailable', `The answer of ${hostOf(url)} is longer than ${octets} octets.`);
+const tooLong = (url: string, maxBytes: number): ProviderFault =>
+  new ProviderFault('unavailable', `The response of ${hostOf(url)} is longer than ${maxBytes} bytes.`);
 
 function flat(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
   const entries = Object.entries(headers).flatMap(([name, value]) =>

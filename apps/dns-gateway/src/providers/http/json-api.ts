@@ -1,7 +1,7 @@
 import { ProviderFault, type ProviderFaultKind } from '../provider-fault';
 import type { ApiAnswer, ApiRequest } from './call-api';
 import { ifDocumented, Json } from './json';
-import { type AnswerReading, judgedCall, type JudgedPorts, type JudgedRequest } from './judged-call';
+import { type AnswerReading, checkedCall, type CheckedPorts, type CheckedRequest } from './checked-call';
 
 /** Authorization of a request. */
 export interface Authorization {
@@ -33,7 +33,7 @@ export interface JsonReading {
   readonly wordsOf?: (json: Json) => string | null;
 }
 
-export interface JsonApiOptions extends JudgedPorts, JsonReading {
+export interface JsonApiOptions extends CheckedPorts, JsonReading {
   /** Name in messages. */
   readonly provider: string;
   /** Without a trailing slash. */
@@ -41,7 +41,7 @@ export interface JsonApiOptions extends JudgedPorts, JsonReading {
   readonly authorizer: Authorizer;
 }
 
-export interface JsonRequest extends Pick<JudgedRequest, 'method' | 'repeatable' | 'accepted'> {
+export interface JsonRequest extends Pick<CheckedRequest, 'method' | 'repeatable' | 'accepted'> {
   /** Created with `path`, which encodes. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number>>;
@@ -84,7 +84,7 @@ export class JsonApi {
     const { headers, secrets } = await authorizer.authorization(plain);
     const { accepted, repeatable } = wanted;
     const request = { ...plain, headers: { ...plain.headers, ...headers }, secrets, accepted, repeatable };
-    return await judgedCall(request, this.reading(), this.options);
+    return await checkedCall(request, this.reading(), this.options);
   }
 
   private requestOf({ method, path, query = {}, headers, body }: JsonRequest): ApiRequest {

@@ -1,5 +1,5 @@
 /** Max characters of a provider's sentence that our messages repeat. */
-const longestWords = 200;
+const maxLength = 200;
 
 /** Min consecutive bytes of a secret that disclose it: shorter matches occur by chance. */
 const tellingLength = 8;
@@ -15,7 +15,7 @@ export function ownWords(text: string | null, secrets: readonly string[]): strin
     .replace(/[^\p{L}\p{N}\p{P}\p{S}]+/gu, ' ')
     .trim();
   if (line === '') return null;
-  return line.length > longestWords ? `${line.slice(0, longestWords).toWellFormed()}…` : line;
+  return line.length > maxLength ? `${line.slice(0, maxLength).toWellFormed()}…` : line;
 }
 
 function givesAway(text: string, secret: string): boolean {

@@ -1,6 +1,6 @@
 import type { CallApi } from '../http/call-api';
 import { ifDocumented, Json } from '../http/json';
-import { judgedCall, type JudgedPorts } from '../http/judged-call';
+import { checkedCall, type CheckedPorts } from '../http/checked-call';
 import type { OauthClientSettings } from '../operator';
 import { ProviderFault, type ProviderFaultKind } from '../provider-fault';
 
@@ -22,7 +22,7 @@ export interface TokenGrant {
   readonly expiresInS: number | null;
 }
 
-export type TokenPorts = Omit<JudgedPorts, 'call'> & { readonly callApi: CallApi };
+export type TokenPorts = Omit<CheckedPorts, 'call'> & { readonly callApi: CallApi };
 
 /** Section 4.1.3. A code is valid for one exchange, so it is never sent twice. */
 export function exchangeCode(
@@ -62,7 +62,7 @@ async function askForToken(
   const { clientId, clientSecret } = client;
   const basic = clientAuthentication === 'basic';
   const form = basic ? grant : { ...grant, client_id: clientId, client_secret: clientSecret };
-  const answer = await judgedCall(
+  const answer = await checkedCall(
     {
       method: 'POST',
       url: tokenUrl,

@@ -144,13 +144,13 @@ async function explained(error: unknown, ports: RrsetPorts, zone: Zone, record: 
 }
 
 export const cnameConflict = ({ fqdn, type }: DnsRecord): ProviderFault =>
-  new ProviderFault('conflict', `At ${fqdn} stands a record that a ${type} record cannot stand beside.`);
+  new ProviderFault('conflict', `${fqdn} has a record that a ${type} record cannot coexist with.`);
 
 /** The name has records that the API selects depending on the client. */
 export const routedConflict = (fqdn: string, type: RecordType): ProviderFault =>
   new ProviderFault(
     'conflict',
-    `At ${fqdn} stands a ${type} record with a routing policy or an alias, which is left as it is.`,
+    `${fqdn} has a ${type} record with a routing policy or an alias, which is left unchanged.`,
   );
 
 /** For APIs that write one RRset per request. */

@@ -24,7 +24,7 @@ function escaped(character: string, base: EscapeBase): string {
   if (character === '"' || character === '\\') return `\\${character}`;
   const radix = base === 'decimal' ? 10 : 8;
   return [...Buffer.from(character, 'utf8')]
-    .map((octet) => `\\${octet.toString(radix).padStart(3, '0')}`)
+    .map((byte) => `\\${byte.toString(radix).padStart(3, '0')}`)
     .join('');
 }
 
@@ -52,6 +52,6 @@ export const eitherTxt = (text: string, base: EscapeBase = 'decimal'): string =>
 const unescaped = (text: string, base: EscapeBase): string =>
   text.replace(/\\(\d{3}|[^])/g, (whole, what: string) => {
     if (what.length < 3) return what;
-    const octet = parseInt(what, base === 'decimal' ? 10 : 8);
-    return octet <= 255 ? String.fromCharCode(octet) : whole;
+    const byte = parseInt(what, base === 'decimal' ? 10 : 8);
+    return byte <= 255 ? String.fromCharCode(byte) : whole;
   });

@@ -76,7 +76,7 @@ describe('rfc2136 with a hostile server', () => {
   });
 
   const differently =
-    (change: (octets: Buffer, request: Buffer) => Buffer): Script =>
+    (change: (bytes: Buffer, request: Buffer) => Buffer): Script =>
     (request) =>
       change(signed(request, plain(request)), request);
   it.each<[string, Script, RegExp]>([
@@ -93,23 +93,23 @@ describe('rfc2136 with a hostile server', () => {
       /does not hold/,
     ],
     ['signed an hour ago', (r) => signed(r, plain(r), { timeS: Date.now() / 1000 - 3600 }), /not now/],
-    ['signed in half', (r) => signed(r, plain(r), { macOctets: 16 }), /does not hold/],
-    ['BADTIME without a signature', (r) => signed(r, plain(r), { error: 18, macOctets: 0 }), /not signed/],
+    ['signed in half', (r) => signed(r, plain(r), { macBytes: 16 }), /does not hold/],
+    ['BADTIME without a signature', (r) => signed(r, plain(r), { error: 18, macBytes: 0 }), /not signed/],
     [
       'to another id',
-      differently((octets) => Buffer.concat([Buffer.of(1, 2), octets.subarray(2)])),
+      differently((bytes) => Buffer.concat([Buffer.of(1, 2), bytes.subarray(2)])),
       /something else/,
     ],
     ['to another question', (r) => signed(r, plain(questionOf(r, 'X'))), /something else/],
     ['with another opcode', (r) => signed(r, withFlags(plain(r), 0x8000)), /something else/],
     ['a request', (r) => signed(r, withFlags(plain(r), 0x2800)), /no DNS message/],
-    ['cut', differently((octets) => octets.subarray(0, octets.length - 7)), /no DNS message/],
+    ['cut', differently((bytes) => bytes.subarray(0, bytes.length - 7)), /no DNS message/],
     [
-      'followed by octets',
-      differently((octets) => Buffer.concat([octets, Buffer.alloc(9)])),
+      'followed by bytes',
+      differently((bytes) => Buffer.concat([bytes, Buffer.alloc(9)])),
       /no DNS message/,
     ],
-    ['three octets', () => Buffer.alloc(3), /no DNS message/],
+    ['three bytes', () => Buffer.alloc(3), /no DNS message/],
     ['a flood of zeros', () => Buffer.alloc(4_000), /something else|no DNS message/],
   ])('an answer that is %s is ignored, and the wait continues', async (_, script, words) => {
     const fault = await faultOf(script);
@@ -137,7 +137,7 @@ describe('rfc2136 with a hostile server', () => {
     ['BADKEY', 17, /does not know the key/],
     ['BADTRUNC', 22, /full length/],
   ])('%s without a signature is auth_failed at once', async (_, error, words) => {
-    const fault = await faultOf((request) => signed(request, plain(request, 9), { error, macOctets: 0 }));
+    const fault = await faultOf((request) => signed(request, plain(request, 9), { error, macBytes: 0 }));
     expect(fault.kind).toBe('auth_failed');
     expect(fault.message).toMatch(words);
     expect(server.requests).toHaveLength(1);
@@ -201,7 +201,7 @@ describe('rfc2136 with a hostile server', () => {
   });
   it.each<[string, (request: Buffer) => Said]>([
     ['says nothing', () => null],
-    ['announces more than it sends, octet by octet', () => endless(Buffer.of(0xff))],
+    ['announces more than it sends, byte by byte', () => endless(Buffer.of(0xff))],
     ['sends without end', () => endless(Buffer.alloc(65_536))],
     ['closes at once', () => ({ stream: (socket) => socket.destroy() })],
     ['closes after half of it', () => ({ stream: (socket) => socket.end(Buffer.from('00ff8000', 'hex')) })],

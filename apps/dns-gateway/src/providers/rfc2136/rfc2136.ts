@@ -20,7 +20,7 @@ export interface Rfc2136Options {
 const advice =
   'Make a TSIG key (hmac-sha256 or better) for this alone, and let it change only TXT and CNAME at the _acme-challenge names ' +
   'that need it. BIND: update-policy { grant <key> name _acme-challenge.www.example.com. TXT CNAME; }; Knot: an acl with ' +
-  'action update, update-type and update-owner-name. Not allow-update, which gives away the whole zone. Name the server ' +
+  'action update, update-type and update-owner-name. Not allow-update, which allows changes to the whole zone. Name the server ' +
   'that takes updates, which may be a hidden primary, and every zone, as the protocol cannot list them.';
 
 /** Dynamic updates (RFC 2136) signed with TSIG (RFC 8945): BIND, Knot, PowerDNS, Windows and other servers. */
@@ -124,7 +124,7 @@ function faultless(rcode: number, zone: string): void {
     case RCODE.NXRRSET:
       throw new ProviderFault(
         'conflict',
-        `At this name in ${zone} stands a record that this one cannot stand beside.`,
+        `This name in ${zone} has a record that this one cannot coexist with.`,
       );
     case RCODE.NOTIMP:
       throw new ProviderFault('rejected', 'The DNS server takes no dynamic updates (NOTIMP).');

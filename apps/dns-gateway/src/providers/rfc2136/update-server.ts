@@ -19,7 +19,7 @@ import type { ProviderPorts } from '../dns-provider';
 import { ProviderFault } from '../provider-fault';
 import type { Access } from './access';
 import type { Change } from './changes';
-import { exchange, type Judged, type Patience } from './exchange';
+import { exchange, type Classified, type Patience } from './exchange';
 
 export interface QueryAnswer {
   readonly rcode: number;
@@ -72,18 +72,18 @@ export class UpdateServer {
   async #askOnce(zone: DnsName, plain: Buffer): Promise<Signed> {
     const { key, port } = this.access;
     const { message, mac } = signRequest(plain, key, this.#nowS());
-    const judge = (response: Buffer): Judged<Signed> => {
+    const classify = (response: Buffer): Classified<Signed> => {
       try {
-        return this.#judge(response, plain, mac, zone);
+        return this.#classify(response, plain, mac, zone);
       } catch (error) {
-        if (error instanceof WireFault) return { passedOver: true, why: 'is no DNS message' };
+        if (error instanceof WireFault) return { ignored: true, why: 'is no DNS message' };
         throw error;
       }
     };
     let fault: unknown = null;
     for (const address of await this.#addresses()) {
       try {
-        return await exchange({ address, port }, message, judge, this.patience, this.signal);
+        return await exchange({ address, port }, message, classify, this.patience, this.signal);
       } catch (error) {
         this.signal.throwIfAborted();
         fault = error;
@@ -92,19 +92,19 @@ export class UpdateServer {
     throw fault;
   }
 
-  #judge(response: Buffer, request: Buffer, requestMac: Buffer, zone: DnsName): Judged<Signed> {
+  #classify(response: Buffer, request: Buffer, requestMac: Buffer, zone: DnsName): Classified<Signed> {
     const header = readResponseHeader(response);
-    if (!answers(header, request)) return { passedOver: true, why: 'is to something else' };
+    if (!answers(header, request)) return { ignored: true, why: 'is to something else' };
     const verdict = verifyResponse(response, this.access.key, requestMac, this.#nowS());
-    if (verdict.verdict === 'refused') return { taken: { refused: verdict.error } };
+    if (verdict.verdict === 'refused') return { accepted: { refused: verdict.error } };
     if (header.truncated) return { truncated: true };
     if (verdict.verdict === 'untrusted') {
       const why = doubts[verdict.reason];
       // Knot stores keys by zone, so it cannot sign this error. A forged one can only cause a failure.
       const isNoZone = verdict.reason === 'unsigned' && refusalCodes.includes(header.rcode);
-      return { passedOver: true, why, ...(isNoZone && { otherwise: noSuchZone(zone) }) };
+      return { ignored: true, why, ...(isNoZone && { otherwise: noSuchZone(zone) }) };
     }
-    return { taken: { response: verdict.response, rcode: header.rcode } };
+    return { accepted: { response: verdict.response, rcode: header.rcode } };
   }
 
   async #addresses(): Promise<readonly string[]> {

@@ -1,5 +1,5 @@
 import type { ApiAnswer } from '../http/call-api';
-import type { AnswerReading } from '../http/judged-call';
+import type { AnswerReading } from '../http/checked-call';
 import { ProviderFault, type ProviderFaultKind } from '../provider-fault';
 import { readXml } from './xml';
 

@@ -1,5 +1,5 @@
 import type { ProviderPorts } from '../dns-provider';
-import { judgedCall } from '../http/judged-call';
+import { checkedCall } from '../http/checked-call';
 import { orAbort } from '../http/or-abort';
 import type { AwsSettings } from '../operator';
 import { ProviderFault } from '../provider-fault';
@@ -107,7 +107,7 @@ export class RoleSessions {
     const { aws } = this;
     const withSignature = signed(request, aws, { service: 'sts', region: aws.stsRegion }, now());
     const secrets = [aws.secretAccessKey, aws.sessionToken ?? '', signatureOf(withSignature.headers)];
-    const answer = await judgedCall({ ...withSignature, secrets, repeatable: true }, awsReading(provider), {
+    const answer = await checkedCall({ ...withSignature, secrets, repeatable: true }, awsReading(provider), {
       call,
       now,
       rest,

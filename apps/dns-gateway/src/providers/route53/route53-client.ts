@@ -1,7 +1,7 @@
 import type { RecordType, Zone } from '@certwright/gateway-contract';
 import type { DnsRecord, ProviderPorts } from '../dns-provider';
 import type { ApiAnswer } from '../http/call-api';
-import { judgedCall } from '../http/judged-call';
+import { checkedCall } from '../http/checked-call';
 import { allPages } from '../http/pages';
 import { path } from '../http/path';
 import { ProviderFault } from '../provider-fault';
@@ -112,7 +112,7 @@ export class Route53Client implements RrsetPorts {
     ];
     // Signed once for all attempts: a signature is valid for five minutes, and the attempts take seconds.
     try {
-      return await judgedCall(
+      return await checkedCall(
         // A repeated batch is stale, and a new read shows that it was applied.
         { ...withSignature, secrets, repeatable: true },
         { ...awsReading(provider), accepts: isStale },

@@ -19,7 +19,7 @@ const aws = {
   sessionToken: null,
   principalArn: 'arn:aws:iam::999988887777:user/certwright',
   stsRegion: 'eu-central-1',
-  externalIdSecret: 'sixteen octets or more',
+  externalIdSecret: 'sixteen bytes or more',
 };
 
 interface World extends ProviderWorld {

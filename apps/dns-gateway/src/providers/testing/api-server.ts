@@ -146,16 +146,16 @@ const unsuccessful = {
 
 /** In every member where an API is known to put its message. */
 function echo({ path, headers, body }: RecordedRequest): ApiReply {
-  const told = `no ${Object.values(headers).join(' ')} ${path} ${body}`;
-  const list = [{ code: 1, reason: 'bad', detail: told, message: told }];
+  const echoed = `no ${Object.values(headers).join(' ')} ${path} ${body}`;
+  const list = [{ code: 1, reason: 'bad', detail: echoed, message: echoed }];
   return {
     status: 400,
     body: {
-      message: told,
-      error: { code: 'bad', message: told },
+      message: echoed,
+      error: { code: 'bad', message: echoed },
       errors: list,
-      detail: told,
-      error_description: told,
+      detail: echoed,
+      error_description: echoed,
     },
   };
 }

@@ -129,7 +129,7 @@ export function describeProvider({ name, setUp, cannot = {} }: ProviderSpec): vo
       expect(await valuesAt(challenge(), 'NS')).toEqual([]);
     });
 
-    rule('caa', 'a CAA record stands beside others', async () => {
+    rule('caa', 'a CAA record is added to others', async () => {
       const fqdn = `shop.${world.zone}`;
       const caa = (value: string): DnsRecord => ({ fqdn, type: 'CAA', value, ttlS: 3_600 });
       await world.plant({ fqdn, type: 'CAA', value: '0 issue "other.example"' });

@@ -36,7 +36,7 @@ export function describeMisbehaviour({ name, setUp, cannot = {} }: ProviderSpec)
 
     beforeEach(async () => {
       world = await setUp();
-      if (world.server === undefined) throw new Error('Only providers over HTTP can be told to misbehave.');
+      if (world.server === undefined) throw new Error('Only providers over HTTP can misbehave on request.');
       server = world.server;
       session = await openSession(world);
       const zones = await session.zones();

@@ -69,7 +69,7 @@ export function describeOauth({ name, setUp, rotates }: OauthSpec): void {
     });
 
     (rotates ? it : it.skip)(
-      'a rotated refresh token is told although the change itself failed',
+      'a rotated refresh token is reported although the change itself failed',
       async () => {
         const kept = await accept();
         world.advance(100_000_000);
@@ -82,7 +82,7 @@ export function describeOauth({ name, setUp, rotates }: OauthSpec): void {
     );
 
     (rotates ? it : it.skip)(
-      'an old handle is served after a rotation, and told the newest token',
+      'an old handle is served after a rotation, and the newest token is reported',
       async () => {
         const first = await accept();
         world.advance(100_000_000);

@@ -56,7 +56,7 @@ export class OvhImitation {
   #answer(request: RecordedRequest): ApiReply {
     const { method, path, query, body } = request;
     if (path === '/auth/time') return { status: 200, body: String(this.#nowS()) };
-    const refusal = this.#refusal ?? this.#judged(request);
+    const refusal = this.#refusal ?? this.#refusalOf(request);
     if (refusal !== null) return refusal;
     const [, , , zone, what, id] = path.split('/').map(decodeURIComponent);
     if (zone === undefined) return { status: 200, body: this.zoneNames };
@@ -70,7 +70,7 @@ export class OvhImitation {
   }
 
   /** Null: the request is signed correctly. */
-  #judged({ method, path, query, headers, body }: RecordedRequest): ApiReply | null {
+  #refusalOf({ method, path, query, headers, body }: RecordedRequest): ApiReply | null {
     if (headers['x-ovh-application'] !== this.applicationKey) return fixtures.invalidKey;
     if (headers['x-ovh-consumer'] !== this.consumerKey) return fixtures.invalidCredential;
     const timestamp = headers['x-ovh-timestamp'] ?? '';

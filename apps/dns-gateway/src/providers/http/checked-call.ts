@@ -22,7 +22,7 @@ export interface AnswerReading {
   readonly wordsOf?: (answer: ApiAnswer) => string | null;
 }
 
-export interface JudgedRequest extends ApiRequest {
+export interface CheckedRequest extends ApiRequest {
   /** Secrets that must not be shown: tokens, keys, codes. */
   readonly secrets: readonly string[];
   /** May be retried when the outcome is unknown. Default: GET only. */
@@ -31,7 +31,7 @@ export interface JudgedRequest extends ApiRequest {
   readonly accepted?: readonly number[];
 }
 
-export interface JudgedPorts extends Pick<ProviderPorts, 'now' | 'rest'> {
+export interface CheckedPorts extends Pick<ProviderPorts, 'now' | 'rest'> {
   readonly call: CallApi;
   readonly signal: AbortSignal;
 }
@@ -41,7 +41,7 @@ export interface JudgedPorts extends Pick<ProviderPorts, 'now' | 'rest'> {
  * caller.
  */
 const restsMs = [250, 1_000] as const;
-const longestRestMs = 2_000;
+const maxRestMs = 2_000;
 
 /**
  * One request and its checked response: returns 2xx and `accepted`, throws for others. Attempts repeatable requests
@@ -49,10 +49,10 @@ const longestRestMs = 2_000;
  *
  * @throws ProviderFault; the signal's reason
  */
-export async function judgedCall(
-  request: JudgedRequest,
+export async function checkedCall(
+  request: CheckedRequest,
   reading: AnswerReading,
-  ports: JudgedPorts,
+  ports: CheckedPorts,
 ): Promise<ApiAnswer> {
   const repeatable = request.repeatable ?? request.method === 'GET';
   for (let at = 0; ; at += 1) {
@@ -68,7 +68,7 @@ type Tried =
   | { readonly answer: ApiAnswer; readonly fault: null }
   | { readonly answer: null; readonly fault: ProviderFault };
 
-async function tried(request: JudgedRequest, reading: AnswerReading, ports: JudgedPorts): Promise<Tried> {
+async function tried(request: CheckedRequest, reading: AnswerReading, ports: CheckedPorts): Promise<Tried> {
   try {
     const answer = await ports.call(request, ports.signal);
     const fault = faultOf(answer, request, reading, ports.now());
@@ -89,12 +89,12 @@ function restBefore(fault: ProviderFault, at: number): number | null {
   if (usualMs === undefined || (fault.kind !== 'unavailable' && fault.kind !== 'rate_limited')) return null;
   const wantedMs = (fault.retryAfterS ?? 0) * 1000;
   // Half of the delay is random, so that copies that failed together do not retry together.
-  return wantedMs > longestRestMs ? null : Math.max(wantedMs, usualMs * (0.5 + Math.random() / 2));
+  return wantedMs > maxRestMs ? null : Math.max(wantedMs, usualMs * (0.5 + Math.random() / 2));
 }
 
 function faultOf(
   answer: ApiAnswer,
-  { accepted = [], secrets }: JudgedRequest,
+  { accepted = [], secrets }: CheckedRequest,
   { provider, accepts, kindOf, wordsOf }: AnswerReading,
   now: Date,
 ): ProviderFault | null {
@@ -125,7 +125,7 @@ function sentence(provider: string, kind: ProviderFaultKind, status: number): st
     rejected: `${provider} refused the request (HTTP ${status}).`,
     rate_limited: `${provider} takes no more requests at the moment.`,
     unavailable: `${provider} did not answer as it documents (HTTP ${status}).`,
-    conflict: `${provider} has another record at this name that this one cannot stand beside (HTTP ${status}).`,
+    conflict: `${provider} has another record at this name that this one cannot coexist with (HTTP ${status}).`,
     zone_not_found: `${provider} has no such zone, or the credentials do not reach it (HTTP ${status}).`,
   };
   return sentences[kind];
