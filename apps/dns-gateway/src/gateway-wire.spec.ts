@@ -1,7 +1,7 @@
 import { CompactEncrypt, importJWK, type JWK } from 'jose';
 import { aText, GatewayAtDesec, owner, record, shown } from './testing/gateway-at-desec';
 import { spiffe } from './testing/certificates';
-import type { RunningGateway, WireAnswer } from './testing/running-gateway';
+import type { RunningGateway, WireResponse } from './testing/running-gateway';
 
 let world: GatewayAtDesec;
 let gateway: RunningGateway;
@@ -260,7 +260,7 @@ describe('when the provider', () => {
   const misbehaving = async (
     how: Parameters<typeof desec.server.misbehave>[0],
     times: number,
-  ): Promise<WireAnswer> => {
+  ): Promise<WireResponse> => {
     const integration = await world.integrated();
     await gateway.post('get_zones', integration);
     desec.server.misbehave(how, times);

@@ -6,7 +6,7 @@ import type { AuditIntent } from '../audit/audit-entry';
 import { HandleKeys } from '../handles/handle-keys';
 import {
   type AllowedRecord,
-  type AskedRecord,
+  type RequestedRecord,
   checkRecord,
   placeRecord,
   type RefusedRecord,
@@ -21,12 +21,12 @@ import { type RequestContext, within } from './request-bounds';
 import { ZoneMemory } from './zone-memory';
 
 @ApiSchema({ name: 'Added' })
-export class AddedSchema extends Resealed implements Answer {
+export class AddedSchema extends Resealed implements Result {
   @ApiProperty({ description: 'With which the record can be removed.' }) readonly record_handle: string;
 }
 
-type Answer = GatewayMessages['add_record']['answer'];
-type Request = Integrated & { readonly record: AskedRecord };
+type Result = GatewayMessages['add_record']['answer'];
+type Request = Integrated & { readonly record: RequestedRecord };
 
 /** Publishes a record that the policy allows: decision, zones, intent on disk, provider, outcome, handle. */
 @Injectable()
@@ -81,7 +81,7 @@ export class AddRecord {
 
   /** Queries the provider for its zones only when the record could be written. */
   async #decide(
-    wanted: AskedRecord,
+    wanted: RequestedRecord,
     { integration: handle, integration_id: integrationId }: Integrated,
     session: ProviderSession,
     signal: AbortSignal,
@@ -101,7 +101,7 @@ export class AddRecord {
 /** Max characters of a refused text in the audit log. */
 const maxRefusedLength = 600;
 
-function refusalOf(wanted: AskedRecord, decision: RefusedRecord) {
+function refusalOf(wanted: RequestedRecord, decision: RefusedRecord) {
   return {
     action: wanted.replace === true ? 'replace' : 'add',
     zone: null,

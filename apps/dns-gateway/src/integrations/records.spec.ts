@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { AskedRecord } from '../policy/record-policy';
+import type { RequestedRecord } from '../policy/record-policy';
 import { HandleKeys } from '../handles/handle-keys';
 import { ProviderFault, type ProviderFaultKind } from '../providers/provider-fault';
 import {
@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 
 const integrated = () => ({ ...owner, integration });
-const add = (record: AskedRecord = challenge, timeMs?: number) =>
+const add = (record: RequestedRecord = challenge, timeMs?: number) =>
   outcomeOf(parts.adds.add({ ...integrated(), record }, context(timeMs)));
 const remove = (handle: string, whose = {}) =>
   outcomeOf(parts.removes.remove({ ...integrated(), ...whose, record_handle: handle }, context()));
@@ -282,7 +282,7 @@ describe('the apex of a zone', () => {
   it('accepts additional TXT and CAA records for an integration that the operator opened it for', async () => {
     const open = integrationParts(undefined, { apexIntegrations: [owner.integration_id] });
     const handle = open.keys.sealIntegration(owner, kept);
-    const ask = (record: AskedRecord) =>
+    const ask = (record: RequestedRecord) =>
       outcomeOf(open.adds.add({ ...owner, integration: handle, record }, context()));
     expect(await ask(apex)).toHaveProperty('record_handle');
     expect(await ask({ ...apex, type: 'CAA', value: '0 issue "ca.example"' })).toHaveProperty(

@@ -1,4 +1,4 @@
-import type { AskedRecord } from './record-policy';
+import type { RequestedRecord } from './record-policy';
 import { readCaaIssuers, recordRules } from './record-rules';
 import {
   accountUri,
@@ -14,7 +14,7 @@ import {
 
 const target = 'k3jd8.approval.example.net';
 const label63 = 'a'.repeat(63);
-type Row = readonly [rule: string, wanted: Partial<AskedRecord>, verdict: string];
+type Row = readonly [rule: string, wanted: Partial<RequestedRecord>, verdict: string];
 
 describe('add_record first checks that the record relates to certificate issuance', () => {
   const literal: readonly Row[] = [

@@ -10,7 +10,7 @@ import { chooseZone } from './zone-choice';
 export type RecordMode = 'add' | 'replace';
 
 /** As requested: the type may be any text, because refusals are reported and recorded, too. */
-export type AskedRecord = Omit<WantedRecord, 'type'> & { readonly type: string };
+export type RequestedRecord = Omit<WantedRecord, 'type'> & { readonly type: string };
 
 /** A record that relates to the issuance of certificates; its zone is not chosen yet. */
 export interface FitRecord {
@@ -41,7 +41,7 @@ const ttlRangeS = { min: 30, max: 3_600 } as const;
  * Whether a record relates to the issuance of certificates, and exactly what to write: the result contains the
  * checked normal forms. Nothing else of the request may reach a provider.
  */
-export function checkRecord(wanted: AskedRecord, rules: RecordRules): FitRecord | RefusedRecord {
+export function checkRecord(wanted: RequestedRecord, rules: RecordRules): FitRecord | RefusedRecord {
   const type = recordTypes.find((each) => each === wanted.type);
   if (type === undefined) {
     return violation('record.type', `Only records of type ${recordTypes.join(', ')} relate to issuance.`);

@@ -25,7 +25,7 @@ async function bundleGateway(): Promise<void> {
   await bundle({ main: 'apps/dns-gateway/src/main.ts' }, bundleFolder);
 }
 
-export interface WireAnswer {
+export interface WireResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Readonly<Record<string, unknown>>;
@@ -107,7 +107,7 @@ export class RunningGateway {
   }
 
   /** @throws Error of the connection when it fails */
-  post(endpoint: string, body: unknown, as: KeyAndCertificate | null = this.worker): Promise<WireAnswer> {
+  post(endpoint: string, body: unknown, as: KeyAndCertificate | null = this.worker): Promise<WireResponse> {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     return this.ask(
       { path: `/${endpoint}`, method: 'POST', headers: { 'content-type': 'application/json' } },
@@ -121,7 +121,7 @@ export class RunningGateway {
     options: RequestOptions,
     body = '',
     as: KeyAndCertificate | null = this.worker,
-  ): Promise<WireAnswer> {
+  ): Promise<WireResponse> {
     const answer = await this.#exchange(options, body, as);
     const { method, path: at } = { method: 'GET', ...options };
     const response = { method: String(method), path: String(at), status: answer.status, body: answer.body };
@@ -130,7 +130,7 @@ export class RunningGateway {
     return answer;
   }
 
-  #exchange(options: RequestOptions, body: string, as: KeyAndCertificate | null): Promise<WireAnswer> {
+  #exchange(options: RequestOptions, body: string, as: KeyAndCertificate | null): Promise<WireResponse> {
     const own = as === null ? {} : { key: as.key, cert: as.certificate };
     const to = {
       host: '127.0.0.1',
@@ -146,7 +146,7 @@ export class RunningGateway {
         answer.setEncoding('utf8').on('data', (part: string) => (text += part));
         answer.on('end', () => {
           const { statusCode: status = 0, headers } = answer;
-          resolve({ status, headers, body: JSON.parse(text) as WireAnswer['body'] });
+          resolve({ status, headers, body: JSON.parse(text) as WireResponse['body'] });
         });
       });
       sent.on('error', reject).end(body);

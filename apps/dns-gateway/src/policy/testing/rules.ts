@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Zone } from '@certwright/gateway-contract';
 import {
   type AllowedRecord,
-  type AskedRecord,
+  type RequestedRecord,
   checkRecord,
   placeRecord,
   type RefusedRecord,
@@ -31,7 +31,7 @@ export const zones = [zone('example.com'), zone('deep.example.com'), zone('examp
 export const digest = 'LPJNul-wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ';
 
 /** An allowed record, except for the members that a row changes. */
-export const wants = (changes: Partial<AskedRecord> = {}): AskedRecord => ({
+export const wants = (changes: Partial<RequestedRecord> = {}): RequestedRecord => ({
   fqdn: '_acme-challenge.www.example.com',
   type: 'TXT',
   value: digest,
@@ -40,7 +40,7 @@ export const wants = (changes: Partial<AskedRecord> = {}): AskedRecord => ({
 
 /** The complete decision for an integration with these zones. */
 export function decideRecord(
-  wanted: AskedRecord,
+  wanted: RequestedRecord,
   ofIntegration: readonly Zone[],
   own: RecordRules,
 ): AllowedRecord | RefusedRecord {
@@ -50,7 +50,7 @@ export function decideRecord(
 
 /** In one line: `add <fqdn> <type> <value>` in a zone, or code and field of the refusal. */
 export function verdict(
-  changes: Partial<AskedRecord>,
+  changes: Partial<RequestedRecord>,
   own: Partial<RecordRules> = {},
   ofIntegration: readonly Zone[] = zones,
 ): string {

@@ -33,7 +33,7 @@ const members: readonly MemberRule[] = [
     secret: false,
     required: true,
     shape: /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
-    shapeWords: 'one label of lower-case letters, digits and dashes',
+    shapeDescription: 'one label of lower-case letters, digits and dashes',
   },
   {
     name: 'fulldomain',
@@ -42,7 +42,7 @@ const members: readonly MemberRule[] = [
     required: true,
     shape:
       /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
-    shapeWords: 'a domain name in lower case, without a dot at the end',
+    shapeDescription: 'a domain name in lower case, without a dot at the end',
   },
 ];
 

@@ -49,7 +49,7 @@ export class AzureClient implements RrsetPorts {
     this.api = new JsonApi({
       ...{ provider, baseUrl, authorizer, call: callApi, now, rest, signal },
       kindOf,
-      wordsOf: (json) => errorOf(json).member('message').string(),
+      messageOf: (json) => errorOf(json).member('message').string(),
     });
   }
 

@@ -103,8 +103,8 @@ function nextCursor(link: string | undefined): string | null {
 export const reading: JsonReading = {
   kindOf: (_json, status) => (status === 404 ? 'zone_not_found' : null),
   /** `detail` (permissions, limits), or errors of an RRset; a list for a bulk request, with `{}` for valid ones. */
-  wordsOf(json) {
-    const about = json.isArray() ? json.array().find(hasWords) : json;
+  messageOf(json) {
+    const about = json.isArray() ? json.array().find(hasMessage) : json;
     if (about === undefined) return null;
     const detail = about.optional('detail');
     if (detail !== null) return detail.string();
@@ -118,5 +118,5 @@ export const reading: JsonReading = {
   },
 };
 
-const hasWords = (part: Json): boolean =>
+const hasMessage = (part: Json): boolean =>
   part.isObject() && (part.optional('detail') !== null || part.optional('non_field_errors') !== null);

@@ -112,5 +112,5 @@ function dataOf({ type, value }: DnsRecord): object {
 
 export const reading: JsonReading = {
   kindOf: (_json, status) => (status === 404 ? 'zone_not_found' : null),
-  wordsOf: (json) => json.member('message').string(),
+  messageOf: (json) => json.member('message').string(),
 };

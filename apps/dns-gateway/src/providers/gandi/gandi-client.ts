@@ -103,7 +103,7 @@ function readRrset(rrset: Json): readonly Rrset[] {
 export const reading: JsonReading = {
   kindOf: (_json, status) => (status === 404 ? 'zone_not_found' : null),
   /** The errors per member of the request, otherwise the message for the whole request. */
-  wordsOf(json) {
+  messageOf(json) {
     const [first] = json.optional('errors')?.array() ?? [];
     return (first?.optional('description') ?? json.optional('message'))?.string() ?? null;
   },

@@ -136,5 +136,5 @@ export const reading: JsonReading = {
     if (status < 400) return null;
     return kinds.get(json.optional('error')?.optional('code')?.string() ?? '') ?? null;
   },
-  wordsOf: (json) => json.optional('error')?.optional('message')?.string() ?? null,
+  messageOf: (json) => json.optional('error')?.optional('message')?.string() ?? null,
 };

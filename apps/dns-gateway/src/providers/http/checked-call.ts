@@ -1,25 +1,25 @@
 import type { ProviderPorts } from '../dns-provider';
 import { ProviderFault, type ProviderFaultKind } from '../provider-fault';
-import type { ApiAnswer, ApiRequest, CallApi } from './call-api';
-import { ownWords } from './own-words';
+import type { ApiResponse, ApiRequest, CallApi } from './call-api';
+import { safeMessage } from './safe-message';
 import { waitS } from './retry-after';
 
 /** How to interpret an API's responses. */
-export interface AnswerReading {
+export interface ResponseReading {
   /** Name in messages. */
   readonly provider: string;
   /**
    * The error kind when the API is more specific than its status; null: by status alone. Called for every response,
    * 2xx too.
    */
-  readonly kindOf?: (answer: ApiAnswer) => ProviderFaultKind | null;
+  readonly kindOf?: (answer: ApiResponse) => ProviderFaultKind | null;
   /** Responses besides 2xx that the caller reads itself, when the status alone is ambiguous. */
-  readonly accepts?: (answer: ApiAnswer) => boolean;
+  readonly accepts?: (answer: ApiResponse) => boolean;
   /**
    * The member documented as a sentence for people; nothing else of a refusal is repeated. None for a server chosen
    * by a customer: its responses could disclose content of any host that the gateway can reach.
    */
-  readonly wordsOf?: (answer: ApiAnswer) => string | null;
+  readonly messageOf?: (answer: ApiResponse) => string | null;
 }
 
 export interface CheckedRequest extends ApiRequest {
@@ -51,9 +51,9 @@ const maxRestMs = 2_000;
  */
 export async function checkedCall(
   request: CheckedRequest,
-  reading: AnswerReading,
+  reading: ResponseReading,
   ports: CheckedPorts,
-): Promise<ApiAnswer> {
+): Promise<ApiResponse> {
   const repeatable = request.repeatable ?? request.method === 'GET';
   for (let at = 0; ; at += 1) {
     const { answer, fault } = await tried(request, reading, ports);
@@ -65,10 +65,10 @@ export async function checkedCall(
 }
 
 type Tried =
-  | { readonly answer: ApiAnswer; readonly fault: null }
+  | { readonly answer: ApiResponse; readonly fault: null }
   | { readonly answer: null; readonly fault: ProviderFault };
 
-async function tried(request: CheckedRequest, reading: AnswerReading, ports: CheckedPorts): Promise<Tried> {
+async function tried(request: CheckedRequest, reading: ResponseReading, ports: CheckedPorts): Promise<Tried> {
   try {
     const answer = await ports.call(request, ports.signal);
     const fault = faultOf(answer, request, reading, ports.now());
@@ -93,16 +93,16 @@ function restBefore(fault: ProviderFault, at: number): number | null {
 }
 
 function faultOf(
-  answer: ApiAnswer,
+  answer: ApiResponse,
   { accepted = [], secrets }: CheckedRequest,
-  { provider, accepts, kindOf, wordsOf }: AnswerReading,
+  { provider, accepts, kindOf, messageOf }: ResponseReading,
   now: Date,
 ): ProviderFault | null {
   if (accepted.includes(answer.status) || accepts?.(answer) === true) return null;
   const kind = kindOf?.(answer) ?? kindOfStatus(answer.status);
   if (kind === null) return null;
   // A body with 5xx may come from any intermediary, so its text is not repeated.
-  const words = kind === 'unavailable' ? null : ownWords(wordsOf?.(answer) ?? null, secrets);
+  const words = kind === 'unavailable' ? null : safeMessage(messageOf?.(answer) ?? null, secrets);
   const said = words === null ? '' : ` It says: ${words}`;
   return new ProviderFault(
     kind,

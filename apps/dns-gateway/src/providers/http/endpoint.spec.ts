@@ -1,6 +1,6 @@
 import { AddressGuard } from '@certwright/outbound';
 import { acmeDnsProvider } from '../acme-dns/acme-dns';
-import { registration } from '../acme-dns/testing/acme-dns-imitation';
+import { registration } from '../acme-dns/testing/fake-acme-dns';
 import type { ProviderPorts } from '../dns-provider';
 import { powerdnsProvider } from '../powerdns/powerdns';
 import { testPorts } from '../testing/test-ports';

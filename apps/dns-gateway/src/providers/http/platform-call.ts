@@ -1,5 +1,5 @@
 import { ProviderFault } from '../provider-fault';
-import type { ApiAnswer, ApiRequest, CallApi } from './call-api';
+import type { ApiResponse, ApiRequest, CallApi } from './call-api';
 
 export interface CallBounds {
   /** From the first byte sent to the last one read, milliseconds. */
@@ -24,7 +24,7 @@ export function platformCall(bounds: CallBounds = usualBounds): CallApi {
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ProviderFault) throw error;
-      throw late.aborted ? lateFault(request, bounds.timeoutMs) : noAnswer(request, error);
+      throw late.aborted ? lateFault(request, bounds.timeoutMs) : noResponse(request, error);
     }
   };
 }
@@ -33,7 +33,7 @@ async function exchange(
   { method, url, headers, body }: ApiRequest,
   signal: AbortSignal,
   maxBytes: number,
-): Promise<ApiAnswer> {
+): Promise<ApiResponse> {
   const response = await fetch(url, { method, headers: { ...headers }, body, redirect: 'error', signal });
   const text = await textOf(response, maxBytes);
   return { status: response.status, headers: Object.fromEntries(response.headers), text };
@@ -61,7 +61,7 @@ const lateFault = ({ url }: ApiRequest, ms: number): ProviderFault =>
   new ProviderFault('unavailable', `${hostOf(url)} did not answer within ${ms / 1000} s.`);
 
 /** Without a cause: an error message of fetch may repeat a header that it could not send. */
-function noAnswer({ url }: ApiRequest, error: unknown): ProviderFault {
+function noResponse({ url }: ApiRequest, error: unknown): ProviderFault {
   const code = String((error as { cause?: { code?: unknown } } | null)?.cause?.code ?? '');
   const reason = /^[A-Z][A-Z0-9_]{1,40}$/.test(code) ? ` (${code})` : '';
   return new ProviderFault('unavailable', `There was no complete response from ${hostOf(url)}${reason}.`);

@@ -1,6 +1,6 @@
 import { ProviderFault } from '../provider-fault';
 import { Json } from './json';
-import { ownWords } from './own-words';
+import { safeMessage } from './safe-message';
 import { allPages } from './pages';
 import { path } from './path';
 import { retryAfterS, waitS } from './retry-after';
@@ -48,11 +48,11 @@ describe("the text of a provider's refusal", () => {
     ['   ', null],
     [null, null],
   ])('%p becomes %p', (text, words) => {
-    expect(ownWords(text, secrets)).toBe(words);
+    expect(safeMessage(text, secrets)).toBe(words);
   });
 
   it('are truncated to 200 characters', () => {
-    expect(ownWords('x'.repeat(5_000), [])).toHaveLength(201);
+    expect(safeMessage('x'.repeat(5_000), [])).toHaveLength(201);
   });
 
   it.each([
@@ -62,12 +62,12 @@ describe("the text of a provider's refusal", () => {
     ['the secret with spaces', 'bad token d o p _ v 1 _ 0 1 2 3 4 5 6 7'],
     ['the secret in base64', `Basic ${Buffer.from('dop_v1_0123456789abcdef').toString('base64')}`],
   ])('that hold %s are not repeated', (_, text) => {
-    expect(ownWords(text, secrets)).toBeNull();
+    expect(safeMessage(text, secrets)).toBeNull();
   });
 
   it('a short secret is matched as a whole', () => {
-    expect(ownWords('the pin 4711 is wrong', ['4711'])).toBeNull();
-    expect(ownWords('the pin 471 is wrong', ['4711'])).toBe('the pin 471 is wrong');
+    expect(safeMessage('the pin 4711 is wrong', ['4711'])).toBeNull();
+    expect(safeMessage('the pin 471 is wrong', ['4711'])).toBe('the pin 471 is wrong');
   });
 });
 

@@ -33,7 +33,7 @@ export function exchangeCode(
   const { redirectUri } = endpoint.client;
   const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri };
   // RFC 7636, section 4.5.
-  return askForToken(
+  return requestToken(
     endpoint,
     codeVerifier === null ? form : { ...form, code_verifier: codeVerifier },
     ports,
@@ -42,7 +42,7 @@ export function exchangeCode(
 
 /** Section 6. The response may contain a new refresh token, which replaces the one that was sent. */
 export function refreshToken(endpoint: TokenEndpoint, token: string, ports: TokenPorts): Promise<TokenGrant> {
-  return askForToken(endpoint, { grant_type: 'refresh_token', refresh_token: token }, ports);
+  return requestToken(endpoint, { grant_type: 'refresh_token', refresh_token: token }, ports);
 }
 
 /** Section 4.4: the client's own access. */
@@ -51,10 +51,10 @@ export function clientCredentials(
   scope: string,
   ports: TokenPorts,
 ): Promise<TokenGrant> {
-  return askForToken(endpoint, { grant_type: 'client_credentials', scope }, ports);
+  return requestToken(endpoint, { grant_type: 'client_credentials', scope }, ports);
 }
 
-async function askForToken(
+async function requestToken(
   { provider, tokenUrl, client, clientAuthentication }: TokenEndpoint,
   grant: Readonly<Record<string, string>>,
   ports: TokenPorts,

@@ -107,5 +107,5 @@ export const reading: JsonReading = {
     const code = kinds.get(json.optional('errorCode')?.string() ?? '');
     return code ?? (status === 404 ? 'zone_not_found' : null);
   },
-  wordsOf: (json) => json.optional('message')?.string() ?? null,
+  messageOf: (json) => json.optional('message')?.string() ?? null,
 };

@@ -30,7 +30,7 @@ export const accessMembers: readonly MemberRule[] = [
     secret: false,
     required: true,
     shape: /^[A-Za-z0-9._:[\]-]{1,255}$/,
-    shapeWords: 'a host name or an IP address',
+    shapeDescription: 'a host name or an IP address',
   },
   {
     name: 'port',
@@ -38,7 +38,7 @@ export const accessMembers: readonly MemberRule[] = [
     secret: false,
     required: false,
     shape: /^(?!0)\d{1,5}$/,
-    shapeWords: 'a port, 1 to 65535',
+    shapeDescription: 'a port, 1 to 65535',
   },
   {
     name: 'key_name',
@@ -67,7 +67,7 @@ export const accessMembers: readonly MemberRule[] = [
     secret: false,
     required: true,
     shape: /^[\x20-\x7e]{1,8192}$/,
-    shapeWords: 'domain names separated by commas or spaces',
+    shapeDescription: 'domain names separated by commas or spaces',
   },
 ];
 

@@ -48,22 +48,22 @@ export async function exchange<T>(
 ): Promise<T> {
   const overUdp =
     request.length <= longestDatagram
-      ? await askOverUdp(place, request, classify, patience.udpMs, signal)
+      ? await sendOverUdp(place, request, classify, patience.udpMs, signal)
       : null;
   if (overUdp !== null && 'accepted' in overUdp) return overUdp.accepted;
-  const overTcp = await askOverTcp(place, request, classify, patience.tcpMs, signal);
+  const overTcp = await sendOverTcp(place, request, classify, patience.tcpMs, signal);
   if ('accepted' in overTcp) return overTcp.accepted;
   if ('otherwise' in overTcp && overTcp.otherwise !== undefined) throw overTcp.otherwise;
   const why =
     'why' in overTcp ? overTcp.why : overUdp !== null && 'why' in overUdp ? overUdp.why : 'is cut short';
-  throw new ProviderFault('unavailable', why === 'none' ? noAnswer : `The DNS server's answer ${why}.`);
+  throw new ProviderFault('unavailable', why === 'none' ? noResponse : `The DNS server's answer ${why}.`);
 }
 
-const noAnswer = 'The DNS server did not answer in time, or cannot be reached.';
+const noResponse = 'The DNS server did not answer in time, or cannot be reached.';
 const nothing = { ignored: true, why: 'none' } as const;
 
 /** From a random port chosen by the kernel; connected, so that the kernel drops datagrams from other sources. */
-async function askOverUdp<T>(
+async function sendOverUdp<T>(
   { address, port }: Place,
   request: Buffer,
   classify: Classify<T>,
@@ -107,7 +107,7 @@ async function askOverUdp<T>(
 }
 
 /** On its own connection (RFC 7766), whose first message must be the response. */
-async function askOverTcp<T>(
+async function sendOverTcp<T>(
   { address, port }: Place,
   request: Buffer,
   classify: Classify<T>,

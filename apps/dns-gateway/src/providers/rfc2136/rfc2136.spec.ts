@@ -66,7 +66,7 @@ describe.each(['bind', 'knot'] as const satisfies readonly PeerKind[])('a real %
         },
         list: async (fqdn) =>
           (await zoneContent(place(), zoneOf(fqdn), full)).filter((record) => record.fqdn === fqdn),
-        loseNextAnswer: () => relay.loseNextAnswers(),
+        loseNextResponse: () => relay.loseNextResponses(),
       };
     }
 

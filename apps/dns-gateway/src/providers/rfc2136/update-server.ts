@@ -21,7 +21,7 @@ import type { Access } from './access';
 import type { Change } from './changes';
 import { exchange, type Classified, type Patience } from './exchange';
 
-export interface QueryAnswer {
+export interface QueryResult {
   readonly rcode: number;
   readonly authoritative: boolean;
   readonly answers: readonly ZoneRecord[];
@@ -48,20 +48,20 @@ export class UpdateServer {
    * @throws ProviderFault; the signal's reason
    */
   async update(zone: DnsName, change: Change): Promise<number> {
-    return (await this.#ask(zone, (id) => updateBytes({ id, zone, ...change }))).rcode;
+    return (await this.#send(zone, (id) => updateBytes({ id, zone, ...change }))).rcode;
   }
 
   /** @throws ProviderFault; the signal's reason */
-  async query(zone: DnsName, name: DnsName, type: StoredType): Promise<QueryAnswer> {
-    const { response, rcode } = await this.#ask(zone, (id) => queryBytes(id, name, type));
+  async query(zone: DnsName, name: DnsName, type: StoredType): Promise<QueryResult> {
+    const { response, rcode } = await this.#send(zone, (id) => queryBytes(id, name, type));
     const { authoritative } = readResponseHeader(response);
     return { rcode, authoritative, answers: readResponseRecords(response).answers };
   }
 
   /** SERVFAIL means that nothing was decided: repeatable requests are attempted three times. */
-  async #ask(zone: DnsName, write: (id: number) => Buffer): Promise<{ response: Buffer; rcode: number }> {
+  async #send(zone: DnsName, write: (id: number) => Buffer): Promise<{ response: Buffer; rcode: number }> {
     for (const restMs of [...restsMs, null]) {
-      const answer = await this.#askOnce(zone, write(randomInt(0x10000)));
+      const answer = await this.#sendOnce(zone, write(randomInt(0x10000)));
       if ('refused' in answer) throw new ProviderFault('auth_failed', refusals[answer.refused]);
       if (answer.rcode !== RCODE.SERVFAIL) return answer;
       if (restMs !== null) await this.ports.rest(restMs * (0.5 + Math.random() / 2), this.signal);
@@ -69,7 +69,7 @@ export class UpdateServer {
     throw new ProviderFault('unavailable', 'The DNS server failed (SERVFAIL).', retryAfterS);
   }
 
-  async #askOnce(zone: DnsName, plain: Buffer): Promise<Signed> {
+  async #sendOnce(zone: DnsName, plain: Buffer): Promise<Signed> {
     const { key, port } = this.access;
     const { message, mac } = signRequest(plain, key, this.#nowS());
     const classify = (response: Buffer): Classified<Signed> => {
@@ -94,7 +94,7 @@ export class UpdateServer {
 
   #classify(response: Buffer, request: Buffer, requestMac: Buffer, zone: DnsName): Classified<Signed> {
     const header = readResponseHeader(response);
-    if (!answers(header, request)) return { ignored: true, why: 'is to something else' };
+    if (!isResponseTo(header, request)) return { ignored: true, why: 'is to something else' };
     const verdict = verifyResponse(response, this.access.key, requestMac, this.#nowS());
     if (verdict.verdict === 'refused') return { accepted: { refused: verdict.error } };
     if (header.truncated) return { truncated: true };
@@ -123,7 +123,7 @@ export class UpdateServer {
 }
 
 /** RFC 2136, section 3.8: a response to an UPDATE need not repeat the zone. */
-function answers(response: ReturnType<typeof readResponseHeader>, request: Buffer): boolean {
+function isResponseTo(response: ReturnType<typeof readResponseHeader>, request: Buffer): boolean {
   const opcode = (request.readUInt16BE(2) >> 11) & 0xf;
   if (response.id !== request.readUInt16BE(0) || response.opcode !== opcode) return false;
   const { questionBytes } = response;

@@ -3,7 +3,7 @@ import { checkedCall } from '../http/checked-call';
 import { orAbort } from '../http/or-abort';
 import type { AwsSettings } from '../operator';
 import { ProviderFault } from '../provider-fault';
-import { awsReading } from './aws-answers';
+import { awsReading } from './aws-responses';
 import { type AwsCredentials, awsQuery, signed } from './signature';
 import { readXml } from './xml';
 

@@ -1,6 +1,6 @@
 import type { RecordType, Zone } from '@certwright/gateway-contract';
 import type { DnsRecord, ProviderPorts } from '../dns-provider';
-import type { ApiAnswer } from '../http/call-api';
+import type { ApiResponse } from '../http/call-api';
 import { checkedCall } from '../http/checked-call';
 import { allPages } from '../http/pages';
 import { path } from '../http/path';
@@ -15,7 +15,7 @@ import {
   type RrsetPorts,
   type WriteOutcome,
 } from '../records/rrset-changes';
-import { awsErrorOf, awsReading } from './aws-answers';
+import { awsErrorOf, awsReading } from './aws-responses';
 import { changeBatch } from './change-batch';
 import { signatureOf } from './role-sessions';
 import { type AwsCredentials, awsQuery, signed } from './signature';
@@ -93,7 +93,7 @@ export class Route53Client implements RrsetPorts {
     where: string,
     query: Readonly<Record<string, string>>,
     body?: string,
-  ): Promise<ApiAnswer> {
+  ): Promise<ApiResponse> {
     const credentials = await this.access.credentials();
     const { callApi, now, rest } = this.ports;
     const search = awsQuery(query);
@@ -126,12 +126,12 @@ export class Route53Client implements RrsetPorts {
 }
 
 /** Messages for: a deletion does not exist or differs; a creation already exists. */
-const staleWords = /but it was not found|do not match the current values|but it already exists/;
+const staleMessage = /but it was not found|do not match the current values|but it already exists/;
 
-function isStale(answer: ApiAnswer): boolean {
+function isStale(answer: ApiResponse): boolean {
   if (answer.status !== 400) return false;
   const error = awsErrorOf(answer);
-  return error?.code === 'InvalidChangeBatch' && staleWords.test(error.message);
+  return error?.code === 'InvalidChangeBatch' && staleMessage.test(error.message);
 }
 
 const isTruncated = (answer: XmlElement): boolean => answer.child('IsTruncated').text() === 'true';

@@ -173,7 +173,7 @@ export function describeProvider({ name, setUp, cannot = {} }: ProviderSpec): vo
 
     rule('lost_answer', 'a change whose answer was lost is one record, and can be taken back', async () => {
       const lose = (): void => {
-        if (world.loseNextAnswer !== undefined) world.loseNextAnswer();
+        if (world.loseNextResponse !== undefined) world.loseNextResponse();
         else world.server?.misbehave('applied_then_cut', 1, ({ method }) => method !== 'GET');
       };
       lose();
@@ -203,6 +203,6 @@ export function describeProvider({ name, setUp, cannot = {} }: ProviderSpec): vo
 
 async function zoneNamed(session: ProviderSession, name: string): Promise<Zone> {
   const zone = (await session.zones()).find((each) => each.name === name);
-  if (zone === undefined) throw new Error(`The imitation has no zone ${name}.`);
+  if (zone === undefined) throw new Error(`The fake has no zone ${name}.`);
   return zone;
 }

@@ -122,7 +122,7 @@ export function describeMisbehaviour({ name, setUp, cannot = {} }: ProviderSpec)
 }
 
 const fail = (): never => {
-  throw new Error('The imitation does not have its own zone.');
+  throw new Error('The fake does not have its own zone.');
 };
 
 async function faultOf(attempt: Promise<unknown>): Promise<ProviderFault> {

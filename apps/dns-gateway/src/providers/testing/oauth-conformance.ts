@@ -1,11 +1,11 @@
 import type { ApiServer } from './api-server';
-import type { OauthImitation } from './oauth-imitation';
+import type { FakeOauth } from './fake-oauth';
 import { openSession, type ProviderWorld } from './provider-world';
 
 export interface OauthWorld extends ProviderWorld {
   /** Its `credentials` are of type `oauth_code`. */
   readonly server: ApiServer;
-  readonly oauth: OauthImitation;
+  readonly oauth: FakeOauth;
   /** Advances the ports' clock. */
   advance(seconds: number): void;
 }
@@ -111,7 +111,7 @@ export function describeOauth({ name, setUp, rotates }: OauthSpec): void {
     it('the whole contract holds with it', async () => {
       const session = await openSession(world);
       const zone = (await session.zones()).find((each) => each.name === world.zone);
-      if (zone === undefined) throw new Error('The imitation does not have its own zone.');
+      if (zone === undefined) throw new Error('The fake does not have its own zone.');
       const record = {
         fqdn: `_acme-challenge.${zone.name}`,
         type: 'TXT',

@@ -32,7 +32,7 @@ export interface ProviderWorld {
   /** All records at exactly this name, all types. */
   list(fqdn: string): Promise<readonly PlainRecord[]>;
   /** The next change is applied and its response lost. Default: the server closes the connection. */
-  loseNextAnswer?(): void;
+  loseNextResponse?(): void;
   /** Values that no message may contain, besides the members of `credentials`. */
   readonly secrets?: readonly string[];
   close?(): Promise<void>;

@@ -9,7 +9,7 @@ export interface LossyRelay {
   /**
    * Drops every response from the next request on, until the client gives up: until `reset`, or this many requests.
    */
-  loseNextAnswers(requests?: number): void;
+  loseNextResponses(requests?: number): void;
   /** Relays responses again. */
   reset(): void;
   close(): Promise<void>;
@@ -73,7 +73,7 @@ export async function lossyRelay(target: {
     address: '127.0.0.1',
     port,
     requests,
-    loseNextAnswers: (count = triesOfOneExchange) => void (losing = count),
+    loseNextResponses: (count = triesOfOneExchange) => void (losing = count),
     reset: () => void ((losing = 0), (requests.length = 0)),
     close: async () => {
       for (const socket of sockets) socket.destroy();

@@ -17,7 +17,7 @@ interface Place {
 }
 
 /** The DNS of Hetzner's Cloud API as https://docs.hetzner.cloud documents it, as far as the gateway uses it. */
-export class HetznerImitation {
+export class FakeHetzner {
   readonly token = 'hcloud-0123456789abcdefghijklmnopqrstuvwxyz';
   readonly #zones: readonly {
     readonly id: number;
@@ -40,10 +40,10 @@ export class HetznerImitation {
     ];
   }
 
-  static async open(zoneNames: readonly string[]): Promise<HetznerImitation> {
-    const imitation = new HetznerImitation(zoneNames);
-    imitation.server = await ApiServer.open((request) => imitation.#answer(request));
-    return imitation;
+  static async open(zoneNames: readonly string[]): Promise<FakeHetzner> {
+    const fake = new FakeHetzner(zoneNames);
+    fake.server = await ApiServer.open((request) => fake.#respond(request));
+    return fake;
   }
 
   /** Refusals for the next actions, in order. */
@@ -82,7 +82,7 @@ export class HetznerImitation {
     );
   }
 
-  #answer({ method, path, query, headers, body }: RecordedRequest): ApiReply {
+  #respond({ method, path, query, headers, body }: RecordedRequest): ApiReply {
     if (headers['authorization'] !== `Bearer ${this.token}`) return fixtures.unauthorized;
     if (path === '/zones') {
       return page(

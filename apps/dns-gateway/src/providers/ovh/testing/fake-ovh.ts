@@ -9,7 +9,7 @@ import * as fixtures from './fixtures';
 const toleranceS = 30;
 
 /** OVHcloud's API as https://eu.api.ovh.com/console/ documents it, as far as the gateway uses it. */
-export class OvhImitation {
+export class FakeOvh {
   readonly applicationKey = '7kbG7Bk7S9Nt7ZSV';
   readonly applicationSecret = 'EXEgWIz07P0HYwtQDs7cNIqCiQaWSuHF';
   readonly consumerKey = 'MtSwSrPpNjqfVSmJhLbPyr2i45lSwPU1';
@@ -26,10 +26,10 @@ export class OvhImitation {
 
   private constructor(private readonly zoneNames: readonly string[]) {}
 
-  static async open(zoneNames: readonly string[]): Promise<OvhImitation> {
-    const imitation = new OvhImitation(zoneNames);
-    imitation.server = await ApiServer.open((request) => imitation.#answer(request));
-    return imitation;
+  static async open(zoneNames: readonly string[]): Promise<FakeOvh> {
+    const fake = new FakeOvh(zoneNames);
+    fake.server = await ApiServer.open((request) => fake.#respond(request));
+    return fake;
   }
 
   refuseAll(reply: ApiReply): void {
@@ -53,7 +53,7 @@ export class OvhImitation {
       }));
   }
 
-  #answer(request: RecordedRequest): ApiReply {
+  #respond(request: RecordedRequest): ApiReply {
     const { method, path, query, body } = request;
     if (path === '/auth/time') return { status: 200, body: String(this.#nowS()) };
     const refusal = this.#refusal ?? this.#refusalOf(request);

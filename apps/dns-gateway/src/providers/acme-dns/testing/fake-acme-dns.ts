@@ -8,7 +8,7 @@ export const registration = {
 } as const;
 
 /** acme-dns as in its README: POST /update overwrites the older of two values. */
-export class AcmeDnsImitation {
+export class FakeAcmeDns {
   /** Oldest first. */
   values: readonly string[] = ['', ''];
 
@@ -20,7 +20,8 @@ export class AcmeDnsImitation {
     if (update === null) return refused(400, 'malformed_json_payload');
     const isOwner = headers['x-api-user'] === username && headers['x-api-key'] === password;
     if (!isOwner || update.subdomain !== subdomain) return refused(401, 'forbidden');
-    if (typeof update.txt !== 'string' || !/^[A-Za-z0-9_-]{43}$/.test(update.txt)) return refused(400, 'bad_txt');
+    if (typeof update.txt !== 'string' || !/^[A-Za-z0-9_-]{43}$/.test(update.txt))
+      return refused(400, 'bad_txt');
     this.values = [...this.values.slice(1), update.txt];
     return { status: 200, body: { txt: update.txt } };
   };
