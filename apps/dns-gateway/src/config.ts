@@ -67,7 +67,7 @@ export const gatewaySettings = defineSettings({
       'Private keys that open credentials which were sealed to this gateway. A retired one may go ten minutes after the new one is in front',
   }),
   ZONES_KEPT: durationMs({
-    meaning: 'How long the zones of an integration are believed without asking the provider again',
+    meaning: 'How long the zones of an integration are cached before the provider is queried again',
     minMs: 0,
     maxMs: 60_000,
     default: 45_000,

@@ -62,10 +62,10 @@ function verify({ files, head, after }: Request): ChainSummary | string {
 }
 
 /** Max number listed individually. */
-const mostListed = 20;
+const maxListed = 20;
 
 function described({ head, intentsWithoutOutcome: open, ...summary }: ChainSummary): string {
-  const listed = open.slice(0, mostListed).join(', ') + (open.length > mostListed ? ', …' : '');
+  const listed = open.slice(0, maxListed).join(', ') + (open.length > maxListed ? ', …' : '');
   return [
     `instance                 ${summary.instance ?? '-'}`,
     `files                    ${summary.files}`,

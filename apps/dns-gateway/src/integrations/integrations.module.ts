@@ -48,8 +48,8 @@ function loggedHandleKeys({ HANDLE_KEYS }: GatewayConfig, { log }: RunningProces
     {
       provide: RequestBounds,
       inject: [GatewayConfig],
-      useFactory: ({ REQUEST_TIME: timeMs, REQUESTS_AT_ONCE: mostAtOnce }: GatewayConfig) =>
-        new RequestBounds({ timeMs, mostAtOnce }),
+      useFactory: ({ REQUEST_TIME: timeMs, REQUESTS_AT_ONCE: maxConcurrent }: GatewayConfig) =>
+        new RequestBounds({ timeMs, maxConcurrent }),
     },
     { provide: MemoryTokenBuckets, useFactory: () => new MemoryTokenBuckets() },
     RefusedHandles,

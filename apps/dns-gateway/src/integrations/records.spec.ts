@@ -130,10 +130,10 @@ describe('when the provider fails', () => {
     ['unavailable', 'unknown', { code: 'provider_unavailable', retryAfterS: 30 }],
     ['conflict', 'failed', { code: 'record_conflict' }],
     ['zone_not_found', 'failed', { code: 'zone_not_found' }],
-  ] as const)('with %s, the audit log says %s', async (kind, result, answer) => {
+  ] as const)('with %s, the audit log says %s', async (kind, result, response) => {
     parts.provider.at.add = () => Promise.reject(new ProviderFault(kind as ProviderFaultKind, 'It says no.'));
-    expect(await add()).toEqual(answer);
-    expect(parts.entries.at(-1)).toEqual({ result, problem: answer.code });
+    expect(await add()).toEqual(response);
+    expect(parts.entries.at(-1)).toEqual({ result, problem: response.code });
   });
 
   it('with a retry time, the response repeats it, up to a day', async () => {
@@ -300,8 +300,8 @@ describe('the apex of a zone', () => {
   it('is closed for every other integration', async () => {
     const open = integrationParts(undefined, { apexIntegrations: ['int_8'] });
     const handle = open.keys.sealIntegration(owner, kept);
-    const answer = open.adds.add({ ...owner, integration: handle, record: apex }, context());
-    expect(await outcomeOf(answer)).toEqual({ code: 'policy_violation', field: 'record.fqdn' });
+    const response = open.adds.add({ ...owner, integration: handle, record: apex }, context());
+    expect(await outcomeOf(response)).toEqual({ code: 'policy_violation', field: 'record.fqdn' });
   });
 });
 
@@ -322,13 +322,13 @@ it('get_zones lists only zones that records may be written into, in normal form'
 
 describe('a new integration handle', () => {
   const rotated = { token: 'planted-credential-rotated' };
-  const handleIn = (answer: unknown): string => String((answer as { integration?: string }).integration);
+  const handleIn = (response: unknown): string => String((response as { integration?: string }).integration);
 
   it('is returned when the provider renewed the credentials', async () => {
     parts.provider.renewed = rotated;
-    const answer = await outcomeOf(parts.zones.get(integrated(), context()));
-    expect(answer).toMatchObject({ zones: [{ id: 'z1', name: 'example.com' }] });
-    expect(parts.keys.openIntegration(owner, handleIn(answer)).kept).toEqual(rotated);
+    const response = await outcomeOf(parts.zones.get(integrated(), context()));
+    expect(response).toMatchObject({ zones: [{ id: 'z1', name: 'example.com' }] });
+    expect(parts.keys.openIntegration(owner, handleIn(response)).kept).toEqual(rotated);
   });
 
   it.each([
@@ -342,24 +342,24 @@ describe('a new integration handle', () => {
   ])('is returned with the error too, after %s', async (_what, at, code) => {
     parts.provider.renewed = rotated;
     parts.provider.at.add = at;
-    const answer = await add(challenge, 30);
-    expect(answer).toMatchObject({ code });
-    expect(parts.keys.openIntegration(owner, handleIn(answer)).kept).toEqual(rotated);
+    const response = await add(challenge, 30);
+    expect(response).toMatchObject({ code });
+    expect(parts.keys.openIntegration(owner, handleIn(response)).kept).toEqual(rotated);
   });
 
   it('is returned with a refusal of the policy', async () => {
     parts.provider.renewed = rotated;
-    const answer = await add({ ...challenge, fqdn: 'example.com' });
-    expect(answer).toMatchObject({ code: 'policy_violation', field: 'record.fqdn' });
-    expect(parts.keys.openIntegration(owner, handleIn(answer)).kept).toEqual(rotated);
+    const response = await add({ ...challenge, fqdn: 'example.com' });
+    expect(response).toMatchObject({ code: 'policy_violation', field: 'record.fqdn' });
+    expect(parts.keys.openIntegration(owner, handleIn(response)).kept).toEqual(rotated);
   });
 
   it('is returned with the same content when the key of the old one is retiring', async () => {
     const [old, fresh] = [randomBytes(32), randomBytes(32)];
     integration = new HandleKeys([old]).sealIntegration(owner, kept);
     parts = integrationParts(new HandleKeys([fresh, old]));
-    const answer = await add();
-    expect(new HandleKeys([fresh]).openIntegration(owner, handleIn(answer))).toEqual({
+    const response = await add();
+    expect(new HandleKeys([fresh]).openIntegration(owner, handleIn(response))).toEqual({
       kept,
       isRetiring: false,
     });

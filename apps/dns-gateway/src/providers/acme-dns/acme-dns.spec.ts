@@ -19,7 +19,7 @@ describe('acme-dns as a DNS provider', () => {
   let world: ProviderWorld;
   beforeEach(async () => {
     fake = new FakeAcmeDns();
-    server = await ApiServer.open(fake.answer);
+    server = await ApiServer.open(fake.respond);
     const credentials = { type: 'bearer', endpoint: server.url, ...registration } as const;
     world = {
       provider: acmeDnsProvider(),

@@ -57,7 +57,7 @@ async function setUp(): Promise<World> {
     'certwright-external-id': 'certwright-of-another-account',
   });
   const server = await ApiServer.open((request) =>
-    request.path.startsWith('/login/') ? entra(request, tokens) : fake.answer(request),
+    request.path.startsWith('/login/') ? entra(request, tokens) : fake.respond(request),
   );
   return {
     ...zonesWorld(server, zones, names),
@@ -158,8 +158,8 @@ describe('azure on the wire', () => {
   it('a next page that cannot be requested is an error, not the end of the list', async () => {
     const { ports } = world;
     const callApi: typeof ports.callApi = async (request, signal) => {
-      const answer = await ports.callApi(request, signal);
-      return { ...answer, text: answer.text.replace('$skipToken', '$somethingElse') };
+      const response = await ports.callApi(request, signal);
+      return { ...response, text: response.text.replace('$skipToken', '$somethingElse') };
     };
     const session = await openSession({ ...world, ports: { ...ports, callApi } });
     await expect(session.zones()).rejects.toMatchObject({ kind: 'unavailable' });

@@ -9,8 +9,8 @@ import { isRecordType } from '../records/record-changes';
 import type { Rrset, RrsetChange, RrsetPorts, WriteOutcome } from '../records/rrset-changes';
 
 /** Seconds. The contract's min applies where a domain (below dedyn.io) allows less. */
-const shortestTtlS = 60;
-const longestTtlS = 604_800;
+const minTtlS = 60;
+const maxTtlS = 604_800;
 
 /** https://desec.readthedocs.io/en/latest/dns/rrsets.html */
 export class DesecClient implements RrsetPorts {
@@ -69,8 +69,8 @@ export class DesecClient implements RrsetPorts {
 
   private async ttl(zone: Zone, wantedS: number | null): Promise<number> {
     if (!this.#minimumTtls.has(zone.id)) this.zone(await this.api.get(path`/domains/${zone.id}/`));
-    const shortest = Math.max(shortestTtlS, this.#minimumTtls.get(zone.id) ?? shortestTtlS);
-    return Math.min(longestTtlS, Math.max(shortest, wantedS ?? shortest));
+    const minS = Math.max(minTtlS, this.#minimumTtls.get(zone.id) ?? minTtlS);
+    return Math.min(maxTtlS, Math.max(minS, wantedS ?? minS));
   }
 
   private zone(domain: Json): Zone {
@@ -112,7 +112,7 @@ export const reading: JsonReading = {
       about
         .optional('non_field_errors')
         ?.array()
-        .map((words) => words.string())
+        .map((message) => message.string())
         .join(' ') ?? null
     );
   },

@@ -50,9 +50,9 @@ describe('deSEC', () => {
   });
 
   it.each([
-    ['the minimum where none is asked for', 3_600, null, 3_600],
-    ['the minimum where less is asked for', 3_600, 60, 3_600],
-    ['what is asked for where the domain allows it', 60, 300, 300],
+    ['the minimum where none is requested', 3_600, null, 3_600],
+    ['the minimum where less is requested', 3_600, 60, 3_600],
+    ['what is requested where the domain allows it', 60, 300, 300],
     ['a minute at least', 1, null, 60],
     ['a week at most', 3_600, 2_000_000, 604_800],
   ])('the TTL is %s', async (_, minimum, ttlS, expected) => {

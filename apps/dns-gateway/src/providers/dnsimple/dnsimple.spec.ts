@@ -87,16 +87,16 @@ describe('DNSimple', () => {
     [{}, 'https://api.dnsimple.com/v2/whoami'],
     [{ environment: 'sandbox' }, 'https://api.sandbox.dnsimple.com/v2/whoami'],
   ])('credentials %j are checked at %s', async (more, expected) => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const callApi = async ({ url }: ApiRequest) => {
-      asked.push(url);
+      requested.push(url);
       return { status: 200, headers: {}, text: JSON.stringify(whoamiAccount.body) };
     };
     const credentials = { type: 'bearer', token: 'dnsimple_a_x', ...more } as const;
     const ports = { ...testPorts(), callApi };
     const never = new AbortController().signal;
     const kept = await dnsimpleProvider({ oauth: null }).accept(credentials, 'acct_1', ports, never);
-    expect(asked).toEqual([expected]);
+    expect(requested).toEqual([expected]);
     expect(kept['account']).toBe('1010');
   });
 

@@ -12,14 +12,14 @@ export interface ResponseReading {
    * The error kind when the API is more specific than its status; null: by status alone. Called for every response,
    * 2xx too.
    */
-  readonly kindOf?: (answer: ApiResponse) => ProviderFaultKind | null;
+  readonly kindOf?: (response: ApiResponse) => ProviderFaultKind | null;
   /** Responses besides 2xx that the caller reads itself, when the status alone is ambiguous. */
-  readonly accepts?: (answer: ApiResponse) => boolean;
+  readonly accepts?: (response: ApiResponse) => boolean;
   /**
    * The member documented as a sentence for people; nothing else of a refusal is repeated. None for a server chosen
    * by a customer: its responses could disclose content of any host that the gateway can reach.
    */
-  readonly messageOf?: (answer: ApiResponse) => string | null;
+  readonly messageOf?: (response: ApiResponse) => string | null;
 }
 
 export interface CheckedRequest extends ApiRequest {
@@ -56,8 +56,8 @@ export async function checkedCall(
 ): Promise<ApiResponse> {
   const repeatable = request.repeatable ?? request.method === 'GET';
   for (let at = 0; ; at += 1) {
-    const { answer, fault } = await tried(request, reading, ports);
-    if (fault === null) return answer;
+    const { response, fault } = await tried(request, reading, ports);
+    if (fault === null) return response;
     const restMs = repeatable || wasTooSoon(fault) ? restBefore(fault, at) : null;
     if (restMs === null) throw fault;
     await ports.rest(restMs, ports.signal);
@@ -65,17 +65,17 @@ export async function checkedCall(
 }
 
 type Tried =
-  | { readonly answer: ApiResponse; readonly fault: null }
-  | { readonly answer: null; readonly fault: ProviderFault };
+  | { readonly response: ApiResponse; readonly fault: null }
+  | { readonly response: null; readonly fault: ProviderFault };
 
 async function tried(request: CheckedRequest, reading: ResponseReading, ports: CheckedPorts): Promise<Tried> {
   try {
-    const answer = await ports.call(request, ports.signal);
-    const fault = faultOf(answer, request, reading, ports.now());
-    return fault === null ? { answer, fault } : { answer: null, fault };
+    const response = await ports.call(request, ports.signal);
+    const fault = faultOf(response, request, reading, ports.now());
+    return fault === null ? { response, fault } : { response: null, fault };
   } catch (error) {
     ports.signal.throwIfAborted();
-    if (error instanceof ProviderFault) return { answer: null, fault: error };
+    if (error instanceof ProviderFault) return { response: null, fault: error };
     throw error;
   }
 }
@@ -93,21 +93,21 @@ function restBefore(fault: ProviderFault, at: number): number | null {
 }
 
 function faultOf(
-  answer: ApiResponse,
+  response: ApiResponse,
   { accepted = [], secrets }: CheckedRequest,
   { provider, accepts, kindOf, messageOf }: ResponseReading,
   now: Date,
 ): ProviderFault | null {
-  if (accepted.includes(answer.status) || accepts?.(answer) === true) return null;
-  const kind = kindOf?.(answer) ?? kindOfStatus(answer.status);
+  if (accepted.includes(response.status) || accepts?.(response) === true) return null;
+  const kind = kindOf?.(response) ?? kindOfStatus(response.status);
   if (kind === null) return null;
   // A body with 5xx may come from any intermediary, so its text is not repeated.
-  const words = kind === 'unavailable' ? null : safeMessage(messageOf?.(answer) ?? null, secrets);
-  const said = words === null ? '' : ` It says: ${words}`;
+  const message = kind === 'unavailable' ? null : safeMessage(messageOf?.(response) ?? null, secrets);
+  const quoted = message === null ? '' : ` It says: ${message}`;
   return new ProviderFault(
     kind,
-    `${sentence(provider, kind, answer.status)}${said}`,
-    waitS(kind, answer.headers, now),
+    `${sentence(provider, kind, response.status)}${quoted}`,
+    waitS(kind, response.headers, now),
   );
 }
 

@@ -12,7 +12,7 @@ export function customerCall(
   return async ({ method, url, headers, body }, signal) => {
     const { timeoutMs, maxBytes: maxResponseBytes } = bounds;
     try {
-      const answer = await guardedRequest(guard, {
+      const response = await guardedRequest(guard, {
         method,
         url,
         headers,
@@ -22,8 +22,8 @@ export function customerCall(
         signal,
         tls,
       });
-      if (answer.truncated) throw tooLong(url, maxResponseBytes);
-      return { status: answer.status, headers: flat(answer.headers), text: answer.body.toString('utf8') };
+      if (response.truncated) throw tooLong(url, maxResponseBytes);
+      return { status: response.status, headers: flat(response.headers), text: response.body.toString('utf8') };
     } catch (error) {
       signal.throwIfAborted();
       throw asProviderFault(error, url);

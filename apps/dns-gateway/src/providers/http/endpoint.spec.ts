@@ -14,14 +14,14 @@ describe("the endpoint of a customer's own server", () => {
     ['https://user:secret@pdns.example.com', 'user'],
     ['https://pdns.example.com/?key=1', 'path'],
     ['pdns.example.com', 'a URL'],
-  ])('%s is refused', (endpoint, words) => {
+  ])('%s is refused', (endpoint, message) => {
     expect(() => readEndpoint(endpoint)).toThrow(
       expect.objectContaining({
         code: 'bad_request',
         faults: [
           expect.objectContaining({
             field: 'credentials.endpoint',
-            message: expect.stringContaining(words) as string,
+            message: expect.stringContaining(message) as string,
           }),
         ],
       }),

@@ -17,9 +17,9 @@ function api(
     authorizer,
     call: async (request) => {
       requests.push(request);
-      const answer = answers[Math.min(requests.length, answers.length) - 1];
-      if (answer instanceof Error) throw answer;
-      return { status: 200, headers: {}, text: '{}', ...answer };
+      const response = answers[Math.min(requests.length, answers.length) - 1];
+      if (response instanceof Error) throw response;
+      return { status: 200, headers: {}, text: '{}', ...response };
     },
     now: () => new Date('2026-11-01T00:00:00Z'),
     rest: async (ms) => void rests.push(ms),

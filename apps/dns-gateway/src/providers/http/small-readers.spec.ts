@@ -47,8 +47,8 @@ describe("the text of a provider's refusal", () => {
     ["L'enregistrement n'existe pas", "L'enregistrement n'existe pas"],
     ['   ', null],
     [null, null],
-  ])('%p becomes %p', (text, words) => {
-    expect(safeMessage(text, secrets)).toBe(words);
+  ])('%p becomes %p', (text, message) => {
+    expect(safeMessage(text, secrets)).toBe(message);
   });
 
   it('are truncated to 200 characters', () => {
@@ -120,19 +120,19 @@ describe('path', () => {
 
 describe('pages', () => {
   const read = (pages: Readonly<Record<string, readonly [readonly string[], string | null]>>) => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const all = allPages(
       'Provider',
       'first',
       async (cursor: string) => {
-        asked.push(cursor);
+        requested.push(cursor);
         const [items, next] = pages[cursor] ?? [[], null];
         return { items, next };
       },
       (item) => item,
-      { mostPages: 5, mostItems: 6 },
+      { maxPages: 5, maxItems: 6 },
     );
-    return { all, asked };
+    return { all, requested };
   };
 
   it('are joined in order; an item that moved to a later page counts once', async () => {
@@ -146,9 +146,9 @@ describe('pages', () => {
   });
 
   it('a cycle of empty pages ends at the first repetition', async () => {
-    const { all, asked } = read({ first: [[], '2'], '2': [[], 'first'] });
+    const { all, requested } = read({ first: [[], '2'], '2': [[], 'first'] });
     await expect(all).rejects.toMatchObject({ kind: 'unavailable' });
-    expect(asked).toEqual(['first', '2']);
+    expect(requested).toEqual(['first', '2']);
   });
 
   it.each([
@@ -160,8 +160,8 @@ describe('pages', () => {
     ],
     ['more items than are read', { first: [['a', 'b', 'c', 'd', 'e', 'f', 'g'], null] }],
   ] as const)('%s is a fault', async (_, pages) => {
-    const { all, asked } = read(pages as never);
+    const { all, requested } = read(pages as never);
     await expect(all).rejects.toMatchObject({ kind: 'unavailable' });
-    expect(asked.length).toBeLessThanOrEqual(5);
+    expect(requested.length).toBeLessThanOrEqual(5);
   });
 });

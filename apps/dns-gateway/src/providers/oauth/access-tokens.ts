@@ -113,9 +113,9 @@ export class AccessTokens {
   }
 }
 
-function heldOf({ accessToken, refreshToken, expiresInS }: TokenGrant, asked: string, now: Date): Held {
+function heldOf({ accessToken, refreshToken, expiresInS }: TokenGrant, requested: string, now: Date): Held {
   const endsAtMs = now.getTime() + (expiresInS ?? assumedS) * 1000;
-  return { accessToken, refreshToken: refreshToken ?? asked, endsAtMs };
+  return { accessToken, refreshToken: refreshToken ?? requested, endsAtMs };
 }
 
 const isGood = ({ endsAtMs }: Held, now: Date): boolean => now.getTime() < endsAtMs - marginMs;

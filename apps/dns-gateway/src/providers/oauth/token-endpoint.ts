@@ -62,7 +62,7 @@ async function requestToken(
   const { clientId, clientSecret } = client;
   const basic = clientAuthentication === 'basic';
   const form = basic ? grant : { ...grant, client_id: clientId, client_secret: clientSecret };
-  const answer = await checkedCall(
+  const response = await checkedCall(
     {
       method: 'POST',
       url: tokenUrl,
@@ -77,7 +77,7 @@ async function requestToken(
     { provider, kindOf: ({ text, status }) => kindOfError(text, status, provider) },
     { ...ports, call: ports.callApi },
   );
-  return readGrant(jsonOf(answer.text, provider), provider);
+  return readGrant(jsonOf(response.text, provider), provider);
 }
 
 const secretMembers = ['code', 'code_verifier', 'refresh_token'] as const;
@@ -108,7 +108,7 @@ function jsonOf(text: string, provider: string): Json {
   } catch {
     throw new ProviderFault(
       'unavailable',
-      `${provider} did not answer with JSON when it was asked for a token.`,
+      `${provider} did not respond to a token request with JSON.`,
     );
   }
 }

@@ -69,9 +69,9 @@ describe('OVHcloud', () => {
     await session.zones();
     await session.add(at, record);
     expect(world.fake.list(fqdn)).toHaveLength(1);
-    const asked = world.server.requests.filter(({ path }) => path === '/auth/time');
-    expect(asked).toHaveLength(1);
-    expect(Object.keys(asked[0]!.headers)).not.toContain('x-ovh-consumer');
+    const requested = world.server.requests.filter(({ path }) => path === '/auth/time');
+    expect(requested).toHaveLength(1);
+    expect(Object.keys(requested[0]!.headers)).not.toContain('x-ovh-consumer');
   });
 
   it('a TXT record is sent in quotes, in strings of 255 bytes, and then the zone is published', async () => {
@@ -138,9 +138,9 @@ describe('OVHcloud', () => {
     ['ca', 'https://ca.api.ovh.com/1.0'],
     ['us', 'https://api.us.ovhcloud.com/1.0'],
   ])('endpoint %p is %s', async (endpoint, expected) => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const callApi = async ({ url }: ApiRequest) => {
-      asked.push(url);
+      requested.push(url);
       return { status: 200, headers: {}, text: url.endsWith('/auth/time') ? '1800000000' : '[]' };
     };
     const given = endpoint === undefined ? world.credentials : { ...world.credentials, endpoint };
@@ -149,7 +149,7 @@ describe('OVHcloud', () => {
     const provider = ovhProvider();
     const kept = await provider.accept(given, 'acct_1', ports, signal);
     await provider.session(kept, 'acct_1', ports, signal).zones();
-    expect(asked).toEqual([`${expected}/auth/time`, `${expected}/domain/zone`]);
+    expect(requested).toEqual([`${expected}/auth/time`, `${expected}/domain/zone`]);
   });
 
   it.each(['application_key', 'application_secret', 'consumer_key'])('%s must be there', async (member) => {

@@ -43,7 +43,7 @@ export interface RrsetPorts {
  * Max attempts of one change under concurrent writes. Changes of a zone are serialized within a process, so these
  * come from its copies or other programs; allows for as many as may run at once.
  */
-const mostTries = 24;
+const maxAttempts = 24;
 
 /** The three changes of `ProviderSession` over whole RRsets: read, decide, and write unless changed meanwhile. */
 export function rrsetChanges(
@@ -57,7 +57,7 @@ export function rrsetChanges(
     types: readonly RecordType[],
     decide: (there: readonly Rrset[]) => readonly RrsetChange[],
   ): Promise<readonly RrsetChange[]> => {
-    for (let tries = 1; tries <= mostTries; tries += 1) {
+    for (let tries = 1; tries <= maxAttempts; tries += 1) {
       signal.throwIfAborted();
       const changes = decide(await ports.read(zone, fqdn, types));
       if (changes.length === 0 || (await ports.write(zone, fqdn, changes)) === 'written') return changes;

@@ -1,13 +1,13 @@
 /** RFC 1035, section 3.3: a character-string has a length of one byte. */
-const longestString = 255;
+const maxStringLength = 255;
 
 /** RFC 1035, section 5.1 writes a byte as `\DDD` in decimal; Route 53 uses octal. */
 export type EscapeBase = 'decimal' | 'octal';
 
 /** Pieces of at most 255 bytes each; the text is printable ASCII, so a character is one byte. */
 export function txtStrings(text: string): readonly string[] {
-  const count = Math.max(1, Math.ceil(text.length / longestString));
-  return Array.from({ length: count }, (_, at) => text.slice(at * longestString, (at + 1) * longestString));
+  const count = Math.max(1, Math.ceil(text.length / maxStringLength));
+  return Array.from({ length: count }, (_, at) => text.slice(at * maxStringLength, (at + 1) * maxStringLength));
 }
 
 /** In presentation format (RFC 1035, section 5.1): every string in quotes, `"` and `\` escaped. */

@@ -21,7 +21,7 @@ export interface Access {
 }
 
 /** Zones of one integration; each is checked when the integration is created. */
-const mostZones = 50;
+const maxZones = 50;
 
 export const accessMembers: readonly MemberRule[] = [
   {
@@ -127,7 +127,7 @@ function accessOf(
           ),
         ]
       : []),
-    ...(zones.length > mostZones ? [fault('zones', `must be at most ${mostZones}`)] : []),
+    ...(zones.length > maxZones ? [fault('zones', `must be at most ${maxZones}`)] : []),
   ];
   if (faults.length > 0 || 'rule' in key) return faults;
   return { server, port, key, zones: zones.filter((zone) => zone !== undefined) };

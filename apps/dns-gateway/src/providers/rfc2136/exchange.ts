@@ -31,7 +31,7 @@ export type Classified<T> =
 export type Classify<T> = (message: Buffer) => Classified<T>;
 
 /** RFC 1035, section 4.2.1. EDNS is not offered; UPDATE does not need it. */
-const longestDatagram = 512;
+const maxDatagramBytes = 512;
 
 /**
  * One request and its response over UDP. Uses TCP when the request exceeds a datagram, the response was truncated,
@@ -47,7 +47,7 @@ export async function exchange<T>(
   signal: AbortSignal,
 ): Promise<T> {
   const overUdp =
-    request.length <= longestDatagram
+    request.length <= maxDatagramBytes
       ? await sendOverUdp(place, request, classify, patience.udpMs, signal)
       : null;
   if (overUdp !== null && 'accepted' in overUdp) return overUdp.accepted;

@@ -111,10 +111,10 @@ describe('rfc2136 with a hostile server', () => {
     ],
     ['three bytes', () => Buffer.alloc(3), /no DNS message/],
     ['a flood of zeros', () => Buffer.alloc(4_000), /something else|no DNS message/],
-  ])('an answer that is %s is ignored, and the wait continues', async (_, script, words) => {
+  ])('a response that is %s is ignored, and the wait continues', async (_, script, message) => {
     const fault = await faultOf(script);
     expect(fault.kind).toBe('unavailable');
-    expect(fault.message).toMatch(words);
+    expect(fault.message).toMatch(message);
     // Sent twice and then over TCP, because the real response could still have arrived.
     expect([count('udp'), count('tcp')]).toEqual([2, 1]);
   });
@@ -136,10 +136,10 @@ describe('rfc2136 with a hostile server', () => {
     ['BADSIG', 16, /another secret/],
     ['BADKEY', 17, /does not know the key/],
     ['BADTRUNC', 22, /full length/],
-  ])('%s without a signature is auth_failed at once', async (_, error, words) => {
+  ])('%s without a signature is auth_failed at once', async (_, error, message) => {
     const fault = await faultOf((request) => signed(request, plain(request, 9), { error, macBytes: 0 }));
     expect(fault.kind).toBe('auth_failed');
-    expect(fault.message).toMatch(words);
+    expect(fault.message).toMatch(message);
     expect(server.requests).toHaveLength(1);
   });
 

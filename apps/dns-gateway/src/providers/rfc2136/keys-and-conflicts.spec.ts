@@ -72,12 +72,12 @@ describe.each([
       [{ key_secret: Buffer.alloc(32, 9).toString('base64') }, 'another secret'],
       [{ key_name: 'unknown-key' }, 'does not know the key'],
       [{ key_algorithm: 'hmac-sha512' }, 'does not know the key'],
-    ])('a key that is wrong in %j is auth_failed when the integration is made', async (wrong, words) => {
+    ])('a key that is wrong in %j is auth_failed when the integration is made', async (wrong, message) => {
       const attempt = provider.accept(credentials(peers.keys.full, wrong), 'a', testPorts(), signal());
       await expect(attempt).rejects.toMatchObject({
         name: 'ProviderFault',
         kind: 'auth_failed',
-        message: expect.stringContaining(words),
+        message: expect.stringContaining(message),
       });
     });
 

@@ -61,9 +61,9 @@ export class UpdateServer {
   /** SERVFAIL means that nothing was decided: repeatable requests are attempted three times. */
   async #send(zone: DnsName, write: (id: number) => Buffer): Promise<{ response: Buffer; rcode: number }> {
     for (const restMs of [...restsMs, null]) {
-      const answer = await this.#sendOnce(zone, write(randomInt(0x10000)));
-      if ('refused' in answer) throw new ProviderFault('auth_failed', refusals[answer.refused]);
-      if (answer.rcode !== RCODE.SERVFAIL) return answer;
+      const result = await this.#sendOnce(zone, write(randomInt(0x10000)));
+      if ('refused' in result) throw new ProviderFault('auth_failed', refusals[result.refused]);
+      if (result.rcode !== RCODE.SERVFAIL) return result;
       if (restMs !== null) await this.ports.rest(restMs * (0.5 + Math.random() / 2), this.signal);
     }
     throw new ProviderFault('unavailable', 'The DNS server failed (SERVFAIL).', retryAfterS);

@@ -48,6 +48,6 @@ const kinds = new Map<string, ProviderFaultKind>([
 
 export const awsReading = (provider: string): ResponseReading => ({
   provider,
-  kindOf: (answer) => (answer.status < 400 ? null : (kinds.get(awsErrorOf(answer)?.code ?? '') ?? null)),
-  messageOf: (answer) => awsErrorOf(answer)?.message ?? null,
+  kindOf: (response) => (response.status < 400 ? null : (kinds.get(awsErrorOf(response)?.code ?? '') ?? null)),
+  messageOf: (response) => awsErrorOf(response)?.message ?? null,
 });

@@ -34,7 +34,7 @@ const sessionS = 3_600;
 const marginMs = 300_000;
 /** Time limit of a shared exchange: three attempts of ten seconds. */
 const exchangeWithinMs = 25_000;
-const mostSessions = 10_000;
+const maxSessions = 10_000;
 
 const provider = 'AWS STS';
 
@@ -107,20 +107,20 @@ export class RoleSessions {
     const { aws } = this;
     const withSignature = signed(request, aws, { service: 'sts', region: aws.stsRegion }, now());
     const secrets = [aws.secretAccessKey, aws.sessionToken ?? '', signatureOf(withSignature.headers)];
-    const answer = await checkedCall({ ...withSignature, secrets, repeatable: true }, awsReading(provider), {
+    const response = await checkedCall({ ...withSignature, secrets, repeatable: true }, awsReading(provider), {
       call,
       now,
       rest,
       signal,
     });
-    return readSession(answer.text);
+    return readSession(response.text);
   }
 
   #keep(key: string, entry: { exchange: Promise<RoleSession>; endsAtMs: number }): void {
     this.#sessions.delete(key);
     this.#sessions.set(key, entry);
     const [oldest] = this.#sessions.keys();
-    if (this.#sessions.size > mostSessions && oldest !== undefined) this.#sessions.delete(oldest);
+    if (this.#sessions.size > maxSessions && oldest !== undefined) this.#sessions.delete(oldest);
   }
 }
 

@@ -46,9 +46,9 @@ export class Route53Client implements RrsetPorts {
   zones(): Promise<readonly Zone[]> {
     const readPage = async (marker: string) => {
       const query = { maxitems: pageSize, ...(marker === '' ? {} : { marker }) };
-      const answer = readXml((await this.send('GET', base, query)).text, 'ListHostedZonesResponse');
-      const items = answer.child('HostedZones').all('HostedZone').flatMap(publicZone);
-      return { items, next: isTruncated(answer) ? answer.child('NextMarker').text() : null };
+      const response = readXml((await this.send('GET', base, query)).text, 'ListHostedZonesResponse');
+      const items = response.child('HostedZones').all('HostedZone').flatMap(publicZone);
+      return { items, next: isTruncated(response) ? response.child('NextMarker').text() : null };
     };
     return allPages(provider, '', readPage, ({ id }) => id);
   }
@@ -58,10 +58,10 @@ export class Route53Client implements RrsetPorts {
       // The list covers the whole zone, in order, starting at this name and type.
       const query = { name: absolute(fqdn), ...(from === '' ? {} : { type: from }), maxitems: pageSize };
       const { text } = await this.send('GET', path`/2013-04-01/hostedzone/${zone.id}/rrset`, query);
-      const answer = readXml(text, 'ListResourceRecordSetsResponse');
-      const items = answer.child('ResourceRecordSets').all('ResourceRecordSet').map(readRrset);
-      const more = isTruncated(answer) && normalName(answer.child('NextRecordName').text()) === fqdn;
-      return { items, next: more ? answer.child('NextRecordType').text() : null };
+      const response = readXml(text, 'ListResourceRecordSetsResponse');
+      const items = response.child('ResourceRecordSets').all('ResourceRecordSet').map(readRrset);
+      const more = isTruncated(response) && normalName(response.child('NextRecordName').text()) === fqdn;
+      return { items, next: more ? response.child('NextRecordType').text() : null };
     };
     const all = await allPages(provider, '', readPage, ({ name, type, set }) => `${name} ${type} ${set}`);
     return all.flatMap(({ name, type, set, values, ttlS }) => {
@@ -73,9 +73,9 @@ export class Route53Client implements RrsetPorts {
 
   async write(zone: Zone, fqdn: string, changes: readonly RrsetChange[]): Promise<WriteOutcome> {
     const where = path`/2013-04-01/hostedzone/${zone.id}/rrset`;
-    const answer = await this.send('POST', where, {}, changeBatch(fqdn, changes));
-    if (answer.status === 400) return 'stale';
-    readXml(answer.text, 'ChangeResourceRecordSetsResponse').child('ChangeInfo').child('Id').text();
+    const response = await this.send('POST', where, {}, changeBatch(fqdn, changes));
+    if (response.status === 400) return 'stale';
+    readXml(response.text, 'ChangeResourceRecordSetsResponse').child('ChangeInfo').child('Id').text();
     return 'written';
   }
 
@@ -128,13 +128,13 @@ export class Route53Client implements RrsetPorts {
 /** Messages for: a deletion does not exist or differs; a creation already exists. */
 const staleMessage = /but it was not found|do not match the current values|but it already exists/;
 
-function isStale(answer: ApiResponse): boolean {
-  if (answer.status !== 400) return false;
-  const error = awsErrorOf(answer);
+function isStale(response: ApiResponse): boolean {
+  if (response.status !== 400) return false;
+  const error = awsErrorOf(response);
   return error?.code === 'InvalidChangeBatch' && staleMessage.test(error.message);
 }
 
-const isTruncated = (answer: XmlElement): boolean => answer.child('IsTruncated').text() === 'true';
+const isTruncated = (response: XmlElement): boolean => response.child('IsTruncated').text() === 'true';
 
 /** Private zones are visible inside a VPC only: no CA would find a record there. */
 function publicZone(zone: XmlElement): readonly Zone[] {

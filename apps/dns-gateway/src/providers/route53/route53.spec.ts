@@ -33,7 +33,7 @@ async function setUp(): Promise<World> {
   let now = Date.now();
   const fake = new FakeRoute53(zones, () => new Date(now));
   fake.roles.set(role_arn, { externalId: externalIdOf(aws.externalIdSecret, 'route53', 'account-1') });
-  const server = await ApiServer.open(fake.answer);
+  const server = await ApiServer.open(fake.respond);
   return {
     ...zonesWorld(server, zones, names),
     provider: route53Provider({ baseUrl: server.url, stsUrl: `${server.url}/sts`, aws }),

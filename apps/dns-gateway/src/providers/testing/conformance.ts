@@ -141,7 +141,7 @@ export function describeProvider({ name, setUp, cannot = {} }: ProviderSpec): vo
       expect(await valuesAt(fqdn, 'CAA')).toEqual(['0 issue "other.example"']);
     });
 
-    rule('many_at_once', 'twenty changes of one name at once leave exactly what was asked for', async () => {
+    rule('many_at_once', 'twenty changes of one name at once leave exactly what was requested', async () => {
       const values = Array.from({ length: 20 }, (_, at) => `value-${String(at).padStart(2, '0')}`);
       const locks = new ZoneLocks();
       const sessions = await Promise.all(values.map(() => openSession(world, world.credentials, locks)));
@@ -171,7 +171,7 @@ export function describeProvider({ name, setUp, cannot = {} }: ProviderSpec): vo
       await expect(attempt).rejects.toMatchObject({ name: 'ProviderFault', kind: 'auth_failed' });
     });
 
-    rule('lost_answer', 'a change whose answer was lost is one record, and can be taken back', async () => {
+    rule('lost_response', 'a change whose response was lost is one record, and can be taken back', async () => {
       const lose = (): void => {
         if (world.loseNextResponse !== undefined) world.loseNextResponse();
         else world.server?.misbehave('applied_then_cut', 1, ({ method }) => method !== 'GET');

@@ -22,7 +22,7 @@ export class FakeOauth {
 
   constructor(private readonly options: FakeOauthOptions) {}
 
-  readonly answer = (request: RecordedRequest): ApiReply => {
+  readonly respond = (request: RecordedRequest): ApiReply => {
     const form = new URLSearchParams(request.body);
     if (request.method !== 'POST' || !this.isClient(request, form)) return refusal(401, 'invalid_client');
     if (form.get('grant_type') === 'authorization_code') return this.exchange(form);

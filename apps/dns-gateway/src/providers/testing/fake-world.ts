@@ -71,7 +71,7 @@ export interface OauthWorldOptions {
   readonly oauth: Omit<FakeOauthOptions, keyof typeof oauthClient>;
   /** @param isToken whether OAuth issued it */
   readonly api: (isToken: (token: string) => boolean) => {
-    readonly answer: (request: RecordedRequest) => ApiReply;
+    readonly respond: (request: RecordedRequest) => ApiReply;
   };
   readonly provider: (options: {
     readonly baseUrl: string;
@@ -88,7 +88,7 @@ export async function oauthWorld(options: OauthWorldOptions): Promise<OauthWorld
   const oauth = new FakeOauth({ ...oauthClient, ...options.oauth });
   const api = options.api((token) => oauth.accessTokens.has(token));
   const server = await ApiServer.open((request) =>
-    request.path === '/oauth/token' ? oauth.answer(request) : api.answer(request),
+    request.path === '/oauth/token' ? oauth.respond(request) : api.respond(request),
   );
   let now = Date.parse('2026-11-01T00:00:00Z');
   return {

@@ -12,7 +12,7 @@ export class FakeAcmeDns {
   /** Oldest first. */
   values: readonly string[] = ['', ''];
 
-  readonly answer = ({ method, path, headers, body }: RecordedRequest): ApiReply => {
+  readonly respond = ({ method, path, headers, body }: RecordedRequest): ApiReply => {
     if (path !== '/update') return { status: 404, body: '404 page not found\n' };
     if (method !== 'POST') return { status: 405, body: '' };
     const { username, password, subdomain } = registration;

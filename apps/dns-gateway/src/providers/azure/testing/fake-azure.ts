@@ -30,7 +30,7 @@ export class FakeAzure {
 
   static idOf = (name: string): string => `${group}/${name}`;
 
-  readonly answer = (request: RecordedRequest): ApiReply => {
+  readonly respond = (request: RecordedRequest): ApiReply => {
     const token = /^Bearer (.+)$/.exec(request.headers['authorization'] ?? '')?.[1] ?? '';
     if (!this.isToken(token))
       return failure(401, 'InvalidAuthenticationToken', 'The access token is invalid.');

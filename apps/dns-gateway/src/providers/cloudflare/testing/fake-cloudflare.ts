@@ -17,7 +17,7 @@ export class FakeCloudflare {
     private readonly isToken: (token: string) => boolean,
   ) {}
 
-  readonly answer = (request: RecordedRequest): ApiReply => {
+  readonly respond = (request: RecordedRequest): ApiReply => {
     const token = /^Bearer (.+)$/.exec(request.headers['authorization'] ?? '')?.[1] ?? '';
     if (!this.isToken(token)) return failure(403, 9109, 'Invalid access token');
     const [, zoneId, , recordId] =

@@ -18,7 +18,7 @@ export class FakeDigitalOcean {
     private readonly isToken: (token: string) => boolean,
   ) {}
 
-  readonly answer = (request: RecordedRequest): ApiReply => {
+  readonly respond = (request: RecordedRequest): ApiReply => {
     const token = /^Bearer (.+)$/.exec(request.headers['authorization'] ?? '')?.[1] ?? '';
     if (!this.isToken(token)) return failure(401, 'unauthorized', 'Unable to authenticate you');
     const [, domain, recordId] =

@@ -26,7 +26,7 @@ export class FakeGoogle {
     private readonly isToken: (token: string) => boolean,
   ) {}
 
-  readonly answer = (request: RecordedRequest): ApiReply => {
+  readonly respond = (request: RecordedRequest): ApiReply => {
     const token = /^Bearer (.+)$/.exec(request.headers['authorization'] ?? '')?.[1] ?? '';
     if (!this.isToken(token)) return failure(401, 'authError', 'Invalid Credentials');
     if (this.refusal !== null) return failure(403, this.refusal, 'No.');

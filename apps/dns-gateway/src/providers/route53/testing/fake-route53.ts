@@ -45,7 +45,7 @@ export class FakeRoute53 {
     private readonly now: () => Date,
   ) {}
 
-  readonly answer = (request: RecordedRequest): ApiReply => {
+  readonly respond = (request: RecordedRequest): ApiReply => {
     if (request.path === '/sts/') return this.assumeRole(request);
     if (!isSigned(request, roleKeys, { service: 'route53', region: 'us-east-1' })) {
       return failure(403, 'SignatureDoesNotMatch', 'The request signature we calculated does not match.');
