@@ -19,7 +19,10 @@ it.each([
 
 it.each([
   ['longer words', '// understands, tasks, amend, recommend, judicial, gateway, prejudges, withstands'],
-  ['ASN.1 and media types', 'new OctetString(); // OCTET STRING, OCTET_STRING, application/octet-stream'],
+  [
+    'ASN.1, media types and PostgreSQL',
+    'new OctetString(); // OCTET STRING, OCTET_STRING, octet_length, application/octet-stream',
+  ],
 ])('ignores %s', (_what, text) => {
   expect(wordsIn(text)).toEqual([]);
 });

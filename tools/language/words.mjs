@@ -4,8 +4,8 @@
 const WORDS = `octets?|whoever|nobody|anew|stands|told|asks|wishes|mend(?:s|ed|ing)?|judg(?:es?|ed|ing)|stumbled`; // language: the list
 const MORE_WORDS = `hasten(?:s|ed|ing)?|away|nudg(?:es?|ed|ing)`; // language: the list
 
-/** ASN.1's OCTET STRING and the media type application/octet-stream are names, not our words. */
-const NAMES = /\boctet(?:[ _-]?)(?:string|stream)/g; // language: names of ASN.1 and HTTP
+/** ASN.1's OCTET STRING, the media type application/octet-stream and PostgreSQL's octet_length are names, not our words. */
+const NAMES = /\boctet(?:[ _-]?)(?:string|stream|length)/g; // language: names of ASN.1, HTTP and PostgreSQL
 
 const WORD = new RegExp(`(?<![a-z])(?:${WORDS}|${MORE_WORDS})(?![a-z])`, 'g');
 

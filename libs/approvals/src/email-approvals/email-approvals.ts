@@ -15,7 +15,7 @@ import {
   type LinkRow,
   linkStatement,
   useLink,
-  type Asking,
+  type MailboxState,
   linkLifeMs,
   throttledUntil,
   throttleWindowMs,
@@ -31,7 +31,7 @@ export interface Mailbox {
   readonly address: string;
 }
 
-export interface AskedMailbox extends Asking {
+export interface AskedMailbox extends MailboxState {
   readonly approvalId: string;
   readonly planId: string;
   readonly dnsName: string;
