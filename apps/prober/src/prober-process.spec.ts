@@ -151,7 +151,7 @@ describe('the prober as a process', () => {
     await eventually(() => expect(site.requests).toHaveLength(1));
     const outcomes: unknown[] = [];
     const stopped = prober.stop(20_000).then(({ code }) => outcomes.push(code));
-    const ended = asked.then((answer) => outcomes.push(answer));
+    const ended = asked.then((result) => outcomes.push(result));
     await Promise.all([stopped, ended]);
     expect(outcomes).toEqual([0, silence]);
   }, 60_000);

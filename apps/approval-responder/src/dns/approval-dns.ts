@@ -100,7 +100,7 @@ function failureLog(log: RunningProcess['log']): (answered: Answered) => void {
     const now = performance.now();
     if (error === undefined || now < quietUntilMs) return;
     quietUntilMs = now + logEveryMs;
-    const what = error instanceof TooManyLookUps ? 'DNS questions were turned away' : 'a DNS look-up failed';
+    const what = error instanceof TooManyLookUps ? 'DNS queries were rejected' : 'a DNS look-up failed';
     log.warn({ err: error }, what);
   };
 }

@@ -140,7 +140,7 @@ it('2,000 clients are answered by the polling round while Redis is unavailable',
     );
     expect(answers).toEqual({ '200 canceled': clients });
   } finally {
-    link.mend();
+    link.restore();
   }
 });
 

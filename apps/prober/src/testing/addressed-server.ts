@@ -68,8 +68,8 @@ async function listenAll(addresses: readonly string[], listen: Listen, tries = 1
 const portOf = (server: Server | undefined): number =>
   (server?.address() as AddressInfo | undefined)?.port ?? 0;
 
-/** TLS with these certificates, the leaf first; `asked` records the requested server names. */
-export function presents(certificates: readonly ForgedCertificate[], asked: string[] = []): Behaviour {
+/** TLS with these certificates, the leaf first; `serverNames` records the requested server names. */
+export function presents(certificates: readonly ForgedCertificate[], serverNames: string[] = []): Behaviour {
   const context: SecureContext = createSecureContext({
     key: certificates[0]?.key,
     cert: certificates.map(({ pem }) => pem).join(''),
@@ -79,7 +79,7 @@ export function presents(certificates: readonly ForgedCertificate[], asked: stri
       isServer: true,
       secureContext: context,
       SNICallback: (name, done) => {
-        asked.push(name);
+        serverNames.push(name);
         done(null, context);
       },
     });

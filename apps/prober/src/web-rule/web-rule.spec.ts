@@ -161,15 +161,15 @@ describe('a web server rule', () => {
     ['/port', 'redirects to port 6379'],
     ['/large', 'answers more than 64 KiB'],
     ['/reset', 'closed before the response was complete'],
-  ])('at %s fails in words for the customer', async (path, words) => {
-    const answer = await ask(path);
-    expect(answer).toMatchObject({ kind: 'failed', problem: expect.stringContaining(words) as string });
+  ])('at %s fails in words for the customer', async (path, message) => {
+    const result = await ask(path);
+    expect(result).toMatchObject({ kind: 'failed', problem: expect.stringContaining(message) as string });
   });
 
   it('is refused where the name itself leads inside, is a wildcard, or does not exist', async () => {
     const problems = async (dnsName: string) => {
-      const answer = await ask('/rule', dnsName);
-      return answer.kind === 'failed' ? answer.problem : 'answered';
+      const result = await ask('/rule', dnsName);
+      return result.kind === 'failed' ? result.problem : 'answered';
     };
     expect(await problems('metadata.example.com')).toContain('not public (link-local');
     expect(await problems('*.example.com')).toContain('wildcard');
@@ -193,7 +193,7 @@ describe('a web server rule', () => {
         metrics: new Metrics('spec'),
       } as RunningProcess);
       quick.withinMs = 500;
-      expect(await quick.answer({ dnsName: 'www.example.com', path })).toMatchObject({
+      expect(await quick.respond({ dnsName: 'www.example.com', path })).toMatchObject({
         kind: 'failed',
         problem: expect.stringContaining(
           'gave no complete answer within the 0.5 s that all hops have together.',

@@ -179,7 +179,7 @@ export class ApiDocumentation {
     return (await this.document()).info;
   }
 
-  /** Kept in memory: a megabyte and a half that nobody can make the process read again and again. */
+  /** Kept in memory: 1.5 MB, which requests must not make the process read again and again. */
   private async file(name: string): Promise<Buffer> {
     const folder = path.dirname(require.resolve('swagger-ui-dist/package.json'));
     const file = this.#assets.get(name) ?? readFile(path.join(folder, name));
