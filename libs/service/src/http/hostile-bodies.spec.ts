@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { type SampleApi, sampleKeys, startSampleApi } from '../testing/sample-api';
-import { exchange, parseAnswer, request } from '../testing/wire';
+import { exchange, parseResponse, request } from '../testing/wire';
 
 let api: SampleApi;
 beforeAll(async () => {
@@ -10,7 +10,7 @@ afterAll(() => api.app.close());
 
 /** After each attack the process lives, and has never answered 5xx nor logged an error. */
 afterEach(async () => {
-  const health = parseAnswer(await exchange(api.port, request('GET /healthz')));
+  const health = parseResponse(await exchange(api.port, request('GET /healthz')));
   expect(health.status).toBe(200);
   expect(api.lines.filter((line) => /"level":"(error|fatal)"/.test(line))).toEqual([]);
 });
@@ -21,7 +21,7 @@ const bearer = `Authorization: Bearer ${sampleKeys.owner}`;
 /** Status and code of the answer to these bytes, which must be a Problem in the API's dialect. */
 async function refusal(...parts: readonly (string | Buffer)[]): Promise<[number, unknown]> {
   const raw = await exchange(api.port, ...parts);
-  const { status, headers, body } = parseAnswer(raw);
+  const { status, headers, body } = parseResponse(raw);
   expect(headers['x-request-id']).toMatch(/^[\w.-]{1,128}$/);
   expect(headers['content-type']).toBe('application/json; charset=utf-8');
   expect(headers['content-length']).toBe(String(Buffer.byteLength(body, 'latin1')));
@@ -77,7 +77,7 @@ describe('a body', () => {
   it.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
     'of %s is read',
     async (type) => {
-      const { status, body } = parseAnswer(
+      const { status, body } = parseResponse(
         await exchange(api.port, echo([`Content-Type: ${type}`], '{"a":"\\ud83d\\ude00"}')),
       );
       expect([status, Buffer.from(body, 'latin1').toString()]).toEqual([200, '{"body":{"a":"😀"}}']);
@@ -100,7 +100,7 @@ describe('a body', () => {
 
   it('of 256 KiB is read', async () => {
     const body = JSON.stringify('a'.repeat(256 * 1024 - 2));
-    expect(parseAnswer(await exchange(api.port, echo([json], body))).status).toBe(200);
+    expect(parseResponse(await exchange(api.port, echo([json], body))).status).toBe(200);
   });
 
   it('beyond 256 KiB is answered to a client that sends everything before it listens', async () => {
@@ -113,7 +113,7 @@ describe('a body', () => {
   });
 
   it('that a DELETE announces but does not send is none', async () => {
-    expect(parseAnswer(await exchange(api.port, request('DELETE /orders/a', [bearer, json]))).status).toBe(
+    expect(parseResponse(await exchange(api.port, request('DELETE /orders/a', [bearer, json]))).status).toBe(
       204,
     );
   });

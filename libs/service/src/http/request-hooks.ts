@@ -3,10 +3,10 @@ import { holdsPrivateKey, Problem } from '@certwright/errors';
 import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';
 import { methodsThatRead } from '../authentication/authenticator';
 import { addressKey, withoutPorts } from '../limits/client-address';
-import { securityHeaders } from './answer';
+import { securityHeaders } from './problem-response';
 import { defaultJsonContentType, type HttpAppOptions } from './http-options';
 import { privateKeySent, refusePastedKeys } from './pasted-keys';
-import { logWhenAnswered } from './request-log';
+import { logWhenSent } from './request-log';
 
 /** Registers what runs on every request before its body is read, in this order, and on every response. */
 export function registerRequestHooks(instance: FastifyInstance, options: HttpAppOptions): void {
@@ -21,7 +21,7 @@ export function registerRequestHooks(instance: FastifyInstance, options: HttpApp
     // Must run before `request.ip` is read, which evaluates the trusted proxies.
     const forwarded = request.raw.headers['x-forwarded-for'];
     if (typeof forwarded === 'string') request.raw.headers['x-forwarded-for'] = withoutPorts(forwarded);
-    logWhenAnswered(request, reply, options);
+    logWhenSent(request, reply, options);
     reply.headers(headersOfAll).header('x-request-id', request.id);
     const fault = faultInHeaders(request) ?? faultInRequestTarget(request.raw.url ?? '');
     done(fault === undefined ? undefined : new Problem('bad_request', fault));

@@ -97,17 +97,17 @@ describe('the operations server', () => {
 });
 
 it('readiness runs the checks once for concurrent requests, and again after a second', async () => {
-  let asked = 0;
+  let checks = 0;
   let nowMs = 0;
   const readiness = new Readiness({ nowMs: () => nowMs });
-  readiness.add('database', () => Promise.resolve((asked += 1)));
+  readiness.add('database', () => Promise.resolve((checks += 1)));
   readiness.started();
   await Promise.all([readiness.report(), readiness.report()]);
   await readiness.report();
-  expect(asked).toBe(1);
+  expect(checks).toBe(1);
   nowMs += 1_000;
   await readiness.report();
-  expect(asked).toBe(2);
+  expect(checks).toBe(2);
 });
 
 it('readiness logs one line without a stack for each change of a check', async () => {
