@@ -56,7 +56,10 @@ it('a handle survives a restart and is re-sealed when its key is retiring', asyn
     status: 200,
     integration: expect.stringMatching(/^cwi1\./) as string,
   });
-  const again = await gateway.post('get_zones', { ...integration, integration: response.body['integration'] });
+  const again = await gateway.post('get_zones', {
+    ...integration,
+    integration: response.body['integration'],
+  });
   expect(again.body).not.toHaveProperty('integration');
 }, 20_000);
 

@@ -83,7 +83,7 @@ export class KnownValues {
 async function within<T>(ms: number, pending: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`The database did not answer within ${ms} ms.`)), ms);
+    timer = setTimeout(() => reject(new Error(`The database did not respond within ${ms} ms.`)), ms);
   });
   try {
     return await Promise.race([pending, late]);

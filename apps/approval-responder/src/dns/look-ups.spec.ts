@@ -89,7 +89,7 @@ describe('look-ups', () => {
     const limit = new LookUpLimit(1);
     const values = new KnownValues({ remembered: redis, stored, limit, storedPatienceMs: 20 });
     for (let count = 1; count <= 2; count += 1) {
-      await expect(values.at('name:a.example.com')).rejects.toThrow('did not answer');
+      await expect(values.at('name:a.example.com')).rejects.toThrow('did not respond');
       expect(lookedUp).toHaveLength(count);
     }
   });

@@ -53,9 +53,9 @@ export class ResponseLimit {
   #level(network: string): Level {
     const { ratePerS, maxNetworks, nowMs } = this.#options;
     const now = nowMs();
-    const most = Math.max(1, ratePerS * burstS);
-    const level = this.#levels.get(network) ?? { tokens: most, atMs: now, beyond: 0 };
-    level.tokens = Math.min(most, level.tokens + (Math.max(0, now - level.atMs) / 1_000) * ratePerS);
+    const maxLevel = Math.max(1, ratePerS * burstS);
+    const level = this.#levels.get(network) ?? { tokens: maxLevel, atMs: now, beyond: 0 };
+    level.tokens = Math.min(maxLevel, level.tokens + (Math.max(0, now - level.atMs) / 1_000) * ratePerS);
     level.atMs = now;
     this.#levels.delete(network);
     this.#levels.set(network, level);

@@ -102,11 +102,7 @@ describe('a chain', () => {
 
   it.each<[string, (lines: string[]) => string[], RegExp]>([
     ['an entry is taken out', ([a = '', , ...rest]) => [a, ...rest], /:2: entry 3 is where 2 belongs/],
-    [
-      'an entry is there twice',
-      ([a = '', b = '', ...rest]) => [a, b, b, ...rest],
-      /:3: entry 2 is where 3/,
-    ],
+    ['an entry is there twice', ([a = '', b = '', ...rest]) => [a, b, b, ...rest], /:3: entry 2 is where 3/],
     [
       'entries change places',
       ([a = '', b = '', c = '', ...rest]) => [a, c, b, ...rest],

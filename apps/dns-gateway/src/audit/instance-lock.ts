@@ -89,12 +89,17 @@ async function takeOver(candidate: string, file: string, instance: string): Prom
  * @returns the dead holder; null when the file does not exist
  * @throws Error when the holder may be running
  */
-async function staleHolder(file: string, instance: string, description: string | null): Promise<Holder | null> {
+async function staleHolder(
+  file: string,
+  instance: string,
+  description: string | null,
+): Promise<Holder | null> {
   const content = await contentOf(file);
   if (content === null) return null;
   const holder = readHolder(content);
   if (holder === null) throw taken(file, instance, description ?? 'an unknown process');
-  if (await mayLive(holder)) throw taken(file, instance, description ?? `process ${holder.pid} on ${holder.host}`);
+  if (await mayLive(holder))
+    throw taken(file, instance, description ?? `process ${holder.pid} on ${holder.host}`);
   return holder;
 }
 

@@ -43,7 +43,7 @@ function loggedHandleKeys({ HANDLE_KEYS }: GatewayConfig, { log }: RunningProces
       provide: ZoneMemory,
       inject: [GatewayConfig],
       useFactory: ({ ZONES_KEPT: keptMs }: GatewayConfig) =>
-        new ZoneMemory({ keptMs, most: maxRemembered, nowMs: () => performance.now() }),
+        new ZoneMemory({ keptMs, maxEntries: maxRemembered, nowMs: () => performance.now() }),
     },
     {
       provide: RequestBounds,

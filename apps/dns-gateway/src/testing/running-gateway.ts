@@ -124,7 +124,12 @@ export class RunningGateway {
   ): Promise<WireResponse> {
     const received = await this.#exchange(options, body, as);
     const { method, path: at } = { method: 'GET', ...options };
-    const response = { method: String(method), path: String(at), status: received.status, body: received.body };
+    const response = {
+      method: String(method),
+      path: String(at),
+      status: received.status,
+      body: received.body,
+    };
     const differences = this.documented.differences(response);
     if (differences.length > 0) throw new Error(`undocumented response:\n${differences.join('\n')}`);
     return received;

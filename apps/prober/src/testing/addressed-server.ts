@@ -8,7 +8,7 @@ export interface AddressedServer {
   readonly port: number;
   /** Connections accepted so far, by local address, and the maximum open at once. */
   readonly taken: string[];
-  readonly open: { now: number; most: number };
+  readonly open: { now: number; max: number };
   close(): Promise<void>;
 }
 
@@ -17,12 +17,12 @@ export async function serveAddresses(
   behaviours: Readonly<Record<string, Behaviour>>,
 ): Promise<AddressedServer> {
   const taken: string[] = [];
-  const open = { now: 0, most: 0 };
+  const open = { now: 0, max: 0 };
   const sockets = new Set<Socket>();
   const listen = async (address: string, port: number): Promise<Server> => {
     const server = createServer((socket) => {
       taken.push(address);
-      open.most = Math.max(open.most, (open.now += 1));
+      open.max = Math.max(open.max, (open.now += 1));
       sockets.add(socket);
       socket
         .on('error', () => undefined)

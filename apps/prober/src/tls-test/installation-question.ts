@@ -17,8 +17,8 @@ export function readInstallationQuestion(value: unknown): InstallationQuestion |
   return { hosts, port, serverName, leafSha256, chainSha256, temporarySha256 };
 }
 
-function isListOf<T>(value: unknown, most: number, is: (each: unknown) => each is T): value is T[] {
-  return Array.isArray(value) && value.length <= most && value.every(is);
+function isListOf<T>(value: unknown, max: number, is: (each: unknown) => each is T): value is T[] {
+  return Array.isArray(value) && value.length <= max && value.every(is);
 }
 
 /** An address with a zone (`fe80::1%eth0`) is only valid on one machine. */

@@ -133,7 +133,7 @@ async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>):
 /** Runs the work for all items, in order, with limited concurrency. */
 async function mapConcurrently<Item, Done>(
   items: readonly Item[],
-  most: number,
+  max: number,
   work: (item: Item) => Promise<Done>,
 ): Promise<Done[]> {
   const done: Done[] = [];
@@ -141,6 +141,6 @@ async function mapConcurrently<Item, Done>(
   const takeTurns = async (): Promise<void> => {
     for (const [at, item] of queue) done[at] = await work(item);
   };
-  await Promise.all(Array.from({ length: most }, takeTurns));
+  await Promise.all(Array.from({ length: max }, takeTurns));
   return done;
 }

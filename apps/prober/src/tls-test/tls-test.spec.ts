@@ -87,7 +87,7 @@ beforeAll(async () => {
 beforeEach(() => {
   serverNames.length = 0;
   servers.taken.length = 0;
-  servers.open.most = servers.open.now;
+  servers.open.max = servers.open.now;
 });
 afterAll(async () => {
   for (const step of undo.reverse()) await step();
@@ -231,14 +231,14 @@ describe('the test of an installation', () => {
     const tests = await testWith({ withinMs: 5_000 }, ['crowd.example.com', 'silent.example.com']);
     expect(performance.now() - begun).toBeLessThan(10_000);
     expect(tests).toHaveLength(16 + 1 + 1);
-    const late = { status: 'connect_error', problem: 'There was no answer in time.' };
+    const late = { status: 'connect_error', problem: 'There was no response in time.' };
     expect(tests.slice(0, 16)).toEqual(
       Array.from({ length: 16 }, () => expect.objectContaining(late) as object),
     );
     expect(tests[16]).toMatchObject({ status: 'internal_error', problem: message('and 3 more of the host') });
     expect(tests[17]).toMatchObject({ host: 'silent.example.com', ...late });
     // Seventeen addresses were to be tested, and none let go of its place.
-    expect([servers.taken.length, servers.open.most]).toEqual([16, 16]);
+    expect([servers.taken.length, servers.open.max]).toEqual([16, 16]);
     await eventually(() => expect(servers.open.now).toBe(0));
   });
 
@@ -254,7 +254,7 @@ describe('the test of an installation', () => {
         host: 'www.example.com',
         address: '',
         status: 'connect_error',
-        problem: 'There was no answer in time.',
+        problem: 'There was no response in time.',
       },
       conclusive('127.0.0.1', '127.0.0.1'),
     ]);

@@ -35,7 +35,7 @@ export function nextHop(
   const from = hops.at(-1)?.url ?? '';
   const problem = (text: string): NextHop => ({ kind: 'problem', problem: `${from} ${text}` });
   const url = redirectTarget(response.location ?? '', from);
-  if (url === null) return problem(`answers ${response.status} without a usable address to go on to.`);
+  if (url === null) return problem(`responds with ${response.status} without a usable address to go on to.`);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     return problem(`redirects to an address that is neither http nor https.`);
   }

@@ -112,7 +112,7 @@ export class WebRuleProbe {
   #messageOf(url: string, { kind, message }: OutboundFault): string {
     // The time left for this hop is not relevant to callers.
     return kind === 'timeout'
-      ? `${url} gave no complete answer within the ${this.withinMs / 1_000} s that all hops have together.`
+      ? `${url} returned no complete response within the ${this.withinMs / 1_000} s that all hops have together.`
       : `${url}: ${message}`;
   }
 }
@@ -122,7 +122,8 @@ function arrived(
   { status, body, truncated }: GuardedAnswer,
   hops: readonly ProbeHop[],
 ): Finding {
-  if (truncated) return failed('too_large', `${url} answers more than ${maxBodyBytes / 1_024} KiB.`, hops);
+  if (truncated)
+    return failed('too_large', `${url} responds with more than ${maxBodyBytes / 1_024} KiB.`, hops);
   const beginning = body.subarray(0, reportedBody).toString('utf8');
   return { outcome: 'answered', result: { kind: 'answered', status, body: beginning, hops } };
 }

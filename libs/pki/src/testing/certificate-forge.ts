@@ -23,7 +23,8 @@ export const clientAuth = seq(oid('2.5.29.37'), octetString(seq(oid('1.3.6.1.5.5
 export const isCa = seq(oid('2.5.29.19'), bool(0xff), octetString(seq(bool(0xff))));
 export const isNoCa = seq(oid('2.5.29.19'), octetString(seq()));
 export const subjectKeyId = (hex: string) => seq(oid('2.5.29.14'), octetString(octetString(fromHex(hex))));
-export const authorityKeyId = (hex: string) => seq(oid('2.5.29.35'), octetString(seq(tlv(0x80, fromHex(hex)))));
+export const authorityKeyId = (hex: string) =>
+  seq(oid('2.5.29.35'), octetString(seq(tlv(0x80, fromHex(hex)))));
 
 /** Signed with ECDSA by `issuer`, valid from 2026-01-01 to 2026-12-31. */
 export function forgeCertificate(subject: KeyPair, issuer: KeyPair, parts: CertificateParts = {}): Buffer {

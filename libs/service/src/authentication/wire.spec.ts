@@ -33,7 +33,9 @@ describe('credentials', () => {
     ['an unknown scheme', 'Authorization: Negotiate abc'],
     ['a password', `Authorization: Basic ${Buffer.from(`${sampleKeys.owner}:x`).toString('base64')}`],
   ])('%s: 401 with both challenges', async (_what, header) => {
-    const { status, headers, body } = parseResponse(await exchange(api.port, request('GET /whoami', [header])));
+    const { status, headers, body } = parseResponse(
+      await exchange(api.port, request('GET /whoami', [header])),
+    );
     expect([status, (JSON.parse(body) as { code: string }).code, headers['www-authenticate']]).toEqual([
       401,
       'bad_credentials',

@@ -105,7 +105,9 @@ describe('a URL', () => {
   );
 
   it('in absolute form is read as its path', async () => {
-    const response = parseResponse(await exchange(api.port, request(`GET http://127.0.0.1/orders/a`, [bearer])));
+    const response = parseResponse(
+      await exchange(api.port, request(`GET http://127.0.0.1/orders/a`, [bearer])),
+    );
     expect([response.status, response.body]).toEqual([200, '{"name":"a","account":"42"}']);
   });
 });

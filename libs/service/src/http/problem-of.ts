@@ -27,7 +27,7 @@ const ofFastify: Readonly<Record<string, readonly [ProblemCode, string]>> = {
 /** Errors that Nest itself throws. Applications throw Problems. */
 const ofStatus: Readonly<Record<number, readonly [ProblemCode, string]>> = {
   404: ['not_found', 'There is nothing at this address.'],
-  405: ['method_not_allowed', 'This address does not answer that method.'],
+  405: ['method_not_allowed', 'This address does not accept that method.'],
   415: ['unsupported_media_type', 'A body of this Content-Type is not read here.'],
 };
 

@@ -22,7 +22,11 @@ export interface ProblemResponse {
 const challenges = ['Bearer realm="Certwright"', 'Basic realm="Certwright", charset="UTF-8"'];
 
 /** The complete response to a Problem: the API's status and body, and the headers that HTTP requires. */
-export function responseTo(problem: Problem, render: RenderProblem, jsonContentType: string): ProblemResponse {
+export function responseTo(
+  problem: Problem,
+  render: RenderProblem,
+  jsonContentType: string,
+): ProblemResponse {
   const { status, headers: rendered = {}, body } = render(problem);
   const headers: Record<string, string | string[]> = { 'content-type': jsonContentType };
   if (problem.retryAfterS !== undefined)

@@ -32,7 +32,7 @@ export function registerRequestHooks(instance: FastifyInstance, options: HttpApp
     const allow = allowedMethods.of(request.raw.url ?? '');
     if (allow.length === 0) return done(new Problem('not_found', 'There is nothing at this address.'));
     if (request.method !== 'OPTIONS') {
-      return done(new Problem('method_not_allowed', `This address answers ${allow.join(', ')}.`, { allow }));
+      return done(new Problem('method_not_allowed', `This address accepts ${allow.join(', ')}.`, { allow }));
     }
     return void reply.code(204).header('allow', allow.join(', ')).send();
   });

@@ -69,7 +69,9 @@ describe('with mutual TLS', () => {
   });
 
   it('a client that speaks no TLS gets no response', async () => {
-    const response = await fetch(`http://127.0.0.1:${api.port}/healthz`).catch((error: Error) => error.message);
+    const response = await fetch(`http://127.0.0.1:${api.port}/healthz`).catch(
+      (error: Error) => error.message,
+    );
     expect(response).toBe('fetch failed');
   });
 

@@ -96,7 +96,7 @@ function session(
       if (json.member('txt').string() === record.value) return 'created';
       throw new ProviderFault(
         'unavailable',
-        'acme-dns did not answer as it documents: it took another value.',
+        'acme-dns did not respond as documented: it took another value.',
       );
     },
     replace: (_zone, { fqdn }) =>

@@ -16,11 +16,7 @@ const names = zoneNames(203);
 
 async function worldOf(): Promise<FakeWorld<FakeDnsimple>> {
   const fake = await FakeDnsimple.open(names);
-  return tokenWorld(
-    fake,
-    names,
-    dnsimpleProvider({ baseUrl: fake.server.url, oauth: oauthClient }),
-  );
+  return tokenWorld(fake, names, dnsimpleProvider({ baseUrl: fake.server.url, oauth: oauthClient }));
 }
 
 const spec: ProviderSpec = { name: 'DNSimple', setUp: worldOf };

@@ -124,7 +124,7 @@ function sentence(provider: string, kind: ProviderFaultKind, status: number): st
     auth_failed: `${provider} does not accept the credentials, or they lack a permission (HTTP ${status}).`,
     rejected: `${provider} refused the request (HTTP ${status}).`,
     rate_limited: `${provider} takes no more requests at the moment.`,
-    unavailable: `${provider} did not answer as it documents (HTTP ${status}).`,
+    unavailable: `${provider} did not respond as documented (HTTP ${status}).`,
     conflict: `${provider} has another record at this name that this one cannot coexist with (HTTP ${status}).`,
     zone_not_found: `${provider} has no such zone, or the credentials do not reach it (HTTP ${status}).`,
   };

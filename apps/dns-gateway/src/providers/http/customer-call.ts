@@ -23,7 +23,11 @@ export function customerCall(
         tls,
       });
       if (response.truncated) throw tooLong(url, maxResponseBytes);
-      return { status: response.status, headers: flat(response.headers), text: response.body.toString('utf8') };
+      return {
+        status: response.status,
+        headers: flat(response.headers),
+        text: response.body.toString('utf8'),
+      };
     } catch (error) {
       signal.throwIfAborted();
       throw asProviderFault(error, url);

@@ -117,7 +117,7 @@ export class JsonApi {
     const { provider } = this.options;
     const value = text.trim() === '' ? null : parsed(text);
     if (typeof value !== 'object') {
-      throw new ProviderFault('unavailable', `${provider} did not answer with JSON (HTTP ${status}).`);
+      throw new ProviderFault('unavailable', `${provider} did not respond with JSON (HTTP ${status}).`);
     }
     return { status, headers, json: new Json(value, provider) };
   }

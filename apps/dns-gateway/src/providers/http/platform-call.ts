@@ -58,7 +58,7 @@ async function textOf(response: Response, maxBytes: number): Promise<string> {
 }
 
 const lateFault = ({ url }: ApiRequest, ms: number): ProviderFault =>
-  new ProviderFault('unavailable', `${hostOf(url)} did not answer within ${ms / 1000} s.`);
+  new ProviderFault('unavailable', `${hostOf(url)} did not respond within ${ms / 1000} s.`);
 
 /** Without a cause: an error message of fetch may repeat a header that it could not send. */
 function noResponse({ url }: ApiRequest, error: unknown): ProviderFault {

@@ -68,9 +68,7 @@ describe('Linode', () => {
       { type: 'CAA', name: 'shop', ttl_sec: 3_600, tag: 'issue', target: 'ca.example' },
     ]);
     await session.remove(at, caa('0 issue "ca.example"'));
-    expect(world.fake.list(`shop.${zone}`).map(({ value }) => value)).toEqual([
-      '0 issue "other.example"',
-    ]);
+    expect(world.fake.list(`shop.${zone}`).map(({ value }) => value)).toEqual(['0 issue "other.example"']);
   });
 
   it('a CAA record with flags is refused before anything is sent', async () => {

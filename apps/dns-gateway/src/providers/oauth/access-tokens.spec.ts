@@ -4,10 +4,10 @@ import type { TokenGrant } from './token-endpoint';
 const signal = new AbortController().signal;
 
 /** An authorization server that rotates refresh tokens, and a clock. */
-function setUp(most?: number) {
+function setUp(maxEntries?: number) {
   let nowMs = 0;
   const requested: string[] = [];
-  const tokens = new AccessTokens(most);
+  const tokens = new AccessTokens(maxEntries);
   const refresh = async (token: string): Promise<TokenGrant> => {
     requested.push(token);
     const count = requested.length;

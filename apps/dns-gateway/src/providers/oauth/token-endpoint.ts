@@ -106,10 +106,7 @@ function jsonOf(text: string, provider: string): Json {
   try {
     return new Json(JSON.parse(text), provider);
   } catch {
-    throw new ProviderFault(
-      'unavailable',
-      `${provider} did not respond to a token request with JSON.`,
-    );
+    throw new ProviderFault('unavailable', `${provider} did not respond to a token request with JSON.`);
   }
 }
 

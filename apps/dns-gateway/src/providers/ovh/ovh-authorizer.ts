@@ -55,7 +55,7 @@ export class OvhAuthorizer implements Authorizer {
     if (!/^\d{1,12}$/.test(text.trim())) {
       throw new ProviderFault(
         'unavailable',
-        `${provider} did not answer as it documents: /auth/time is no time.`,
+        `${provider} did not respond as documented: /auth/time is no time.`,
       );
     }
     return Number(text.trim()) - this.nowS();

@@ -30,7 +30,11 @@ describeWithPeers(['pdns'], 'a real PowerDNS', () => {
   }
 
   async function patch(zone: string, rrsets: readonly object[]): Promise<void> {
-    const response = await api('PATCH', `/api/v1/servers/localhost/zones/${zone}.`, JSON.stringify({ rrsets }));
+    const response = await api(
+      'PATCH',
+      `/api/v1/servers/localhost/zones/${zone}.`,
+      JSON.stringify({ rrsets }),
+    );
     if (!response.ok) throw new Error(await response.text());
   }
 

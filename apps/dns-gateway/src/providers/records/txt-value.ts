@@ -7,7 +7,9 @@ export type EscapeBase = 'decimal' | 'octal';
 /** Pieces of at most 255 bytes each; the text is printable ASCII, so a character is one byte. */
 export function txtStrings(text: string): readonly string[] {
   const count = Math.max(1, Math.ceil(text.length / maxStringLength));
-  return Array.from({ length: count }, (_, at) => text.slice(at * maxStringLength, (at + 1) * maxStringLength));
+  return Array.from({ length: count }, (_, at) =>
+    text.slice(at * maxStringLength, (at + 1) * maxStringLength),
+  );
 }
 
 /** In presentation format (RFC 1035, section 5.1): every string in quotes, `"` and `\` escaped. */

@@ -59,7 +59,7 @@ export async function exchange<T>(
   throw new ProviderFault('unavailable', why === 'none' ? noResponse : `The DNS server's answer ${why}.`);
 }
 
-const noResponse = 'The DNS server did not answer in time, or cannot be reached.';
+const noResponse = 'The DNS server did not respond in time, or cannot be reached.';
 const nothing = { ignored: true, why: 'none' } as const;
 
 /** From a random port chosen by the kernel; connected, so that the kernel drops datagrams from other sources. */

@@ -104,11 +104,7 @@ describe('rfc2136 with a hostile server', () => {
     ['with another opcode', (r) => signed(r, withFlags(plain(r), 0x8000)), /something else/],
     ['a request', (r) => signed(r, withFlags(plain(r), 0x2800)), /no DNS message/],
     ['cut', differently((bytes) => bytes.subarray(0, bytes.length - 7)), /no DNS message/],
-    [
-      'followed by bytes',
-      differently((bytes) => Buffer.concat([bytes, Buffer.alloc(9)])),
-      /no DNS message/,
-    ],
+    ['followed by bytes', differently((bytes) => Buffer.concat([bytes, Buffer.alloc(9)])), /no DNS message/],
     ['three bytes', () => Buffer.alloc(3), /no DNS message/],
     ['a flood of zeros', () => Buffer.alloc(4_000), /something else|no DNS message/],
   ])('a response that is %s is ignored, and the wait continues', async (_, script, message) => {

@@ -48,6 +48,7 @@ const kinds = new Map<string, ProviderFaultKind>([
 
 export const awsReading = (provider: string): ResponseReading => ({
   provider,
-  kindOf: (response) => (response.status < 400 ? null : (kinds.get(awsErrorOf(response)?.code ?? '') ?? null)),
+  kindOf: (response) =>
+    response.status < 400 ? null : (kinds.get(awsErrorOf(response)?.code ?? '') ?? null),
   messageOf: (response) => awsErrorOf(response)?.message ?? null,
 });

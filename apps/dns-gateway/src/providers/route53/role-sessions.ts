@@ -80,7 +80,7 @@ export class RoleSessions {
       return await this.#assume(roleArn, externalId, ports, signal);
     } catch (error) {
       if (error !== signal.reason) throw error;
-      throw new ProviderFault('unavailable', `${provider} did not answer in time.`);
+      throw new ProviderFault('unavailable', `${provider} did not respond in time.`);
     }
   }
 
@@ -107,12 +107,16 @@ export class RoleSessions {
     const { aws } = this;
     const withSignature = signed(request, aws, { service: 'sts', region: aws.stsRegion }, now());
     const secrets = [aws.secretAccessKey, aws.sessionToken ?? '', signatureOf(withSignature.headers)];
-    const response = await checkedCall({ ...withSignature, secrets, repeatable: true }, awsReading(provider), {
-      call,
-      now,
-      rest,
-      signal,
-    });
+    const response = await checkedCall(
+      { ...withSignature, secrets, repeatable: true },
+      awsReading(provider),
+      {
+        call,
+        now,
+        rest,
+        signal,
+      },
+    );
     return readSession(response.text);
   }
 
@@ -128,7 +132,7 @@ function readSession(text: string): RoleSession {
   const result = readXml(text, 'AssumeRoleResponse').child('AssumeRoleResult').child('Credentials');
   const endsAtMs = Date.parse(result.child('Expiration').text());
   if (Number.isNaN(endsAtMs))
-    throw new ProviderFault('unavailable', `${provider} gave no end of the session.`);
+    throw new ProviderFault('unavailable', `${provider} returned no end of the session.`);
   return {
     accessKeyId: visible(result.child('AccessKeyId').text()),
     secretAccessKey: visible(result.child('SecretAccessKey').text()),

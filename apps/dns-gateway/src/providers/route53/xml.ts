@@ -116,4 +116,4 @@ export const escapedXml = (text: string): string =>
   text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 
 const malformed = (how: string): ProviderFault =>
-  new ProviderFault('unavailable', `${provider} did not answer as it documents: ${how}.`);
+  new ProviderFault('unavailable', `${provider} did not respond as documented: ${how}.`);

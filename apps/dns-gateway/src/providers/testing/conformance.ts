@@ -171,20 +171,24 @@ export function describeProvider({ name, setUp, cannot = {} }: ProviderSpec): vo
       await expect(attempt).rejects.toMatchObject({ name: 'ProviderFault', kind: 'auth_failed' });
     });
 
-    rule('lost_response', 'a change whose response was lost is one record, and can be taken back', async () => {
-      const lose = (): void => {
-        if (world.loseNextResponse !== undefined) world.loseNextResponse();
-        else world.server?.misbehave('applied_then_cut', 1, ({ method }) => method !== 'GET');
-      };
-      lose();
-      await session.add(zone, txt('lost')).catch(() => undefined);
-      await session.add(zone, txt('lost'));
-      expect(await valuesAt()).toEqual(['lost']);
-      lose();
-      await session.remove(zone, txt('lost')).catch(() => undefined);
-      await session.remove(zone, txt('lost'));
-      expect(await valuesAt()).toEqual([]);
-    });
+    rule(
+      'lost_response',
+      'a change whose response was lost is one record, and can be taken back',
+      async () => {
+        const lose = (): void => {
+          if (world.loseNextResponse !== undefined) world.loseNextResponse();
+          else world.server?.misbehave('applied_then_cut', 1, ({ method }) => method !== 'GET');
+        };
+        lose();
+        await session.add(zone, txt('lost')).catch(() => undefined);
+        await session.add(zone, txt('lost'));
+        expect(await valuesAt()).toEqual(['lost']);
+        lose();
+        await session.remove(zone, txt('lost')).catch(() => undefined);
+        await session.remove(zone, txt('lost'));
+        expect(await valuesAt()).toEqual([]);
+      },
+    );
 
     it('describes what a customer gives it, and takes exactly that', async () => {
       const kinds = world.provider.credentialKinds(world.account);
