@@ -21,7 +21,7 @@ describe('while the database is down', () => {
     await link.close();
   });
 
-  it('answers 503 with Retry-After, is not ready, and recovers by itself', async () => {
+  it('returns 503 with Retry-After, is not ready, and recovers by itself', async () => {
     expect((await responder.call('GET', challengePath)).status).toBe(404);
     link.cut();
     for (const path of [challengePath, linkPath]) {

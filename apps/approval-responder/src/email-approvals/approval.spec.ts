@@ -177,7 +177,7 @@ describe('a link that is not in use', () => {
 });
 
 describe('other methods and the log', () => {
-  it('answers 405 with Allow', async () => {
+  it('returns 405 with Allow', async () => {
     const response = await responder.call('DELETE', pageOf(unknown));
     expect(response.status).toBe(405);
     expect(response.headers['allow']).toBe('GET, HEAD, OPTIONS, POST');

@@ -52,7 +52,7 @@ describe('credentials', () => {
     }
   });
 
-  it('that are disabled, or lack the permission, are answered 403', async () => {
+  it('that are disabled, or lack the permission, receive 403', async () => {
     expect(await refusal(request('GET /orders', [`Authorization: Bearer ${sampleKeys.disabled}`]))).toEqual([
       403,
       'disabled_credentials',
@@ -63,7 +63,7 @@ describe('credentials', () => {
     ]);
   });
 
-  it('beyond their rate are answered 429 with Retry-After', async () => {
+  it('beyond their rate receive 429 with Retry-After', async () => {
     const write = request('DELETE /orders/a', [`Authorization: Bearer ${sampleKeys.busy}`]);
     // At once: one more is due each second.
     const responses = await Promise.all(Array.from({ length: 5 }, () => exchange(api.port, write)));
@@ -71,7 +71,7 @@ describe('credentials', () => {
     expect(limited.map(({ status, headers }) => [status, headers['retry-after']])).toEqual([[429, '1']]);
   });
 
-  it('that are wrong are answered 429 after ten from one address, right ones still work', async () => {
+  it('that are wrong receive 429 after ten from one address, right ones still work', async () => {
     const own = await startSampleApi({ trustedProxies: ['127.0.0.0/8'] });
     try {
       const from = (address: string, key: string): Promise<string> =>

@@ -47,7 +47,7 @@ describe('a body', () => {
     ['of 10,000 nested arrays', '['.repeat(10_000) + ']'.repeat(10_000)],
     ['of 40,000 nested objects', '{"a":'.repeat(40_000) + '1' + '}'.repeat(40_000)],
     ['of NaN', '{"a":NaN}'],
-  ])('%s is answered 400', async (_what, body) => {
+  ])('%s receives 400', async (_what, body) => {
     expect(await refusal(echo([json, `Content-Length: ${Buffer.byteLength(body)}`], body))).toEqual([
       400,
       'bad_request',
@@ -63,11 +63,11 @@ describe('a body', () => {
     ['a broken type', 'Content-Type: ///;;='],
     ['no type', 'X: y'],
     ['a prefix of the type', 'Content-Type: application/jsonx'],
-  ])('of %s is answered 415', async (_what, header) => {
+  ])('of %s receives 415', async (_what, header) => {
     expect(await refusal(echo([header], '{"a":1}'))).toEqual([415, 'unsupported_media_type']);
   });
 
-  it('that is compressed is answered 415', async () => {
+  it('that is compressed receives 415', async () => {
     expect(await refusal(echo([json, 'Content-Encoding: gzip'], Buffer.alloc(20)))).toEqual([
       415,
       'unsupported_media_type',
@@ -84,7 +84,7 @@ describe('a body', () => {
     },
   );
 
-  it('beyond 256 KiB is answered 413, however it is sent', async () => {
+  it('beyond 256 KiB receives 413, however it is sent', async () => {
     const big = JSON.stringify('a'.repeat(256 * 1024));
     expect(await refusal(echo([json], big))).toEqual([413, 'request_too_large']);
     const chunks = Array.from({ length: 80 }, () => 'a'.repeat(4_096));

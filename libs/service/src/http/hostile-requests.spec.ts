@@ -28,7 +28,7 @@ async function refusal(...parts: readonly (string | Buffer)[]): Promise<[number,
   return [status, (JSON.parse(body) as { code: unknown }).code];
 }
 
-describe('broken HTTP is answered 400 as a Problem', () => {
+describe('broken HTTP receives 400 as a Problem', () => {
   const head = 'GET /healthz HTTP/1.1\r\n';
   it.each([
     ['no HTTP at all', 'NONSENSE\r\n\r\n'],
@@ -75,11 +75,11 @@ describe('a URL', () => {
     ['nothing that answers and %zz', '/nowhere/%zz'],
     ['a parameter beyond every name', `/orders/${'a'.repeat(1_021)}`],
     ['more than 15,000 bytes', `/orders/${'a/'.repeat(7_600)}`],
-  ])('with %s is answered 400', async (_what, path) => {
+  ])('with %s receives 400', async (_what, path) => {
     expect(await refusal(request(`GET ${path}`, [bearer]))).toEqual([400, 'bad_request']);
   });
 
-  it('beyond 16 KiB is answered 413', async () => {
+  it('beyond 16 KiB receives 413', async () => {
     expect(await refusal(request(`GET /${'a'.repeat(20_000)}`))).toEqual([413, 'request_too_large']);
   });
 
@@ -113,7 +113,7 @@ describe('a URL', () => {
 });
 
 describe('a header', () => {
-  it('beyond 16 KiB is answered 413', async () => {
+  it('beyond 16 KiB receives 413', async () => {
     expect(await refusal(request('GET /healthz', [`X: ${'a'.repeat(20_000)}`]))).toEqual([
       413,
       'request_too_large',

@@ -92,7 +92,7 @@ describe('with mutual TLS', () => {
     expect(resumed).toBe(false);
   });
 
-  it('a body beyond the limit of this application is answered 413', async () => {
+  it('a body beyond the limit of this application receives 413', async () => {
     const post: RequestOptions = {
       method: 'POST',
       path: '/echo',

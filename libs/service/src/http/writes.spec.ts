@@ -36,7 +36,7 @@ describe('a write', () => {
     await eventually(() => expect(ended).toBe(1));
   });
 
-  it('is answered 503 with Retry-After when there are too many, while a read is answered', async () => {
+  it('receives 503 with Retry-After when there are too many, while a read is answered', async () => {
     isFull = true;
     for (const line of ['POST /echo', 'DELETE /orders/example.com']) {
       const refused = parseResponse(await exchange(api.port, request(line, [bearer])));

@@ -27,11 +27,11 @@ describe('the operations server', () => {
     };
   }
 
-  it('GET /healthz answers as long as the process lives', async () => {
+  it('GET /healthz responds as long as the process lives', async () => {
     expect(await get('/healthz')).toEqual({ status: 200, body: '{"alive":true}', type: 'application/json' });
   });
 
-  it('GET /readyz answers 503 while starting, 200 while running, 503 while stopping', async () => {
+  it('GET /readyz returns 503 while starting, 200 while running, 503 while stopping', async () => {
     readiness.add('database', () =>
       isDatabaseDown ? Promise.reject(new Error('ECONNREFUSED 10.0.0.1')) : Promise.resolve(),
     );
@@ -55,7 +55,7 @@ describe('the operations server', () => {
     });
   });
 
-  it('GET /readyz answers 200 and names what failed when the process does part of its work without', async () => {
+  it('GET /readyz returns 200 and names what failed when the process does part of its work without', async () => {
     isDatabaseDown = false;
     readiness.add('redis', () => Promise.reject(new Error('ECONNREFUSED')), { isRequired: false });
     expect(await get('/readyz')).toMatchObject({
@@ -83,7 +83,7 @@ describe('the operations server', () => {
     expect(body).toContain('nodejs_eventloop_lag_seconds');
   });
 
-  it('answers other paths 404 and other methods 405', async () => {
+  it('returns 404 for other paths and 405 for other methods', async () => {
     expect(await get('/')).toMatchObject({ status: 404 });
     expect(await get('/metrics', 'POST')).toMatchObject({ status: 405 });
   });
