@@ -15,10 +15,10 @@ afterAll(async () => await copies.close());
 it('beyond the limit every second UDP query gets TC alone, and TCP queries are answered', async () => {
   const { port, metrics } = await copies.copy({ DNS_ANSWERS_PER_S: '5' });
   const message = queryMessage(zone, { type: 'SOA', edns: 1232 });
-  const came = await Promise.all(
+  const received = await Promise.all(
     Array.from({ length: 60 }, async () => await datagram(port, message, '127.0.0.1', 500)),
   );
-  const answers = came.filter((response) => response !== undefined).map(seen);
+  const answers = received.filter((response) => response !== undefined).map(seen);
   const truncated = answers.filter((response) => response.truncated);
   expect(answers.length - truncated.length).toBeGreaterThanOrEqual(10);
   expect(answers.length - truncated.length).toBeLessThan(16);

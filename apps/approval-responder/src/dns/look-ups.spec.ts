@@ -3,7 +3,7 @@ import type { ChallengePlace, Remembered, ValuesAt } from '@certwright/redis';
 import { KnownValues } from './known-values';
 import { LookUpLimit, TooManyLookUps } from './look-up-limit';
 
-const storedPatienceMs = 5_000;
+const databaseTimeoutMs = 5_000;
 
 /** A database that responds on command, and a Redis that stores. */
 function stores() {
@@ -41,7 +41,7 @@ describe('look-ups', () => {
       remembered: redis,
       stored,
       limit: new LookUpLimit(4),
-      storedPatienceMs,
+      databaseTimeoutMs,
     });
     const all = Promise.all(Array.from({ length: 1_000 }, () => values.at('target:a')));
     await turn();
@@ -58,7 +58,7 @@ describe('look-ups', () => {
       remembered: redis,
       stored,
       limit: new LookUpLimit(2),
-      storedPatienceMs,
+      databaseTimeoutMs,
     });
     const flood = Array.from({ length: 1_000 }, async (_, n) => await values.at(`target:${n}`));
     const settled = Promise.allSettled(flood);
@@ -87,7 +87,7 @@ describe('look-ups', () => {
   it('end even if the database never responds, and the next one starts a new query', async () => {
     const { redis, stored, lookedUp } = stores();
     const limit = new LookUpLimit(1);
-    const values = new KnownValues({ remembered: redis, stored, limit, storedPatienceMs: 20 });
+    const values = new KnownValues({ remembered: redis, stored, limit, databaseTimeoutMs: 20 });
     for (let count = 1; count <= 2; count += 1) {
       await expect(values.at('name:a.example.com')).rejects.toThrow('did not respond');
       expect(lookedUp).toHaveLength(count);
@@ -109,7 +109,7 @@ describe('look-ups', () => {
       remembered: { get, put: () => Promise.resolve() },
       stored: { atTarget: () => Promise.resolve([]), ofName: () => Promise.resolve(null) },
       limit: new LookUpLimit(2),
-      storedPatienceMs,
+      databaseTimeoutMs,
       nowMs: () => nowMs,
     });
     for (const place of ['target:a', 'target:b', 'name:c'] as const) await values.at(place);

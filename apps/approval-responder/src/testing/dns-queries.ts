@@ -26,7 +26,7 @@ export interface Seen {
   readonly bytes: number;
 }
 
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 
 export function queryMessage(
   name: string,
@@ -54,7 +54,7 @@ export async function datagram(
   port: number,
   message: Buffer,
   address = '127.0.0.1',
-  withinMs = patienceMs,
+  withinMs = timeoutMs,
 ): Promise<Buffer | undefined> {
   const socket = createSocket('udp4');
   try {
@@ -82,16 +82,16 @@ export async function flood(port: number, messages: readonly Buffer[], withinMs:
 
 export async function queryTcp(port: number, name: string, question: Question = {}): Promise<Seen> {
   const message = queryMessage(name, question);
-  const socket = connect({ port, host: '127.0.0.1', signal: AbortSignal.timeout(patienceMs) });
+  const socket = connect({ port, host: '127.0.0.1', signal: AbortSignal.timeout(timeoutMs) });
   const length = Buffer.alloc(2);
   length.writeUInt16BE(message.length);
   socket.write(Buffer.concat([length, message]));
-  let came = Buffer.alloc(0);
+  let received = Buffer.alloc(0);
   for await (const chunk of socket) {
-    came = Buffer.concat([came, chunk as Buffer]);
-    if (came.length >= 2 && came.length >= 2 + came.readUInt16BE(0)) break;
+    received = Buffer.concat([received, chunk as Buffer]);
+    if (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) break;
   }
-  return seen(came.subarray(2));
+  return seen(received.subarray(2));
 }
 
 export function seen(message: Buffer): Seen {

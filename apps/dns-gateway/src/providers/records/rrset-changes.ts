@@ -139,8 +139,8 @@ function replacement(
 async function explained(error: unknown, ports: RrsetPorts, zone: Zone, record: DnsRecord): Promise<unknown> {
   if (!(error instanceof ProviderFault) || error.kind !== 'rejected') return error;
   const there = await ports.read(zone, record.fqdn, recordTypes).catch((): readonly Rrset[] => []);
-  const inTheWay = record.type === 'CNAME' ? there.length > 0 : there.some(({ type }) => type === 'CNAME');
-  return inTheWay ? cnameConflict(record) : error;
+  const conflicting = record.type === 'CNAME' ? there.length > 0 : there.some(({ type }) => type === 'CNAME');
+  return conflicting ? cnameConflict(record) : error;
 }
 
 export const cnameConflict = ({ fqdn, type }: DnsRecord): ProviderFault =>

@@ -2,21 +2,21 @@ import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';
 import { ProviderFault } from '../provider-fault';
 
-export interface Place {
+export interface ServerAddress {
   /** Checked IP address; there is no lookup here. */
   readonly address: string;
   readonly port: number;
 }
 
 /** Milliseconds. */
-export interface Patience {
+export interface Timeouts {
   /** One timeout per datagram. The same datagram is sent again, because datagrams get lost. */
   readonly udpMs: readonly number[];
   /** From the connection's first byte to the response's last, at any rate. */
   readonly tcpMs: number;
 }
 
-export const usualPatience: Patience = { udpMs: [1_000, 2_000], tcpMs: 5_000 };
+export const defaultTimeouts: Timeouts = { udpMs: [1_000, 2_000], tcpMs: 5_000 };
 
 /**
  * Classification of a message. Anyone can send UDP messages, so an ignored one does not end the wait (RFC 8945,
@@ -40,18 +40,18 @@ const maxDatagramBytes = 512;
  * @throws ProviderFault `unavailable`; the signal's reason
  */
 export async function exchange<T>(
-  place: Place,
+  server: ServerAddress,
   request: Buffer,
   classify: Classify<T>,
-  patience: Patience,
+  timeouts: Timeouts,
   signal: AbortSignal,
 ): Promise<T> {
   const overUdp =
     request.length <= maxDatagramBytes
-      ? await sendOverUdp(place, request, classify, patience.udpMs, signal)
+      ? await sendOverUdp(server, request, classify, timeouts.udpMs, signal)
       : null;
   if (overUdp !== null && 'accepted' in overUdp) return overUdp.accepted;
-  const overTcp = await sendOverTcp(place, request, classify, patience.tcpMs, signal);
+  const overTcp = await sendOverTcp(server, request, classify, timeouts.tcpMs, signal);
   if ('accepted' in overTcp) return overTcp.accepted;
   if ('otherwise' in overTcp && overTcp.otherwise !== undefined) throw overTcp.otherwise;
   const why =
@@ -64,7 +64,7 @@ const nothing = { ignored: true, why: 'none' } as const;
 
 /** From a random port chosen by the kernel; connected, so that the kernel drops datagrams from other sources. */
 async function sendOverUdp<T>(
-  { address, port }: Place,
+  { address, port }: ServerAddress,
   request: Buffer,
   classify: Classify<T>,
   waitsMs: readonly number[],
@@ -108,7 +108,7 @@ async function sendOverUdp<T>(
 
 /** On its own connection (RFC 7766), whose first message must be the response. */
 async function sendOverTcp<T>(
-  { address, port }: Place,
+  { address, port }: ServerAddress,
   request: Buffer,
   classify: Classify<T>,
   withinMs: number,

@@ -7,7 +7,7 @@ import { plain, questionOf, secret, signed, withFlags } from './testing/signed-r
 import { type Said, type Script, scriptedServer, type ScriptedServer } from './testing/scripted-server';
 
 const waitMs = 60_000;
-const patience = { udpMs: [waitMs, waitMs], tcpMs: waitMs };
+const timeouts = { udpMs: [waitMs, waitMs], tcpMs: waitMs };
 const zone = { id: 'example.com', name: 'example.com' };
 const record: DnsRecord = { fqdn: '_acme-challenge.example.com', type: 'TXT', value: 'v', ttlS: 60 };
 
@@ -43,7 +43,7 @@ describe('rfc2136 with a hostile server', () => {
       key_secret: secret.toString('base64'),
       zones: ['example.com'],
     };
-    return rfc2136Provider({ patience }).session(kept, 'account-1', testPorts(), signal);
+    return rfc2136Provider({ timeouts }).session(kept, 'account-1', testPorts(), signal);
   }
   /** In small steps, so that what keeps coming could make a wait longer. */
   async function waitedOut<T>(exchange: Promise<T>): Promise<T> {

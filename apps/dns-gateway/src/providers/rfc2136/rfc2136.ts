@@ -8,13 +8,13 @@ import { ProviderFault } from '../provider-fault';
 import { cnameConflict } from '../records/rrset-changes';
 import { type Access, accessMembers, kept, keptAccess, readAccess } from './access';
 import { addition, type Change, removal, replacements, trial, zoneRecord } from './changes';
-import { type Patience, usualPatience } from './exchange';
+import { type Timeouts, defaultTimeouts } from './exchange';
 import { noSuchZone, UpdateServer } from './update-server';
 
 export interface Rfc2136Options {
   /** Default port; 53 according to RFC 1035. */
   readonly defaultPort?: number;
-  readonly patience?: Patience;
+  readonly timeouts?: Timeouts;
 }
 
 const advice =
@@ -25,9 +25,9 @@ const advice =
 
 /** Dynamic updates (RFC 2136) signed with TSIG (RFC 8945): BIND, Knot, PowerDNS, Windows and other servers. */
 export function rfc2136Provider(options: Rfc2136Options = {}): DnsProvider {
-  const { defaultPort = 53, patience = usualPatience } = options;
+  const { defaultPort = 53, timeouts = defaultTimeouts } = options;
   const serverOf = (access: Access, ports: ProviderPorts, signal: AbortSignal): UpdateServer =>
-    new UpdateServer(access, patience, ports, signal);
+    new UpdateServer(access, timeouts, ports, signal);
   return {
     name: 'rfc2136',
     title: 'Dynamic updates (RFC 2136)',

@@ -19,7 +19,7 @@ import type { ProviderPorts } from '../dns-provider';
 import { ProviderFault } from '../provider-fault';
 import type { Access } from './access';
 import type { Change } from './changes';
-import { exchange, type Classified, type Patience } from './exchange';
+import { exchange, type Classified, type Timeouts } from './exchange';
 
 export interface QueryResult {
   readonly rcode: number;
@@ -38,7 +38,7 @@ const retryAfterS = 10;
 export class UpdateServer {
   constructor(
     private readonly access: Access,
-    private readonly patience: Patience,
+    private readonly timeouts: Timeouts,
     private readonly ports: Pick<ProviderPorts, 'guard' | 'now' | 'rest'>,
     private readonly signal: AbortSignal,
   ) {}
@@ -83,7 +83,7 @@ export class UpdateServer {
     let fault: unknown = null;
     for (const address of await this.#addresses()) {
       try {
-        return await exchange({ address, port }, message, classify, this.patience, this.signal);
+        return await exchange({ address, port }, message, classify, this.timeouts, this.signal);
       } catch (error) {
         this.signal.throwIfAborted();
         fault = error;

@@ -76,5 +76,5 @@ export const zoneNames = (count: number): readonly string[] => [
 ];
 
 /** RFC 1034, section 3.6.2: whether a record of this type conflicts with those. */
-export const clashes = (type: string, beside: readonly { readonly type: string }[]): boolean =>
-  beside.some((other) => (type === 'CNAME') !== (other.type === 'CNAME'));
+export const clashes = (type: string, others: readonly { readonly type: string }[]): boolean =>
+  others.some((other) => (type === 'CNAME') !== (other.type === 'CNAME'));

@@ -99,10 +99,10 @@ export class FakeDesec {
     if (type === 'TXT' && records?.every((record) => inQuotes.test(record)) !== true)
       return fixtures.malformed;
     const gone = sent.filter((rrset) => rrset.records?.length === 0).map((rrset) => rrset.type);
-    const beside = this.#at(zone, subname).filter(
+    const others = this.#at(zone, subname).filter(
       (rrset) => rrset.type !== type && !gone.includes(rrset.type),
     );
-    return beside.some((rrset) => rrset.type === 'CNAME' || type === 'CNAME') ? fixtures.conflictingType : {};
+    return others.some((rrset) => rrset.type === 'CNAME' || type === 'CNAME') ? fixtures.conflictingType : {};
   }
 
   #put(zone: string, { subname = '', type, ttl, records = [] }: SentRrset): void {

@@ -98,11 +98,11 @@ export class FakeDnsimple {
     this.#beforeCreation = null;
     if (sent.type === 'TXT' && !inQuotes.test(sent.content))
       return fixtures.invalid({ content: ['is invalid'] });
-    const beside = this.#records.filter(({ zone_id, name }) => zone_id === zone && name === sent.name);
-    if (beside.some(({ type, content }) => type === sent.type && content === sent.content)) {
+    const others = this.#records.filter(({ zone_id, name }) => zone_id === zone && name === sent.name);
+    if (others.some(({ type, content }) => type === sent.type && content === sent.content)) {
       return fixtures.duplicate;
     }
-    if (beside.some(({ type }) => type === 'CNAME' || sent.type === 'CNAME')) {
+    if (others.some(({ type }) => type === 'CNAME' || sent.type === 'CNAME')) {
       return fixtures.invalid({ base: ['A CNAME record cannot exist with other records of the same name'] });
     }
     return { status: 201, body: { data: this.#put(zone, sent) } };

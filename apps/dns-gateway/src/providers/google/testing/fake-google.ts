@@ -87,10 +87,10 @@ export class FakeGoogle {
       return failure(412, 'conditionNotMet', `Precondition not met for 'deletions[${missing}]'`);
     const left = there.filter((rrset) => !change.deletions.some((gone) => isSame(gone, rrset)));
     for (const rrset of change.additions) {
-      const beside = left.filter(({ name }) => name === rrset.name);
-      if (beside.some(({ type }) => type === rrset.type))
+      const others = left.filter(({ name }) => name === rrset.name);
+      if (others.some(({ type }) => type === rrset.type))
         return failure(409, 'alreadyExists', 'already exists');
-      if (clashes(rrset.type, beside))
+      if (clashes(rrset.type, others))
         return failure(400, 'cnameResourceRecordSetConflict', 'a CNAME conflicts');
     }
     zone.records = [];

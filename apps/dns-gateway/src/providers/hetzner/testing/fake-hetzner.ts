@@ -137,10 +137,10 @@ export class FakeHetzner {
       if (sent.some((value) => old.includes(value))) return fixtures.notUnique;
       if (ttl !== undefined && ttl !== null && before !== undefined && ttl !== before.ttl)
         return fixtures.invalid('ttl', 'differs');
-      const beside = this.#rrsets.filter(
+      const others = this.#rrsets.filter(
         (each) => each.zone === place.zone && each.name === place.name && each !== before,
       );
-      if (beside.some(({ type }) => type === 'CNAME' || place.type === 'CNAME')) {
+      if (others.some(({ type }) => type === 'CNAME' || place.type === 'CNAME')) {
         return fixtures.invalid('type', 'CNAME records cannot coexist with other records');
       }
       this.#put(place, [...old, ...sent], before?.ttl ?? ttl ?? null);

@@ -89,8 +89,8 @@ export class FakeLinode {
   }
 
   #create(domain: number, sent: fixtures.SentRecord): ApiReply {
-    const beside = (this.records.get(domain) ?? []).filter(({ name }) => name === sent.name);
-    if (beside.some(({ type }) => type === 'CNAME' || sent.type === 'CNAME')) {
+    const others = (this.records.get(domain) ?? []).filter(({ name }) => name === sent.name);
+    if (others.some(({ type }) => type === 'CNAME' || sent.type === 'CNAME')) {
       return fixtures.invalid('Hostname conflicts with existing CNAME record', 'name');
     }
     if (sent.type === 'CAA' && (sent.tag ?? null) === null) return fixtures.invalid('tag is required', 'tag');

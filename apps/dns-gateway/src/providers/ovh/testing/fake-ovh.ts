@@ -100,8 +100,8 @@ export class FakeOvh {
   }
 
   #create(zone: string, sent: fixtures.SentRecord): ApiReply {
-    const beside = this.#records.filter((each) => each.zone === zone && each.subDomain === sent.subDomain);
-    if (beside.some(({ fieldType }) => fieldType === 'CNAME' || sent.fieldType === 'CNAME')) {
+    const others = this.#records.filter((each) => each.zone === zone && each.subDomain === sent.subDomain);
+    if (others.some(({ fieldType }) => fieldType === 'CNAME' || sent.fieldType === 'CNAME')) {
       return fixtures.invalid('You cannot have a CNAME record with other records on the same subdomain');
     }
     if (sent.ttl !== undefined && sent.ttl !== 0 && sent.ttl < 60) return fixtures.invalid('Invalid ttl');

@@ -144,8 +144,8 @@ export class FakeRoute53 {
       }
       if (there !== undefined)
         return invalid(`Tried to create resource record set ${named} but it already exists`);
-      const beside = left.filter(({ name }) => name === rrset.name);
-      if (clashes(rrset.type, beside)) {
+      const others = left.filter(({ name }) => name === rrset.name);
+      if (clashes(rrset.type, others)) {
         return invalid(`RRSet of type ${rrset.type} with DNS name ${rrset.name} is not permitted`);
       }
       left = [...left, rrset];
