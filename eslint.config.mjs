@@ -12,6 +12,18 @@ const depConstraints = [
   {
     sourceTag: 'type:app',
     onlyDependOnLibsWithTags: [
+      'type:front',
+      'type:runtime',
+      'type:capability',
+      'type:adapter',
+      'type:contract',
+      'type:domain',
+      'type:testing',
+    ],
+  },
+  {
+    sourceTag: 'type:front',
+    onlyDependOnLibsWithTags: [
       'type:runtime',
       'type:capability',
       'type:adapter',

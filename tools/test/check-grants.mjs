@@ -5,7 +5,7 @@ import {
   existsSync,
   readdirSync,
   readFileSync,
-  renameSync,
+  copyFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -32,7 +32,7 @@ const kept = (folder) => ({ log: `${folder}.postgres.log`, prefix: `${folder}.ro
 export function keepLog(folder, rolePrefix) {
   const log = path.join(folder, 'postgres/postgres.log');
   if (!existsSync(log)) return;
-  renameSync(log, kept(folder).log);
+  copyFileSync(log, kept(folder).log);
   writeFileSync(kept(folder).prefix, rolePrefix);
 }
 

@@ -1,8 +1,18 @@
 // @ts-check
 // The real PostgreSQL and Redis of one test run, and the migrated database from which every spec's own is copied.
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statfsSync,
+  symlinkSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
+import { freemem } from 'node:os';
 import path from 'node:path';
 import { bundle } from '../build/bundle.mjs';
 import { run } from '../embedded/child.mjs';
@@ -27,6 +37,10 @@ const REDIS_DATABASES = 1024;
 /** Each ends a whole generation; nothing here starts that many. */
 const CLEARING_ROUNDS = 10;
 const END_WITHIN_MS = 3_000;
+/** Linux: files in memory. */
+const MEMORY_FILES = '/dev/shm';
+/** Bytes; a whole run writes less than one GiB at a time. */
+const MEMORY_NEEDED = 4 * 2 ** 30;
 
 /**
  * What specs find in their environment; `@certwright/testing` reads it.
@@ -65,7 +79,7 @@ export async function startServices(folder) {
   const undo = [];
   const stop = async () => {
     for (const step of undo.splice(0).reverse()) await step();
-    rmSync(folder, { recursive: true, force: true });
+    removeFiles(folder);
   };
   try {
     const databaseUrl = DATABASE_URL_TEST ?? (await throwAwayPostgres(folder, undo));
@@ -97,14 +111,24 @@ export async function clearRun(folder, { keepFiles = false } = {}) {
   for (let round = 0; round < CLEARING_ROUNDS; round += 1) {
     const offspring = processesWithSetting('CERTWRIGHT_TEST_RUN', folder);
     await endAll(offspring, 'SIGKILL');
-    const servers = [processesIn(folder, 'postgres'), processesIn(folder, 'redis-server')].flat();
+    const servers = [
+      ...processesIn(path.join(folder, 'postgres'), 'postgres'),
+      ...processesIn(path.join(folder, 'redis'), 'redis-server'),
+    ];
     // To PostgreSQL an immediate shutdown: the data is thrown away, shared memory is given back.
     await endAll(servers, 'SIGQUIT');
     if (offspring.length + servers.length === 0) break;
   }
-  if (keepFiles) return;
+  if (!keepFiles) removeFiles(folder);
+}
+
+/** @param {string} folder of a run whose processes have ended */
+function removeFiles(folder) {
+  const postgres = path.join(folder, 'postgres');
   // A killed initdb's own children may still be writing.
-  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  const how = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 };
+  if (existsSync(postgres)) rmSync(realpathSync(postgres), how);
+  rmSync(folder, how);
 }
 
 /**
@@ -130,9 +154,18 @@ async function clearAbandonedRuns() {
  */
 async function throwAwayPostgres(folder, undo) {
   const own = path.join(folder, 'postgres');
+  // Each spec's database is 600 files; to create and remove them on a disk takes as much time as the queries.
+  if (hasMemoryFor(MEMORY_NEEDED)) symlinkSync(mkdtempSync(path.join(MEMORY_FILES, 'certwright-test-')), own);
   const server = await startPostgres({ workspaceRoot, folder: own, databases: [], durable: false });
   undo.push(server.stop);
   return server.url('postgres');
+}
+
+/** @param {number} bytes */
+function hasMemoryFor(bytes) {
+  if (process.platform !== 'linux' || !existsSync(MEMORY_FILES)) return false;
+  const { bavail, bsize } = statfsSync(MEMORY_FILES);
+  return bavail * bsize >= bytes && freemem() >= 2 * bytes;
 }
 
 /**

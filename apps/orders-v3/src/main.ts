@@ -1,10 +1,6 @@
 import 'reflect-metadata';
 import { runProcess } from '@certwright/service';
 import { readConfig } from './config';
-import { start } from './start';
+import { start } from './front';
 
-void runProcess({
-  name: 'orders-v3',
-  config: readConfig,
-  start: async (config, running) => void (await start(config, running)),
-});
+void runProcess({ name: 'orders-v3', config: readConfig, start });

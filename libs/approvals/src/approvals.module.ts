@@ -5,6 +5,7 @@ import { Challenges } from './challenges/challenges';
 import { Delegations } from './delegations/delegations';
 import { EmailApprovals } from './email-approvals/email-approvals';
 import { IssuanceWakeUps } from './issuance-wake-ups/issuance-wake-ups';
+import { StandingApprovals } from './standing-approvals';
 import { HttpChallenges } from './web-rules/http-challenges';
 import { WebRules } from './web-rules/web-rules';
 
@@ -16,6 +17,7 @@ const providers = [
   IssuanceWakeUps,
   HttpChallenges,
   WebRules,
+  StandingApprovals,
 ];
 
 /** Proofs that an account controls a name: standing DNS records, web rules, mailboxes, and challenges of CAs. */

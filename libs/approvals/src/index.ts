@@ -5,5 +5,6 @@ export { type DelegationLabels, Delegations } from './delegations/delegations';
 export { type Asked, EmailApprovals, type Mailbox } from './email-approvals/email-approvals';
 export { secondsToNextMail } from './email-approvals/next-mails';
 export { IssuanceWakeUps } from './issuance-wake-ups/issuance-wake-ups';
+export { StandingApprovals } from './standing-approvals';
 export { type HttpChallenge, HttpChallenges } from './web-rules/http-challenges';
 export { WebRules } from './web-rules/web-rules';

@@ -40,17 +40,7 @@ const deployment: Provider = {
 /** The connection to the `core` database, its transactions and its outbox, for all modules of a process. */
 @Module({})
 export class CoreSchemaModule {
-  static forRoot(database: CoreDatabase): DynamicModule {
-    return {
-      module: CoreSchemaModule,
-      global: true,
-      imports: [TypeOrmModule.forRoot({ ...coreDataSourceOptions(database), ...connecting })],
-      providers: [Outbox, Transactions],
-      exports: [Outbox, Transactions],
-    };
-  }
-
-  /** The same, with a readiness check, and after it was checked that the database belongs to this deployment. */
+  /** With a readiness check, and after it was checked that the database belongs to this deployment. */
   static forRootAsync({
     inject = [],
     useFactory,

@@ -1,36 +1,26 @@
 import { randomBytes } from 'node:crypto';
+import { createFront, DisabledKeys, type Front, type FrontConfig } from '@certwright/api-front';
 import { JobProcessors, JobQueues } from '@certwright/bullmq';
-import { databaseOutage } from '@certwright/errors';
 import { noProbeAnswer } from '@certwright/jobs';
-import { ApiKeys } from '@certwright/accounts';
 import { IssuanceNews, ProbeQuestions } from '@certwright/redis';
 import {
-  ApiKeyCache,
-  Authenticator,
-  createHttpApp,
   createLogger,
-  MemoryTokenBuckets,
+  FallbackTokenBuckets,
   Metrics,
   nestLogger,
   type ProcessConfig,
   ProcessModule,
   Readiness,
-  renderErrorObject,
-  requestLimits,
   type RunningProcess,
   type TokenBuckets,
 } from '@certwright/service';
-import type { INestApplicationContext, InjectionToken, Type } from '@nestjs/common';
+import type { DynamicModule, INestApplicationContext, InjectionToken, Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Test } from '@nestjs/testing';
+import { Test, type TestingModuleBuilder } from '@nestjs/testing';
 import { DataSource } from 'typeorm';
-import { AppModule as CertsModule } from '../../../apps/certs-v2/src/app.module';
-import { LookLimit } from '../../../apps/certs-v2/src/cert-objects/look-limit';
 import { certsSettings } from '../../../apps/certs-v2/src/config';
-import { TestLimit } from '../../../apps/certs-v2/src/installation-test/test-limit';
+import { front as certsFront } from '../../../apps/certs-v2/src/front';
 import { PendingInstances } from '../../../apps/certs-v2/src/instances/pending-instances';
-import { jsonContentType } from '../../../apps/certs-v2/src/wire/answer';
-import { renderProblem } from '../../../apps/certs-v2/src/wire/problem';
 import { AppModule as WorkerModule } from '../../../apps/issuance-worker/src/app.module';
 import { Approvers } from '../../../apps/issuance-worker/src/approvals/approvals.module';
 import type { Approver } from '../../../apps/issuance-worker/src/approvals/approver';
@@ -41,9 +31,8 @@ import { AppModule as NotifierModule } from '../../../apps/notifier/src/app.modu
 import { Config as NotifierConfig, settings as notifierSettings } from '../../../apps/notifier/src/config';
 import { SmtpClient } from '../../../apps/notifier/src/mail/smtp.client';
 import { PostClient } from '../../../apps/notifier/src/webhooks/post.client';
-import { AppModule as OrdersModule } from '../../../apps/orders-v3/src/app.module';
 import { ordersSettings } from '../../../apps/orders-v3/src/config';
-import { DnsGateway } from '../../../apps/orders-v3/src/dns-integrations/dns-gateway';
+import { front as ordersFront } from '../../../apps/orders-v3/src/front';
 import { makeBreakable } from '../faults/broken-connections';
 import type { FaultyAuthority } from '../world/faulty-authority';
 import type { MailServer } from '../world/mail-server';
@@ -115,8 +104,12 @@ export async function openProcesses(
     [SmtpClient, late(() => outside.mailServer)],
     [PostClient, late(() => outside.receivers)],
   ]);
-  const orders = await openOrders(ordersSettings.read(common('orders-v3')));
-  const certs = await openCerts(certsSettings.read(common('certs-v2')));
+  const orders = await opened(ordersFront, 'orders-v3', ordersSettings.read(common('orders-v3')));
+  const certs = await opened(certsFront, 'certs-v2', certsSettings.read(common('certs-v2')), [
+    [ProbeQuestions, { ask: () => Promise.resolve(noProbeAnswer) }],
+    [IssuanceNews, { publish: () => undefined }],
+    [PendingInstances, {}],
+  ]);
   const all = [worker, notifier, orders, certs];
   for (const process of all) makeBreakable(process.get(DataSource));
   // Jitter would make two runs of one seed differ. Nest draws the ids of modules, so only now.
@@ -150,72 +143,52 @@ function late<T extends object>(find: () => T | undefined): T {
   });
 }
 
+type Replaced = readonly [InjectionToken, object];
+
 /** The modules of a process, initialized, with some providers replaced; it runs no job and no round by itself. */
 async function modules(
   app: Type,
   token: symbol,
   config: ProcessConfig,
-  replaced: readonly (readonly [InjectionToken, object])[],
+  replaced: readonly Replaced[],
 ): Promise<INestApplicationContext> {
-  const running: RunningProcess = {
-    name: app.name,
-    log: errorLog,
-    metrics: new Metrics(app.name),
-    readiness: new Readiness(),
-    opened: () => undefined,
-  };
-  const builder = Test.createTestingModule({ imports: [ProcessModule.forRoot(token, config, running), app] });
+  const root = { module: app, imports: [ProcessModule.forRoot(token, config, runningAs(app.name))] };
+  return await (await replacing(root, replaced).compile()).init();
+}
+
+function replacing(module: DynamicModule, replaced: readonly Replaced[]): TestingModuleBuilder {
+  const builder = Test.createTestingModule({ imports: [module] }).setLogger(nestLogger(errorLog));
   for (const [provider, value] of [...replaced, [JobProcessors, {}] as const])
     builder.overrideProvider(provider).useValue(value);
-  return await (await builder.setLogger(nestLogger(errorLog)).compile()).init();
+  return builder;
 }
 
-async function openOrders(config: ReturnType<typeof ordersSettings.read>): Promise<NestFastifyApplication> {
-  const app: NestFastifyApplication = await createHttpApp(
-    OrdersModule.forRoot(config, new DnsGateway(null)),
-    {
-      ...served('orders-v3', () => app, requestLimits(config)),
-      renderProblem: renderErrorObject,
-      toProblem: databaseOutage,
-    },
+const runningAs = (name: string): RunningProcess => ({
+  name,
+  log: errorLog,
+  metrics: new Metrics(name),
+  readiness: new Readiness(),
+  opened: () => undefined,
+});
+
+/** A front end, initialized, with some providers replaced; it does not listen. */
+async function opened(
+  front: Front,
+  name: string,
+  config: FrontConfig,
+  replaced: readonly Replaced[] = [],
+): Promise<NestFastifyApplication> {
+  const all = [...replaced, [FallbackTokenBuckets, unlimited], [DisabledKeys, {}]] as const;
+  const app = await createFront(front, config, runningAs(name), async (module, adapter, options) =>
+    (await replacing(module as DynamicModule, all).compile()).createNestApplication<NestFastifyApplication>(
+      adapter,
+      options,
+    ),
   );
-  return await ready(app);
-}
-
-async function openCerts(config: ReturnType<typeof certsSettings.read>): Promise<NestFastifyApplication> {
-  const buckets = new MemoryTokenBuckets();
-  const surroundings = [
-    { provide: ProbeQuestions, useValue: { ask: () => Promise.resolve(noProbeAnswer) } },
-    { provide: LookLimit, useValue: new LookLimit(buckets) },
-    { provide: TestLimit, useValue: new TestLimit(buckets, config.INSTALLATION_TESTS_PER_MIN) },
-    { provide: IssuanceNews, useValue: { publish: () => undefined } },
-    { provide: PendingInstances, useValue: null },
-  ];
-  const app: NestFastifyApplication = await createHttpApp(CertsModule.forRoot(config, surroundings), {
-    ...served('certs-v2', () => app, requestLimits(config)),
-    renderProblem,
-    toProblem: databaseOutage,
-    jsonContentType,
-    acceptForms: true,
-  });
-  return await ready(app);
-}
-
-/** No rate limits: a simulated user sends all requests of a simulated hour at once. */
-const unlimited: TokenBuckets = { take: async () => await Promise.resolve({ ok: true }) };
-
-function served(name: string, app: () => NestFastifyApplication, limits: ReturnType<typeof requestLimits>) {
-  const keys = new ApiKeyCache({ find: async (secretSha256) => await app().get(ApiKeys).find(secretSha256) });
-  return {
-    log: errorLog,
-    metrics: new Metrics(name),
-    readiness: new Readiness(),
-    authenticator: new Authenticator(keys, unlimited, limits),
-  };
-}
-
-async function ready(app: NestFastifyApplication): Promise<NestFastifyApplication> {
   await app.init();
   await app.getHttpAdapter().getInstance().ready();
   return app;
 }
+
+/** No rate limits: a simulated user sends all requests of a simulated hour at once. */
+const unlimited: TokenBuckets = { take: async () => await Promise.resolve({ ok: true }) };

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { baseName, secretBytes, secretLabel } from '@certwright/dns-names';
+import { secretBytes } from '@certwright/dns-names';
 import type { Product } from '@certwright/issuance';
-import { Delegations, WebRules } from '@certwright/approvals';
+import { StandingApprovals } from '@certwright/approvals';
 import { type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { termsOf } from './approval-ways';
@@ -9,15 +9,12 @@ import { type CertObject, dnsNamesOf, type StoredCertObject } from './cert-objec
 import { CertObjectsRepository } from './cert-objects.repository';
 import { changesOf } from './desired-cert-object';
 
-const freshLabel = () => secretLabel(randomBytes(secretBytes));
-
 /** Side effects of creating or modifying an object, all in the caller's transaction. It issues no certificate. */
 @Injectable()
 export class CertObjectChanges {
   constructor(
     private readonly objects: CertObjectsRepository,
-    private readonly delegations: Delegations,
-    private readonly webRules: WebRules,
+    private readonly standing: StandingApprovals,
   ) {}
 
   async create(tx: Tx, accountId: string, object: CertObject, product: Product): Promise<StoredCertObject> {
@@ -50,11 +47,9 @@ export class CertObjectChanges {
 
   /** Labels that the customer's records and servers point to; a new name of the account gets a fresh label. */
   private async ensureSecrets(tx: Tx, object: StoredCertObject): Promise<void> {
-    const names = [...new Set(dnsNamesOf(object).map(baseName))];
-    await this.delegations.ensure(tx, object.accountId, names, freshLabel);
     const ways = [object, ...(object.sans ?? [])];
-    if (ways.some(({ approvalMethod }) => approvalMethod === 'http')) {
-      await this.webRules.ensure(object.accountId, freshLabel, tx);
-    }
+    const webRule = ways.some(({ approvalMethod }) => approvalMethod === 'http');
+    const { accountId } = object;
+    await this.standing.ensure(tx, { accountId, dnsNames: dnsNamesOf(object) }, { webRule });
   }
 }

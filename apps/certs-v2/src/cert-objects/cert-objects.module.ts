@@ -2,6 +2,9 @@ import { Module } from '@nestjs/common';
 import { ApprovalsModule } from '@certwright/approvals';
 import { IdempotencyModule } from '@certwright/idempotency';
 import { OrderingModule } from '@certwright/ordering';
+import { ProbeQuestions } from '@certwright/redis';
+import { RunningProcess } from '@certwright/service';
+import { CertsConfig } from '../config';
 import { InstancesModule } from '../instances/instances.module';
 import { ApprovalHistory, ApprovalStatuses } from './approval-statuses';
 import { CertObjectChanges } from './cert-object-changes';
@@ -10,6 +13,7 @@ import { CertObjectViews } from './cert-object-views';
 import { CertObjectsController } from './cert-objects.controller';
 import { CertObjectsRepository } from './cert-objects.repository';
 import { CertProducts } from './cert-products';
+import { LookLimit } from './look-limit';
 import { RetrieveCertObjects } from './retrieve-cert-objects.use-case';
 import { SaveCertObject } from './save-cert-object.use-case';
 import { WebRuleLooks } from './web-rule-looks';
@@ -25,10 +29,17 @@ import { WebRuleLooks } from './web-rule-looks';
     CertObjectViews,
     CertObjectsRepository,
     CertProducts,
+    LookLimit,
+    {
+      provide: ProbeQuestions,
+      inject: [CertsConfig, RunningProcess],
+      useFactory: ({ REDIS_URL }: CertsConfig, { log }: RunningProcess) =>
+        new ProbeQuestions(REDIS_URL, { name: 'certs-v2-probes', log }),
+    },
     RetrieveCertObjects,
     SaveCertObject,
     WebRuleLooks,
   ],
-  exports: [ApprovalStatuses, CertObjectViews, CertObjectsRepository, CertProducts],
+  exports: [ApprovalStatuses, CertObjectViews, CertObjectsRepository, CertProducts, ProbeQuestions],
 })
 export class CertObjectsModule {}

@@ -1,4 +1,5 @@
-import type { TokenBuckets } from '@certwright/service';
+import { FallbackTokenBuckets } from '@certwright/service';
+import { Injectable } from '@nestjs/common';
 
 /**
  * Checks of web servers of one account. Each may occupy one of the prober's slots for 10 s, and all accounts share
@@ -7,8 +8,9 @@ import type { TokenBuckets } from '@certwright/service';
 export const looksOfAccount = { ratePerS: 1, burst: 20 } as const;
 
 /** Limits the checks of an account, so that other accounts do not have to wait. */
+@Injectable()
 export class LookLimit {
-  constructor(private readonly buckets: TokenBuckets) {}
+  constructor(private readonly buckets: FallbackTokenBuckets) {}
 
   /** @returns whether another one may be checked; a skipped check is no error */
   async take(accountId: string): Promise<boolean> {

@@ -4,11 +4,11 @@ import { CertObjectsModule } from '../cert-objects/cert-objects.module';
 import { InstancesModule } from '../instances/instances.module';
 import { InstallationTestController } from './installation-test.controller';
 import { TestInstallation } from './test-installation.use-case';
+import { TestLimit } from './test-limit';
 
-/** `TestLimit` and the questions to the prober come from the process: see `start.ts`. */
 @Module({
   imports: [OrderingModule, CertObjectsModule, InstancesModule],
   controllers: [InstallationTestController],
-  providers: [TestInstallation],
+  providers: [TestInstallation, TestLimit],
 })
 export class InstallationTestModule {}

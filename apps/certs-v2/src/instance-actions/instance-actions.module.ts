@@ -1,6 +1,10 @@
 import { Module } from '@nestjs/common';
+import { BlockedKeysCheck } from '@certwright/api-front';
 import { IdempotencyModule } from '@certwright/idempotency';
 import { OrderingModule } from '@certwright/ordering';
+import { IssuanceNews } from '@certwright/redis';
+import { RunningProcess } from '@certwright/service';
+import { CertsConfig } from '../config';
 import { CertObjectsModule } from '../cert-objects/cert-objects.module';
 import { InstancesModule } from '../instances/instances.module';
 import { ImportInstance } from './import-instance.use-case';
@@ -19,6 +23,13 @@ import { RevokeInstances } from './revoke-instances.use-case';
   imports: [IdempotencyModule, OrderingModule, CertObjectsModule, InstancesModule],
   controllers: [InstancesController, InstanceActionsController, ParseCrtController],
   providers: [
+    BlockedKeysCheck,
+    {
+      provide: IssuanceNews,
+      inject: [CertsConfig, RunningProcess],
+      useFactory: ({ REDIS_URL }: CertsConfig, { log }: RunningProcess) =>
+        new IssuanceNews(REDIS_URL, { name: 'certs-v2-news', log }),
+    },
     ImportedCertificates,
     ImportInstance,
     InstanceRevocation,

@@ -5,11 +5,19 @@ import { ClosedInstances } from './closed-instances';
 import { InstanceViews } from './instance-views';
 import { InstancesRepository } from './instances.repository';
 import { RetrieveInstance } from './retrieve-instance.use-case';
+import { EndWaitingRequests, pendingInstances } from './waiting-requests';
 
-/** What the process opens for them before the application is there: see `open-waiting.ts`. */
 @Module({
   imports: [InvoicesModule],
-  providers: [ApprovalFactsRepository, ClosedInstances, InstancesRepository, InstanceViews, RetrieveInstance],
+  providers: [
+    ApprovalFactsRepository,
+    ClosedInstances,
+    InstancesRepository,
+    InstanceViews,
+    pendingInstances,
+    EndWaitingRequests,
+    RetrieveInstance,
+  ],
   exports: [InstanceViews, InstancesRepository, RetrieveInstance],
 })
 export class InstancesModule {}

@@ -15,7 +15,7 @@ import {
 } from '@certwright/testing';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { certsSettings } from '../config';
-import { start } from '../start';
+import { start } from '../front';
 import { Tenant } from './tenant';
 
 type Settings = Readonly<Record<string, string>>;

@@ -2,11 +2,13 @@ import { AnnouncementRound, Announcements, DeliveryModule } from '@certwright/de
 import { Module } from '@nestjs/common';
 import { OrdersModule } from '../orders/orders.module';
 import { AnnounceCurrentCertificate, owner } from './announce-current-certificate.use-case';
+import { AnnouncementsProcessor } from './announcements.processor';
 
 @Module({
   imports: [DeliveryModule, OrdersModule],
   providers: [
     AnnounceCurrentCertificate,
+    AnnouncementsProcessor,
     {
       provide: AnnouncementRound,
       inject: [Announcements, AnnounceCurrentCertificate],

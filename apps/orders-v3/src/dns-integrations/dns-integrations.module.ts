@@ -1,9 +1,10 @@
+import { DnsIntegrationsModule } from '@certwright/dns-integrations';
+import { IdempotencyModule } from '@certwright/idempotency';
+import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { OrdersConfig } from '../config';
 import { BodyFingerprints } from './body-fingerprints';
-import { DnsIntegrationsModule } from '@certwright/dns-integrations';
-import { IdempotencyModule } from '@certwright/idempotency';
-
+import { DnsGateway, gatewayClient } from './dns-gateway';
 import { DnsIntegrationsController, DnsProvidersController } from './dns-integrations.controller';
 import { ReservedWork } from './reserved-work';
 import { CreateIntegration } from './create-integration.use-case';
@@ -20,6 +21,15 @@ import { RetrieveProviders } from './retrieve-providers.use-case';
       provide: BodyFingerprints,
       useFactory: (config: OrdersConfig) => new BodyFingerprints(config.SEALING_KEYS),
       inject: [OrdersConfig],
+    },
+    {
+      provide: DnsGateway,
+      inject: [OrdersConfig, RunningProcess],
+      useFactory: (config: OrdersConfig, { opened }: RunningProcess) => {
+        const gateway = gatewayClient(config);
+        opened('dns gateway', () => gateway?.close());
+        return new DnsGateway(gateway);
+      },
     },
     ReservedWork,
     CreateIntegration,

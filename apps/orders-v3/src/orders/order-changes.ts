@@ -1,28 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import { baseName, secretBytes, secretLabel } from '@certwright/dns-names';
-import type { Product, PurchaseKind } from '@certwright/issuance';
-import { Certificates, Issuances, Purchases } from '@certwright/ordering';
-import { Delegations, IssuanceWakeUps, WebRules } from '@certwright/approvals';
+import { secretBytes } from '@certwright/dns-names';
+import { StandingApprovals } from '@certwright/approvals';
 import { type Tx } from '@certwright/core-schema';
-import { Inject, Injectable } from '@nestjs/common';
-import { OrdersConfig } from '../config';
+import type { Product } from '@certwright/issuance';
+import { Injectable } from '@nestjs/common';
 import { consequencesOf, type Order, sameNames, type StoredOrder } from './order';
+import { OrderIssuances } from './order-issuances';
 import { OrdersRepository } from './orders.repository';
-
-const freshLabel = () => secretLabel(randomBytes(secretBytes));
 
 /** Side effects of creating or modifying an order, all in the caller's transaction. */
 @Injectable()
 export class OrderChanges {
   constructor(
     private readonly orders: OrdersRepository,
-    private readonly issuances: Issuances,
-    private readonly wakeUps: IssuanceWakeUps,
-    private readonly purchases: Purchases,
-    private readonly certificates: Certificates,
-    private readonly delegations: Delegations,
-    private readonly webRules: WebRules,
-    @Inject(OrdersConfig) private readonly config: Pick<OrdersConfig, 'SETTLING_MS'>,
+    private readonly issuances: OrderIssuances,
+    private readonly standing: StandingApprovals,
   ) {}
 
   /** @throws Problem `payment_required`: then the transaction must not be committed */
@@ -33,8 +25,8 @@ export class OrderChanges {
       order,
       randomBytes(secretBytes).toString('base64url'),
     );
-    await this.ensureSecrets(tx, stored);
-    if (!stored.paused) await this.open(tx, stored, product, { settlingMs: 0, kind: 'term' });
+    await this.standing.ensure(tx, stored, { webRule: true });
+    if (!stored.paused) await this.issuances.openFirst(tx, stored, product);
     return stored;
   }
 
@@ -47,51 +39,14 @@ export class OrderChanges {
   async modify(tx: Tx, before: StoredOrder, after: Order, product: Product): Promise<StoredOrder> {
     const consequences = consequencesOf(before, after);
     if (consequences === null) {
-      // An unchanged POST requests a check: approvals that wait for their next check are checked now.
-      await this.wakeUps.wakePlan(tx, before.planId);
+      await this.issuances.wake(tx, before);
       return before;
     }
     const stored = await this.orders.modify(tx, before, after, consequences.terms);
-    if (!sameNames(before.dnsNames, stored.dnsNames)) await this.ensureSecrets(tx, stored);
-    if (consequences.terms !== 'keep') {
-      const { dnsNames, csr } = stored;
-      await this.certificates.reselectCurrent(tx, stored.planId, {
-        dnsNames,
-        spkiSha256: csr?.spkiSha256 ?? null,
-      });
+    if (!sameNames(before.dnsNames, stored.dnsNames)) {
+      await this.standing.ensure(tx, stored, { webRule: true });
     }
-    if (consequences.issuance === 'open') {
-      const kind = kindOfModification(before, after);
-      await this.open(tx, stored, product, { settlingMs: this.config.SETTLING_MS, kind });
-    } else await this.issuances.closeOpen(tx, stored.planId, 'superseded');
+    await this.issuances.follow(tx, { before, stored, consequences, product });
     return stored;
   }
-
-  /** Labels that the customer's records and servers point to; a new name of the account gets a fresh label. */
-  private async ensureSecrets(tx: Tx, { accountId, dnsNames }: StoredOrder): Promise<void> {
-    const names = [...new Set(dnsNames.map(baseName))];
-    await this.delegations.ensure(tx, accountId, names, freshLabel);
-    await this.webRules.ensure(accountId, freshLabel, tx);
-  }
-
-  private async open(tx: Tx, order: StoredOrder, product: Product, opening: Opening): Promise<void> {
-    const { planId, accountId, revision, termsId, dnsNames } = order;
-    if (termsId === null) return;
-    const { settlingMs, kind } = opening;
-    const issuance = { planId, accountId, revision, termsId, dnsNames, settlingMs, product };
-    await this.purchases.open(tx, issuance, { kind });
-  }
-}
-
-interface Opening {
-  readonly settlingMs: number;
-  readonly kind: PurchaseKind;
-}
-
-/**
- * A modification pays what the running term does not cover, such as added names. Turning `auto_renew` on when a
- * renewal is due renews: "to renew manually, set it to true, then immediately back to false".
- */
-function kindOfModification(before: Order, after: Order): PurchaseKind {
-  return !before.autoRenew && after.autoRenew ? 'renewal' : 'as_paid';
 }

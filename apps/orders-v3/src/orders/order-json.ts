@@ -1,7 +1,9 @@
 import type { KeyType } from '@certwright/issuance';
 import type { StoredCertificate } from '@certwright/ordering';
+import { Inject, Injectable } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import type { Addresses } from '../wire/addresses';
+import { OrdersConfig } from '../config';
+import { Addresses } from '../wire/addresses';
 import { certificateJson, CertificateSchema } from '../wire/certificate-json';
 import type { OrderExpansion } from '../wire/expansion';
 import { type ApprovalPlaces, type IssuanceContext, issuanceJson, IssuanceSchema } from './issuance-json';
@@ -80,11 +82,16 @@ export interface ExpandedContext {
 }
 
 /** The addresses that an order refers to. */
+@Injectable()
 export class OrderLinks {
+  readonly approvals: ApprovalPlaces;
+
   constructor(
     readonly addresses: Addresses,
-    readonly approvals: ApprovalPlaces,
-  ) {}
+    @Inject(OrdersConfig) config: Pick<OrdersConfig, 'APPROVAL_ZONE' | 'APPROVAL_URL'>,
+  ) {
+    this.approvals = { approvalZone: config.APPROVAL_ZONE, approvalUrl: config.APPROVAL_URL };
+  }
 }
 
 export function orderJson(

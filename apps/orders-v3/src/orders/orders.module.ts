@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { BlockedKeysCheck } from '@certwright/api-front';
 import { AccountsModule } from '@certwright/accounts';
 import { ApprovalsModule } from '@certwright/approvals';
 import { DeliveryModule } from '@certwright/delivery';
@@ -6,8 +7,10 @@ import { IdempotencyModule } from '@certwright/idempotency';
 import { OrderingModule } from '@certwright/ordering';
 import { OrdersController } from './orders.controller';
 import { OrdersRepository } from './orders.repository';
+import { OrderLinks } from './order-json';
 import { OrderContextReader } from './order-context';
 import { OrderChanges } from './order-changes';
+import { OrderIssuances } from './order-issuances';
 import { IssuanceContextReader } from './issuance-context';
 import { OrderViews } from './order-views';
 import { CreateOrder } from './create-order.use-case';
@@ -19,9 +22,12 @@ import { DeleteOrder } from './delete-order.use-case';
   imports: [AccountsModule, ApprovalsModule, DeliveryModule, IdempotencyModule, OrderingModule],
   controllers: [OrdersController],
   providers: [
+    BlockedKeysCheck,
+    OrderLinks,
     OrdersRepository,
     OrderContextReader,
     OrderChanges,
+    OrderIssuances,
     IssuanceContextReader,
     OrderViews,
     CreateOrder,

@@ -15,7 +15,7 @@ import {
 } from '@certwright/testing';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ordersSettings } from '../config';
-import { start } from '../start';
+import { start } from '../front';
 
 /** An account that calls the API over real HTTP. */
 export class Tenant {

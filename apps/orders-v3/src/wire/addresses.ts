@@ -1,13 +1,18 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { OrdersConfig } from '../config';
+
 /** The path of this API's version, behind the public URL. */
 export const apiPath = '/api/v3';
 
-/** Where callers find us. Paths are relative to the host, and so right behind every host name and port that leads here. */
+/** Where clients find resources. Paths are relative to the host: correct for every host name and port that leads here. */
+@Injectable()
 export class Addresses {
+  private readonly publicUrl: string;
   private readonly root: string;
 
-  /** @param publicUrl `https://api.example.com`, without a slash at its end; a path may stand behind the host */
-  constructor(private readonly publicUrl: string) {
-    this.root = new URL(publicUrl).pathname.replace(/\/$/, '') + apiPath;
+  constructor(@Inject(OrdersConfig) { PUBLIC_URL }: Pick<OrdersConfig, 'PUBLIC_URL'>) {
+    this.publicUrl = PUBLIC_URL;
+    this.root = new URL(PUBLIC_URL).pathname.replace(/\/$/, '') + apiPath;
   }
 
   get orders(): string {

@@ -61,7 +61,7 @@ it('writes times as RFC 3339 in UTC without fractions', () => {
 });
 
 it('puts the path of the public URL in front of every path', () => {
-  const addresses = new Addresses('https://example.com/certs');
+  const addresses = new Addresses({ PUBLIC_URL: 'https://example.com/certs' });
   expect(addresses.order('*.a/b')).toBe('/certs/api/v3/orders/*.a%2Fb');
   expect(addresses.download('t')).toBe('https://example.com/certs/download/t');
 });

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Server as TlsServer, TLSSocket } from 'node:tls';
+import type { NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type {
@@ -10,6 +11,7 @@ import type {
   RawServerDefault,
   RouteShorthandOptions,
 } from 'fastify';
+import type { Authenticator } from '../authentication/authenticator';
 import { registerDocumentationRoutes } from '../documentation/documentation-routes';
 import { nestLogger } from '../logging/logger';
 import type { Readiness } from '../operations/readiness';
@@ -37,11 +39,14 @@ const maxHeaderBytes = 16 * 1024;
  * API's own format. It does not listen yet.
  *
  * @param module the application's root module
+ * @param create builds it from the module
  * @throws Error when a route does not declare who may call it
  */
 export async function createHttpApp(
   module: RootModule,
   options: HttpAppOptions,
+  create: CreateApplication = async (root, adapter, nestOptions) =>
+    await NestFactory.create<NestFastifyApplication>(root, adapter, nestOptions),
 ): Promise<NestFastifyApplication> {
   const handling: ProblemHandling = {
     log: options.log,
@@ -54,17 +59,21 @@ export async function createHttpApp(
   const adapter = new FastifyAdapter(fastifyOptions(options, handling));
   const instance: FastifyInstance = adapter.getInstance();
   registerBodyParsers(instance, handling.maxBodyBytes, options.acceptForms ?? false);
-  registerRequestHooks(instance, options);
+  const { authenticator } = options;
+  const admission: { authenticator?: Authenticator } = {};
+  registerRequestHooks(instance, options, authenticator === undefined ? undefined : admission);
   registerHealthRoutes(instance, options.readiness, handling);
   if (options.documentation !== undefined)
     registerDocumentationRoutes(instance, options.documentation, handling);
   rejectUnknownExpectation(instance.server as Server, handling);
   watchConnections(instance.server as Server);
-  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
+  const app = await create(module, adapter, {
     logger: nestLogger(options.log),
     bodyParser: false,
     abortOnError: false,
   });
+  if (authenticator !== undefined)
+    admission.authenticator = typeof authenticator === 'function' ? app.get(authenticator) : authenticator;
   app.useGlobalFilters(new ProblemFilter(handling));
   return app;
 }
@@ -106,6 +115,11 @@ function fastifyOptions(options: HttpAppOptions, handling: ProblemHandling): Fas
 }
 
 type RootModule = Parameters<typeof NestFactory.create>[0];
+type CreateApplication = (
+  module: RootModule,
+  adapter: FastifyAdapter,
+  options: NestApplicationOptions,
+) => Promise<NestFastifyApplication>;
 type FastifyAdapterOptions = NonNullable<ConstructorParameters<typeof FastifyAdapter<RawServerDefault>>[0]>;
 
 /**

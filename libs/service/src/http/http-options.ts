@@ -1,3 +1,4 @@
+import type { Type } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Authenticator } from '../authentication/authenticator';
 import type { DocumentedApi } from '../documentation/api-documentation';
@@ -16,12 +17,12 @@ export interface HttpAppOptions {
   readonly renderProblem: RenderProblem;
   /** Maps known errors of libraries, such as an outage of the database. Default: none. */
   readonly toProblem?: ToProblem;
-  /** Admits callers. Without it, a route that is not `@Public()` prevents the process from starting. */
-  readonly authenticator?: Authenticator;
+  /** Admits callers; a class is a provider of the application. Without it, a route that is not `@Public()` prevents the start. */
+  readonly authenticator?: Authenticator | Type<Authenticator>;
   /** `Content-Type` of every JSON response. Default: `application/json; charset=utf-8`. */
-  readonly jsonContentType?: string;
+  readonly jsonContentType?: string | undefined;
   /** Whether `application/x-www-form-urlencoded` bodies are accepted as well as JSON. Default: no. */
-  readonly acceptForms?: boolean;
+  readonly acceptForms?: boolean | undefined;
   /** Makes `/` describe the API, and serves its documentation. Default: neither exists. */
   readonly documentation?: DocumentedApi;
   /** Additional headers of every response. */

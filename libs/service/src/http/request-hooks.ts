@@ -1,19 +1,27 @@
 import { AsyncResource } from 'node:async_hooks';
 import { holdsPrivateKey, Problem } from '@certwright/errors';
 import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';
-import { methodsThatRead } from '../authentication/authenticator';
+import { type Authenticator, methodsThatRead } from '../authentication/authenticator';
 import { addressKey, withoutPorts } from '../limits/client-address';
 import { securityHeaders } from './problem-response';
 import { defaultJsonContentType, type HttpAppOptions } from './http-options';
 import { privateKeySent, refusePastedKeys } from './pasted-keys';
 import { logWhenSent } from './request-log';
 
-/** Registers what runs on every request before its body is read, in this order, and on every response. */
-export function registerRequestHooks(instance: FastifyInstance, options: HttpAppOptions): void {
-  const { authenticator, jsonContentType = defaultJsonContentType } = options;
+/**
+ * Registers what runs on every request before its body is read, in this order, and on every response.
+ *
+ * @param admission its authenticator is set before the first request; undefined: every route is public
+ */
+export function registerRequestHooks(
+  instance: FastifyInstance,
+  options: HttpAppOptions,
+  admission?: { readonly authenticator?: Authenticator },
+): void {
+  const { jsonContentType = defaultJsonContentType } = options;
   const headersOfAll = { ...securityHeaders, ...options.headers };
   const allowedMethods = new AllowedMethods(instance);
-  refuseRoutesWithoutAccess(instance, authenticator !== undefined);
+  refuseRoutesWithoutAccess(instance, admission !== undefined);
   instance.decorateRequest('caller', null);
 
   if (options.around !== undefined) runInside(instance, options.around);
@@ -37,12 +45,12 @@ export function registerRequestHooks(instance: FastifyInstance, options: HttpApp
     return void reply.code(204).header('allow', allow.join(', ')).send();
   });
 
-  if (authenticator !== undefined) {
+  if (admission !== undefined) {
     instance.addHook('onRequest', async (request) => {
       const { access } = request.routeOptions.config;
       // Requests without a route were answered above; every route declares who may call it.
       if (access === undefined || access.kind === 'public') return;
-      request.caller = await authenticator.admit({
+      request.caller = await (admission.authenticator as Authenticator).admit({
         authorization: request.headers.authorization,
         addressKey: addressKey(request.ip, request.socket.remoteAddress),
         method: request.method,

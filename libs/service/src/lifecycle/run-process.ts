@@ -22,7 +22,7 @@ export interface ProcessDefinition<C extends ProcessConfig> {
   /** Reads the environment. */
   readonly config: () => C;
   /** Opens everything. The process is ready when it resolves. */
-  readonly start: (config: C, running: RunningProcess) => Promise<void>;
+  readonly start: (config: C, running: RunningProcess) => Promise<unknown>;
 }
 
 /** Beyond the time that requests have to finish: for closing databases and queues. */

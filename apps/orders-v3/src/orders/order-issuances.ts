@@ -1,0 +1,73 @@
+import { IssuanceWakeUps } from '@certwright/approvals';
+import { type Tx } from '@certwright/core-schema';
+import type { Product, PurchaseKind } from '@certwright/issuance';
+import { Certificates, Issuances, Purchases } from '@certwright/ordering';
+import { Inject, Injectable } from '@nestjs/common';
+import { OrdersConfig } from '../config';
+import type { Consequences, Order, StoredOrder } from './order';
+
+/** The modification of an order whose rows the caller holds. */
+export interface Modified {
+  readonly before: StoredOrder;
+  readonly stored: StoredOrder;
+  readonly consequences: Consequences;
+  readonly product: Product;
+}
+
+/** Opens and closes issuances of orders, in the caller's transaction. */
+@Injectable()
+export class OrderIssuances {
+  constructor(
+    private readonly issuances: Issuances,
+    private readonly wakeUps: IssuanceWakeUps,
+    private readonly purchases: Purchases,
+    private readonly certificates: Certificates,
+    @Inject(OrdersConfig) private readonly config: Pick<OrdersConfig, 'SETTLING_MS'>,
+  ) {}
+
+  /** @throws Problem `payment_required`: then the transaction must not be committed */
+  async openFirst(tx: Tx, order: StoredOrder, product: Product): Promise<void> {
+    await this.open(tx, order, product, { settlingMs: 0, kind: 'term' });
+  }
+
+  /** For a POST without changes, which requests a check: approvals that wait for their next check are checked now. */
+  async wake(tx: Tx, { planId }: StoredOrder): Promise<void> {
+    await this.wakeUps.wakePlan(tx, planId);
+  }
+
+  /** @throws Problem `payment_required`: then the transaction must not be committed */
+  async follow(tx: Tx, { before, stored, consequences, product }: Modified): Promise<void> {
+    const { planId, dnsNames, csr } = stored;
+    if (consequences.terms !== 'keep') {
+      const spkiSha256 = csr?.spkiSha256 ?? null;
+      await this.certificates.reselectCurrent(tx, planId, { dnsNames, spkiSha256 });
+    }
+    if (consequences.issuance !== 'open') {
+      await this.issuances.closeOpen(tx, planId, 'superseded');
+      return;
+    }
+    const kind = kindOfModification(before, stored);
+    await this.open(tx, stored, product, { settlingMs: this.config.SETTLING_MS, kind });
+  }
+
+  private async open(tx: Tx, order: StoredOrder, product: Product, opening: Opening): Promise<void> {
+    const { planId, accountId, revision, termsId, dnsNames } = order;
+    if (termsId === null) return;
+    const { settlingMs, kind } = opening;
+    const issuance = { planId, accountId, revision, termsId, dnsNames, settlingMs, product };
+    await this.purchases.open(tx, issuance, { kind });
+  }
+}
+
+interface Opening {
+  readonly settlingMs: number;
+  readonly kind: PurchaseKind;
+}
+
+/**
+ * A modification pays what the running term does not cover, such as added names. Turning `auto_renew` on when a
+ * renewal is due renews: "to renew manually, set it to true, then immediately back to false".
+ */
+function kindOfModification(before: Order, after: Order): PurchaseKind {
+  return !before.autoRenew && after.autoRenew ? 'renewal' : 'as_paid';
+}

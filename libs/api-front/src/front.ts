@@ -1,0 +1,163 @@
+import { AccountsModule, AccountUsers, ApiKeys } from '@certwright/accounts';
+import { JobProcessorsModule, type JobsOptions } from '@certwright/bullmq';
+import { CoreSchemaModule, withinDatabaseTime, WriteConnections } from '@certwright/core-schema';
+import { databaseOutage } from '@certwright/errors';
+import { connectRedis, followDisabledKeys, RedisTokenBuckets } from '@certwright/redis';
+import {
+  ApiKeyCache,
+  Authenticator,
+  closeHttpApp,
+  createHttpApp,
+  type DocumentedApi,
+  FallbackTokenBuckets,
+  type frontSettings,
+  type HttpAppOptions,
+  MemoryTokenBuckets,
+  Passwords,
+  ProcessModule,
+  requestLimits,
+  RunningProcess,
+  type SettingValues,
+  startRounds,
+} from '@certwright/service';
+import {
+  type DynamicModule,
+  Inject,
+  Injectable,
+  Module,
+  type OnApplicationBootstrap,
+  type Provider,
+  type Type,
+} from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+
+export type FrontConfig = SettingValues<ReturnType<typeof frontSettings>>;
+
+/** The settings that all front ends have, for providers that do not belong to one of them. */
+export const FrontSettings = Symbol('FrontSettings');
+
+/** An API front end over the core database. */
+export interface Front extends Pick<HttpAppOptions, 'renderProblem' | 'jsonContentType' | 'acceptForms'> {
+  /** Imports the feature modules. */
+  readonly module: Type;
+  /** Under which the settings are injected. */
+  readonly token: symbol;
+  readonly documentation: Pick<DocumentedApi, 'path' | 'document'>;
+  /** Whether users may sign in with a password as well as with an API key. Default: no. */
+  readonly passwords?: boolean;
+}
+
+/** Forgets API keys as soon as they are disabled. */
+@Injectable()
+export class DisabledKeys implements OnApplicationBootstrap {
+  constructor(
+    private readonly keys: ApiKeyCache,
+    private readonly running: RunningProcess,
+    @Inject(FrontSettings) private readonly config: Pick<FrontConfig, 'REDIS_URL'>,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const { name, log, opened } = this.running;
+    const following = followDisabledKeys(this.config.REDIS_URL, { name, keys: this.keys, log });
+    opened('disabled keys', async () => await following.close());
+  }
+}
+
+const admission: Provider[] = [
+  {
+    provide: FallbackTokenBuckets,
+    inject: [FrontSettings, RunningProcess],
+    useFactory: ({ REDIS_URL }: FrontConfig, { name, log, opened }: RunningProcess) => {
+      const redis = connectRedis(REDIS_URL, { name: `${name}-limits`, log });
+      opened('redis', async () => await redis.close());
+      return new FallbackTokenBuckets(new RedisTokenBuckets(redis.client), new MemoryTokenBuckets());
+    },
+  },
+  { provide: ApiKeyCache, inject: [ApiKeys], useFactory: (keys: ApiKeys) => new ApiKeyCache(keys) },
+  DisabledKeys,
+];
+
+/** What every front end has: settings, the database, the admission of callers, and jobs. */
+@Module({})
+class FrontModule {
+  static forRoot(front: Front, config: FrontConfig, running: RunningProcess): DynamicModule {
+    const { name, log, readiness } = running;
+    const authenticator: Provider = {
+      provide: Authenticator,
+      inject: [ApiKeyCache, FallbackTokenBuckets, AccountUsers],
+      useFactory: (keys: ApiKeyCache, buckets: FallbackTokenBuckets, users: AccountUsers) => {
+        const passwords = front.passwords ? new Passwords(users) : undefined;
+        return new Authenticator(keys, buckets, requestLimits(config), passwords);
+      },
+    };
+    return {
+      module: FrontModule,
+      global: true,
+      imports: [
+        ProcessModule.forRoot(front.token, config, running),
+        CoreSchemaModule.forRootAsync({
+          useFactory: () => ({
+            name,
+            url: config.DATABASE_URL,
+            poolSize: config.DATABASE_POOL_SIZE,
+            statementTimeoutMs: config.STATEMENT_TIMEOUT,
+            deployment: { mode: config.CERTWRIGHT_MODE, access: 'claim' },
+            log,
+            readiness,
+          }),
+        }),
+        JobProcessorsModule.forRootAsync({
+          useFactory: (): JobsOptions => ({ redisUrl: config.REDIS_URL, log, readiness }),
+        }),
+        AccountsModule,
+        front.module,
+      ],
+      providers: [{ provide: FrontSettings, useValue: config }, ...admission, authenticator],
+      exports: [FrontSettings, FallbackTokenBuckets],
+    };
+  }
+}
+
+/**
+ * The application of a front end, which does not listen yet. Waits for the database for half a minute; Redis may be
+ * unavailable.
+ *
+ * @param create how Nest builds the application; tests replace providers there
+ */
+export async function createFront(
+  front: Front,
+  config: FrontConfig,
+  running: RunningProcess,
+  create?: Parameters<typeof createHttpApp>[2],
+): Promise<NestFastifyApplication> {
+  const writes = new WriteConnections(
+    Math.max(1, Math.min(config.WRITE_CONNECTIONS, config.DATABASE_POOL_SIZE - 1)),
+  );
+  const { log, metrics, readiness } = running;
+  const { renderProblem, jsonContentType, acceptForms, documentation } = front;
+  const options: HttpAppOptions = {
+    ...{ log, metrics, readiness, renderProblem, jsonContentType, acceptForms },
+    toProblem: databaseOutage,
+    authenticator: Authenticator,
+    trustedProxies: config.TRUSTED_PROXIES,
+    around: (handle) => withinDatabaseTime(config.DATABASE_TIME, handle),
+    beginWrite: () => writes.begin(),
+    documentation: { ...documentation, publicUrl: config.PUBLIC_URL, statusPath: '/readyz' },
+  };
+  return await createHttpApp(FrontModule.forRoot(front, config, running), options, create);
+}
+
+/**
+ * Opens everything and listens on `HOST` and `PORT`. Waits for the database for half a minute; Redis may be
+ * unavailable, also at the start.
+ */
+export const startFront =
+  (front: Front) =>
+  async (config: FrontConfig, running: RunningProcess): Promise<NestFastifyApplication> => {
+    const app = await createFront(front, config, running);
+    running.opened('http', async () => await closeHttpApp(app, config.DRAIN_TIME));
+    await app.listen(config.PORT, config.HOST);
+    startRounds(app, running);
+    running.log.info({ url: await app.getUrl() }, 'listening');
+    return app;
+  };
