@@ -123,10 +123,10 @@ describe('a CA', () => {
     expect(await run('authority', 'disable', 'mine')).toBe('authority mine: disabled');
     expect(await run('authority', 'list')).toContain('mine\tdisabled\t');
     await database.query(
-      `UPDATE certificate_authority SET down_since = now(), down_until = now() + interval '1 h', problem = 'No answer.',
+      `UPDATE certificate_authority SET down_since = now(), down_until = now() + interval '1 h', problem = 'No response.',
          enabled = true`,
     );
-    expect(await run('authority', 'list')).toMatch(/mine\tdown since \S+, next probe \S+ \(No answer\.\)/);
+    expect(await run('authority', 'list')).toMatch(/mine\tdown since \S+, next probe \S+ \(No response\.\)/);
     await run('authority', 'enable', 'mine');
     expect(await run('authority', 'list')).toContain('mine\tenabled\t');
   });

@@ -89,12 +89,12 @@ it('ends the pause of a log, and keeps its state', async () => {
   const leased = await logs.lease(60_000);
   expect(leased).toBeNull();
   await database.query(
-    `UPDATE ct_log SET leased_until = NULL, failures = 3, last_error = 'The log answered 429.', due_at = now() + interval '1 hour'
+    `UPDATE ct_log SET leased_until = NULL, failures = 3, last_error = 'The log returned 429.', due_at = now() + interval '1 hour'
      WHERE id = 3`,
   );
   expect(await logs.lease(60_000)).toBeNull();
   expect(await run('wake', 'followed')).toEqual(['log 3 (followed) is due now; the pause had 60 min left']);
-  expect(await log(3)).toMatchObject({ failures: 0, lastError: 'The log answered 429.', headSize: '9' });
+  expect(await log(3)).toMatchObject({ failures: 0, lastError: 'The log returned 429.', headSize: '9' });
   expect((await logs.lease(60_000))?.log.id).toBe(3);
 });
 

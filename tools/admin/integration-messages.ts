@@ -4,7 +4,7 @@ import type { Credentials, IntegrationOwner, ProviderName, Zone } from '@certwri
 import {
   DnsIntegrations,
   LeasedIntegrations,
-  mostDnsIntegrations,
+  maxDnsIntegrations,
   nextZonesAt,
 } from '@certwright/dns-integrations';
 import { Transactions } from '@certwright/core-schema';
@@ -112,5 +112,5 @@ export async function freshZones(
 }
 
 function full(account: string): Error {
-  return new Error(`Account ${account} has ${mostDnsIntegrations} DNS integrations, the maximum.`);
+  return new Error(`Account ${account} has ${maxDnsIntegrations} DNS integrations, the maximum.`);
 }

@@ -253,8 +253,8 @@ beforeAll(async () => {
   await node(['node_modules/nx/dist/bin/nx.js', 'show', 'projects']);
   const input = cases.map(({ filePath, text }) => ({ filePath: path.join(root, filePath), text }));
   const output = await node(['tools/boundaries/lint-texts.mjs'], JSON.stringify(input));
-  const answers = JSON.parse(output) as string[][];
-  cases.forEach((each, index) => messages.set(each, answers[index] ?? []));
+  const results = JSON.parse(output) as string[][];
+  cases.forEach((each, index) => messages.set(each, results[index] ?? []));
 }, 120_000);
 
 it.each(refused)('refuses $what', (each) => {

@@ -4,9 +4,9 @@ import { text } from 'node:stream/consumers';
 import { ESLint } from 'eslint';
 
 const eslint = new ESLint();
-const answers = [];
+const results = [];
 for (const { filePath, text: source } of JSON.parse(await text(process.stdin))) {
   const [result] = await eslint.lintText(source, { filePath });
-  answers.push((result?.messages ?? []).map(({ ruleId, message }) => `${ruleId}: ${message}`));
+  results.push((result?.messages ?? []).map(({ ruleId, message }) => `${ruleId}: ${message}`));
 }
-process.stdout.write(JSON.stringify(answers));
+process.stdout.write(JSON.stringify(results));

@@ -12,7 +12,7 @@ import {
   type PublishableType,
 } from './record-text';
 
-export interface ControlAnswer {
+export interface ControlResponse {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -25,12 +25,12 @@ type Body = Readonly<Record<string, unknown>>;
  * DELETE /records {name, type, value?}.
  * @throws ControlFault
  */
-export async function answerControl(
+export async function handleControl(
   method: string,
   url: string,
   body: Body | undefined,
   zones: DemoZones,
-): Promise<ControlAnswer> {
+): Promise<ControlResponse> {
   const [path = '', query = ''] = url.split('?', 2);
   const isHealth = path === '/healthz';
   if (!isHealth && path !== '/records') {
@@ -45,14 +45,14 @@ export async function answerControl(
   throw new ControlFault('method_not_allowed', `${path} supports ${allow.join(', ')}.`, undefined, allow);
 }
 
-function list(query: URLSearchParams, zones: DemoZones): ControlAnswer {
-  const asked = query.get('name');
-  const records = zones.records(asked === null ? undefined : nameIn({ name: asked }));
-  const truncated = asked === null && records.length === MAX_LISTED_RECORDS;
+function list(query: URLSearchParams, zones: DemoZones): ControlResponse {
+  const name = query.get('name');
+  const records = zones.records(name === null ? undefined : nameIn({ name }));
+  const truncated = name === null && records.length === MAX_LISTED_RECORDS;
   return { status: 200, body: { records: records.map(textOf), truncated } };
 }
 
-async function publish(body: Body, zones: DemoZones): Promise<ControlAnswer> {
+async function publish(body: Body, zones: DemoZones): Promise<ControlResponse> {
   const name = nameIn(body);
   const type = typeIn(body);
   const record = recordIn(name, type, body);
@@ -60,7 +60,7 @@ async function publish(body: Body, zones: DemoZones): Promise<ControlAnswer> {
   return { status: isNew ? 201 : 200, body: textOf(record) };
 }
 
-async function remove(body: Body, zones: DemoZones): Promise<ControlAnswer> {
+async function remove(body: Body, zones: DemoZones): Promise<ControlResponse> {
   const name = nameIn(body);
   const type = typeIn(body);
   const only = body.value === undefined ? undefined : recordIn(name, type, { value: body.value });

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo } from 'node:net';
 import { ControlFault, STATUSES } from './control-fault';
 import { readBody, refuseForeignHost } from './control-request';
-import { answerControl, type ControlAnswer } from './control-routes';
+import { handleControl, type ControlResponse } from './control-routes';
 import { type DemoZones } from './demo-zones';
 import { type JsonLog } from './json-log';
 
@@ -61,27 +61,27 @@ export class ControlServer {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let answer: ControlAnswer;
+    let result: ControlResponse;
     try {
       refuseForeignHost(request.headers.host);
       const body =
         request.method === 'POST' || request.method === 'DELETE' ? await readBody(request) : undefined;
-      answer = await answerControl(request.method ?? 'GET', request.url ?? '/', body, this.zones);
+      result = await handleControl(request.method ?? 'GET', request.url ?? '/', body, this.zones);
     } catch (error) {
-      answer = this.#failure(error);
+      result = this.#failure(error);
     }
-    this.log.debug('control', { method: request.method, path: request.url, status: answer.status });
+    this.log.debug('control', { method: request.method, path: request.url, status: result.status });
     // The unread rest of a body must not be parsed as the next request.
     if (!request.complete) response.setHeader('Connection', 'close');
-    for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value);
-    response.writeHead(answer.status, {
+    for (const [name, value] of Object.entries(result.headers ?? {})) response.setHeader(name, value);
+    response.writeHead(result.status, {
       'Content-Type': 'application/json',
       'X-Content-Type-Options': 'nosniff',
     });
-    response.end(JSON.stringify(answer.body) + '\n');
+    response.end(JSON.stringify(result.body) + '\n');
   }
 
-  #failure(error: unknown): ControlAnswer {
+  #failure(error: unknown): ControlResponse {
     if (error instanceof ControlFault) {
       const { code, message, field, allow } = error;
       return {

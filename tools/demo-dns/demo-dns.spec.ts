@@ -26,7 +26,7 @@ afterEach(async () => {
   await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true })));
 });
 
-interface HttpAnswer {
+interface HttpResponse {
   readonly status: number;
   readonly headers: NodeJS.Dict<string | string[]>;
   readonly body: unknown;
@@ -47,14 +47,18 @@ async function start(env: Record<string, string> = {}, level: LogLevel = 'info')
     body?: string | Buffer,
     headers: Record<string, string> = {},
   ) =>
-    new Promise<HttpAnswer>((resolve, reject) => {
+    new Promise<HttpResponse>((resolve, reject) => {
       const sent = request(
         { port: control, host: '127.0.0.1', method, path: target, agent: false },
-        (answer) => {
+        (response) => {
           let received = '';
-          answer.setEncoding('utf8').on('data', (part) => (received += part));
-          answer.on('end', () =>
-            resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: JSON.parse(received) }),
+          response.setEncoding('utf8').on('data', (part) => (received += part));
+          response.on('end', () =>
+            resolve({
+              status: response.statusCode ?? 0,
+              headers: response.headers,
+              body: JSON.parse(received),
+            }),
           );
         },
       );
@@ -103,7 +107,7 @@ describe('DEMO_TSIG_KEY', () => {
       prerequisites: [],
       steps: [{ step: 'add', record: value(text) }],
     });
-  async function ask(port: number, message: Buffer): Promise<Buffer> {
+  async function exchange(port: number, message: Buffer): Promise<Buffer> {
     const socket = createSocket('udp4');
     try {
       socket.send(message, port, '127.0.0.1');
@@ -117,18 +121,20 @@ describe('DEMO_TSIG_KEY', () => {
   it('accepts updates signed with it, signs its responses, and accepts unsigned ones from this machine', async () => {
     const { dns, resolver } = await start({ DEMO_TSIG_KEY: `demo:hmac-sha256:${secret}` });
     const { message, mac } = signRequest(update('signed'), key, nowS);
-    const response = await ask(dns, message);
+    const response = await exchange(dns, message);
     expect(verifyResponse(response, key, mac, nowS)).toMatchObject({ verdict: 'valid' });
     expect(rcodeOf(response)).toBe(RCODE.NOERROR);
-    expect(rcodeOf(await ask(dns, update('unsigned')))).toBe(RCODE.NOERROR);
+    expect(rcodeOf(await exchange(dns, update('unsigned')))).toBe(RCODE.NOERROR);
     const forged = signRequest(update('forged'), { ...key, secret: Buffer.alloc(32) }, nowS);
-    expect(rcodeOf(await ask(dns, forged.message))).toBe(RCODE.NOTAUTH);
+    expect(rcodeOf(await exchange(dns, forged.message))).toBe(RCODE.NOTAUTH);
     expect((await resolver.resolveTxt(NAME)).flat().sort()).toEqual(['signed', 'unsigned']);
   });
 
   it('is none by default: a signed update is refused', async () => {
     const { dns } = await start();
-    expect(rcodeOf(await ask(dns, signRequest(update('signed'), key, nowS).message))).toBe(RCODE.NOTAUTH);
+    expect(rcodeOf(await exchange(dns, signRequest(update('signed'), key, nowS).message))).toBe(
+      RCODE.NOTAUTH,
+    );
   });
 });
 

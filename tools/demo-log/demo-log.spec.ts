@@ -9,7 +9,7 @@ import {
   type LogEntry,
   readCheckpoint,
   readDataTile,
-  readEntriesAnswer,
+  readEntriesResponse,
   readEntry,
   readIssued,
   readLeafJson,
@@ -22,7 +22,7 @@ import {
   verifyInclusion,
 } from '@certwright/ct';
 import { encodePem } from '@certwright/pki';
-import { type Answered, RunningLog, type SctJson } from './testing/running-log';
+import { type LogResponse, RunningLog, type SctJson } from './testing/running-log';
 import { SpecCa } from './testing/spec-ca';
 
 const running = new RunningLog();
@@ -56,22 +56,22 @@ async function sth(): Promise<TreeHead> {
 
 async function checkpoint(): Promise<TreeHead> {
   const { publicKey } = await listed('static');
-  const { bytes } = await running.ask('/static/checkpoint');
+  const { bytes } = await running.request('/static/checkpoint');
   const reading = readCheckpoint(bytes, `${running.url.slice('http://'.length)}/static`, publicKey);
   if (!reading.ok) throw new Error(reading.fault);
   return reading.head;
 }
 
 async function entries(start: number, end: number): Promise<LogEntry[]> {
-  const answer = await running.json(`/rfc6962/ct/v1/get-entries?start=${start}&end=${end}`);
-  return (readEntriesAnswer(answer) ?? []).map((reading) => {
+  const response = await running.json(`/rfc6962/ct/v1/get-entries?start=${start}&end=${end}`);
+  return (readEntriesResponse(response) ?? []).map((reading) => {
     if (!reading.ok) throw new Error(reading.fault);
     return reading.entry;
   });
 }
 
 async function dataTile(width: number): Promise<readonly LogEntry[]> {
-  const { bytes } = await running.ask(`/static/tile/data/000.p/${width}`);
+  const { bytes } = await running.request(`/static/tile/data/000.p/${width}`);
   const reading = readDataTile(bytes, { index: 0, width });
   if (!reading.ok) throw new Error(reading.fault);
   return reading.entries;
@@ -189,19 +189,19 @@ describe('the log with the API of RFC 6962', () => {
     const { treeSize, rootHash } = await sth();
     const index = treeSize - 1;
     const target = `/rfc6962/ct/v1/get-entry-and-proof?leaf_index=${index}&tree_size=${treeSize}`;
-    const answer = await running.json<{ audit_path: string[] }>(target);
-    const reading = readLeafJson(answer);
+    const response = await running.json<{ audit_path: string[] }>(target);
+    const reading = readLeafJson(response);
     if (!reading.ok || reading.entry.type !== 'certificate') throw new Error('it is a certificate');
     expect(reading.entry.certificateDer).toEqual(chain[0]);
     // The root was left out by who submitted.
     const above = Buffer.concat(chain.slice(1).map((der) => Buffer.concat([uint(der.length, 3), der])));
     expect(reading.entry.chain.bytes).toEqual(above);
     const leafHash = entryLeafHash(reading.entry);
-    const path = answer.audit_path.map(base64);
+    const path = response.audit_path.map(base64);
     expect(verifyInclusion({ leafHash, index, treeSize, path }, rootHash)).toBe(true);
     const hash = encodeURIComponent(leafHash.toString('base64'));
     const byHash = await running.json(`/rfc6962/ct/v1/get-proof-by-hash?hash=${hash}&tree_size=${treeSize}`);
-    expect(byHash).toEqual({ leaf_index: index, audit_path: answer.audit_path });
+    expect(byHash).toEqual({ leaf_index: index, audit_path: response.audit_path });
   });
 
   it('proves that a head extends another one', async () => {
@@ -230,7 +230,7 @@ describe('the log with the API of RFC 6962', () => {
     const { treeSize } = await sth();
     expect(treeSize).toBeGreaterThan(257);
     expect(await entries(1, 100_000)).toHaveLength(256);
-    const page = await running.ask('/rfc6962/ct/v1/get-entries?start=0&end=5', {
+    const page = await running.request('/rfc6962/ct/v1/get-entries?start=0&end=5', {
       headers: { 'accept-encoding': 'gzip' },
     });
     expect(page.headers.get('content-encoding')).toBe('gzip');
@@ -242,12 +242,12 @@ describe('the static log', () => {
     const { treeSize, rootHash } = await checkpoint();
     const all = await dataTile(treeSize);
     expect(rootOf(all)).toEqual(rootHash);
-    const { bytes: hashes } = await running.ask(`/static/tile/0/000.p/${treeSize}`);
+    const { bytes: hashes } = await running.request(`/static/tile/0/000.p/${treeSize}`);
     expect(hashes).toEqual(Buffer.concat(all.map(entryLeafHash)));
     const few = await dataTile(5);
     expect(few.map(entryLeafHash)).toEqual(all.slice(0, 5).map(entryLeafHash));
-    expect((await running.ask('/static/tile/0/000.p/5')).bytes).toEqual(hashes.subarray(0, 5 * 32));
-    expect((await running.ask(`/static/tile/data/000.p/${treeSize + 1}`)).status).toBe(404);
+    expect((await running.request('/static/tile/0/000.p/5')).bytes).toEqual(hashes.subarray(0, 5 * 32));
+    expect((await running.request(`/static/tile/data/000.p/${treeSize + 1}`)).status).toBe(404);
   });
 
   it('returns the leaf index in the SCT, and the entry has that index', async () => {
@@ -266,8 +266,8 @@ describe('the static log', () => {
     const fingerprints = chain.slice(1).map((der) => createHash('sha256').update(der).digest());
     expect((await dataTile(treeSize)).at(-1)?.chain.bytes).toEqual(Buffer.concat(fingerprints));
     for (const [nth, fingerprint] of fingerprints.entries()) {
-      const answer = await running.ask(`/static/issuer/${fingerprint.toString('hex')}`);
-      expect([answer.headers.get('content-type'), answer.bytes]).toEqual([
+      const response = await running.request(`/static/issuer/${fingerprint.toString('hex')}`);
+      expect([response.headers.get('content-type'), response.bytes]).toEqual([
         'application/pkix-cert',
         chain[nth + 1],
       ]);
@@ -293,7 +293,7 @@ describe('the static log', () => {
     ['/__proto__'],
     ['/constructor'],
   ])('has nothing at %s', async (target) => {
-    expect(await running.ask(target)).toMatchObject({ status: 404 });
+    expect(await running.request(target)).toMatchObject({ status: 404 });
   });
 });
 
@@ -324,8 +324,8 @@ describe('a precertificate', () => {
   );
 });
 
-async function refusal(answer: Promise<Answered>): Promise<[number, string]> {
-  const { status, bytes } = await answer;
+async function refusal(response: Promise<LogResponse>): Promise<[number, string]> {
+  const { status, bytes } = await response;
   return [status, (JSON.parse(bytes.toString('utf8')) as { error_message: string }).error_message];
 }
 
@@ -400,13 +400,13 @@ describe('a submission is refused', () => {
     ['{"chain":["AA=="]}', 'Certificate 1 of the chain cannot be parsed.'],
   ])('whose body is %j', async (body, message) => {
     const target = '/rfc6962/ct/v1/add-chain';
-    expect(await refusal(running.ask(target, { method: 'POST', body }))).toEqual([400, message]);
+    expect(await refusal(running.request(target, { method: 'POST', body }))).toEqual([400, message]);
   });
 
   it('with a body larger than any chain', async () => {
     const body = `{"chain":["${'A'.repeat(2 ** 20)}"]}`;
-    const answer = running.ask('/static/ct/v1/add-pre-chain', { method: 'POST', body });
-    expect(await refusal(answer)).toEqual([413, 'The body has more than 1048576 bytes.']);
+    const response = running.request('/static/ct/v1/add-pre-chain', { method: 'POST', body });
+    expect(await refusal(response)).toEqual([413, 'The body has more than 1048576 bytes.']);
   });
 });
 
@@ -425,22 +425,22 @@ describe('a question is refused', () => {
     ['get-proof-by-hash?hash=AA==&tree_size=1', /^hash must be a SHA-256 in base64/],
     ['get-proof-by-hash?hash=%00&tree_size=1', /^hash must be a SHA-256 in base64/],
   ])('%s', async (question, message) => {
-    const [status, reason] = await refusal(running.ask(`/rfc6962/ct/v1/${question}`));
+    const [status, reason] = await refusal(running.request(`/rfc6962/ct/v1/${question}`));
     expect(status).toBe(400);
     if (typeof message === 'string') expect(reason).toBe(message);
     else expect(reason).toMatch(message);
   });
 
   it('with a method that the path does not support', async () => {
-    const answer = await running.ask('/rfc6962/ct/v1/add-chain');
-    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
-    expect((await running.ask('/static/checkpoint', { method: 'DELETE' })).status).toBe(405);
-    expect((await running.ask('/healthz', { method: 'HEAD' })).status).toBe(200);
+    const response = await running.request('/rfc6962/ct/v1/add-chain');
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
+    expect((await running.request('/static/checkpoint', { method: 'DELETE' })).status).toBe(405);
+    expect((await running.request('/healthz', { method: 'HEAD' })).status).toBe(200);
   });
 
   it('for a leaf that is in no tree', async () => {
     const hash = encodeURIComponent(Buffer.alloc(32).toString('base64'));
-    const answer = running.ask(`/rfc6962/ct/v1/get-proof-by-hash?hash=${hash}&tree_size=1`);
-    expect(await refusal(answer)).toEqual([404, 'No entry in a tree of this size has this leaf hash.']);
+    const response = running.request(`/rfc6962/ct/v1/get-proof-by-hash?hash=${hash}&tree_size=1`);
+    expect(await refusal(response)).toEqual([404, 'No entry in a tree of this size has this leaf hash.']);
   });
 });

@@ -4,7 +4,7 @@ import { checkpointOrigin } from '@certwright/ct';
 import type { Logger } from '@certwright/service';
 import type { DemoLogConfig } from './config';
 import { crlPaths, Fixtures } from './fixtures/fixtures';
-import { type FindRoutes, json, type Routes } from './http/answer';
+import { type FindRoutes, json, type Routes } from './http/response';
 import { HttpServer } from './http/http-server';
 import { logList } from './http/log-list';
 import { rfc6962Routes } from './http/rfc6962-routes';

@@ -113,7 +113,7 @@ describe('an entry that is in no head yet', () => {
   it('is returned nowhere before the merge delay, and everywhere after it', async () => {
     await start({ MERGE_DELAY: '10s' });
     await sth();
-    await running.ask('/static/checkpoint');
+    await running.request('/static/checkpoint');
     await addChain('a.example.com');
     await running.sct('/static/ct/v1/add-chain', ca.chain('a.example.com'));
     const statuses = async () => {
@@ -122,7 +122,7 @@ describe('an entry that is in no head yet', () => {
         'static/tile/0/000.p/1',
         'static/tile/data/000.p/1',
       ];
-      return await Promise.all(targets.map(async (each) => (await running.ask(`/${each}`)).status));
+      return await Promise.all(targets.map(async (each) => (await running.request(`/${each}`)).status));
     };
     expect(await statuses()).toEqual([400, 404, 404]);
     expect((await sth()).tree_size).toBe(0);
@@ -181,7 +181,7 @@ async function allEntries(size: number): Promise<LogEntry[]> {
   const entries: LogEntry[] = [];
   for (let index = 0; index * tileWidth < size; index++) {
     const place = { index, width: Math.min(tileWidth, size - index * tileWidth) };
-    const reading = readDataTile((await running.ask(`/static/${tilePath('data', place)}`)).bytes, place);
+    const reading = readDataTile((await running.request(`/static/${tilePath('data', place)}`)).bytes, place);
     if (!reading.ok) throw new Error(reading.fault);
     entries.push(...reading.entries);
   }
@@ -230,7 +230,7 @@ describe('the process', () => {
       await stopped;
     }
     const last = await run();
-    const [, size] = (await running.ask('/static/checkpoint')).bytes.toString('utf8').split('\n');
+    const [, size] = (await running.request('/static/checkpoint')).bytes.toString('utf8').split('\n');
     const entries = await allEntries(Number(size));
     for (const [fingerprint, { extensions, timestamp }] of promised) {
       const entry = entries[Buffer.from(extensions, 'base64').readUIntBE(3, 5)];

@@ -99,13 +99,13 @@ whole('an order at a CA that speaks ACME', () => {
 
   const call = async (method: string, at: string, body?: object) => {
     const { api, apiKey } = running.platform;
-    const answer = await fetch(`${api}/api/v3${at}`, {
+    const response = await fetch(`${api}/api/v3${at}`, {
       method,
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${method} ${at}: ${answer.status} ${text}`);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${at}: ${response.status} ${text}`);
     return JSON.parse(text) as OrderJson;
   };
   const order = async (dnsNames: readonly string[]) =>

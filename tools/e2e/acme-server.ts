@@ -40,10 +40,10 @@ export async function startAcmeServer(options: object): Promise<AcmeServer> {
 
 async function get(url: string, ca: string): Promise<string> {
   return await new Promise((resolve, reject) => {
-    request(url, { ca }, (answer) => {
+    request(url, { ca }, (response) => {
       let text = '';
-      answer.setEncoding('utf8').on('data', (part: string) => (text += part));
-      answer.on('end', () => resolve(text));
+      response.setEncoding('utf8').on('data', (part: string) => (text += part));
+      response.on('end', () => resolve(text));
     })
       .on('error', reject)
       .end();

@@ -8,7 +8,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { eventually, freePort } from '@certwright/testing';
 import { missingPrograms } from './installed';
 import { firehose, issuanceInSearch } from './transparency-search';
-import { byCurl, byLwp, type ClientAnswer, inPath, type Transport, V2Client } from './v2-client';
+import { byCurl, byLwp, type ClientResponse, inPath, type Transport, V2Client } from './v2-client';
 import { startWholePlatform, type WholePlatform } from './whole-platform';
 
 /** One certificate takes seconds; a machine that runs other specs at the same time takes more. */
@@ -63,13 +63,13 @@ function newKey(name: string): Key {
   return { file, csrFor };
 }
 
-const fetched = (answer: ClientAnswer) => {
-  expect([answer.status, answer.contentType, answer.json?.message]).toEqual([
+const fetched = (response: ClientResponse) => {
+  expect([response.status, response.contentType, response.json?.message]).toEqual([
     200,
     'application/json',
     undefined,
   ]);
-  return answer.json;
+  return response.json;
 };
 
 /** The files that a client writes, checked by OpenSSL. @returns names of the leaf */
@@ -227,8 +227,8 @@ describe('the certificate API of a whole platform', () => {
     it('is in the transparency search and in the firehose seconds later', async () => {
       const { current } = fetched(await client.get(inCn, { expand: ['current.crt'] }));
       const sha256 = createHash('sha256').update(new X509Certificate(current.crt).raw).digest('hex');
-      const asked = { domain: `www.${cn}`, expand: ['dns_names', 'issuer', 'pubkey'] };
-      const found = await issuanceInSearch(platform.started, asked, sha256);
+      const query = { domain: `www.${cn}`, expand: ['dns_names', 'issuer', 'pubkey'] };
+      const found = await issuanceInSearch(platform.started, query, sha256);
       expect(found).toMatchObject({
         cert_sha256: sha256,
         dns_names: expect.arrayContaining([cn, `www.${cn}`]),

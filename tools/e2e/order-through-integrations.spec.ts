@@ -54,13 +54,13 @@ whole('an order with three names in three zones at two providers', () => {
   }, 60_000);
 
   const call = async (method: string, at: string, body?: object) => {
-    const answer = await fetch(`${platform.api}/api/v3${at}`, {
+    const response = await fetch(`${platform.api}/api/v3${at}`, {
       method,
       headers: { authorization: `Bearer ${platform.apiKey}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const text = await answer.text();
-    return { status: answer.status, text, json: text === '' ? null : JSON.parse(text) };
+    const text = await response.text();
+    return { status: response.status, text, json: text === '' ? null : JSON.parse(text) };
   };
   const integrate = async (provider: string, credentials: object) => {
     const made = await call('POST', '/account/dns_integrations', { provider, credentials });

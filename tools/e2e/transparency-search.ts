@@ -25,7 +25,7 @@ export async function issuanceInSearch(
   for (const field of expand) query.append('expand', field);
   return await eventually(
     async () => {
-      const found = await answered(`${apis['ct_search']}/v1/issuances?${query}`, api_key);
+      const found = await requestOk(`${apis['ct_search']}/v1/issuances?${query}`, api_key);
       const issuances = (await found.json()) as FoundIssuance[];
       const issuance = issuances.find(({ cert_sha256 }) => cert_sha256 === certSha256);
       if (issuance === undefined) throw new Error(`${domain} is not in the search yet`);
@@ -41,15 +41,15 @@ export async function firehose({ apis, api_key }: Pick<Started, 'apis' | 'api_ke
   const data: FoundIssuance[] = [];
   for (;;) {
     const after = data.at(-1)?.id ?? '';
-    const page = await answered(`${apis['ct_search']}/v1/issuances/firehose?after=${after}`, api_key);
+    const page = await requestOk(`${apis['ct_search']}/v1/issuances/firehose?after=${after}`, api_key);
     const issuances = (await page.json()) as FoundIssuance[];
     data.push(...issuances);
     if (issuances.length === 0) return { data, after: page.headers.get('retry-after') };
   }
 }
 
-async function answered(url: string, key: string): Promise<Response> {
-  const answer = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
-  if (answer.status !== 200) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
-  return answer;
+async function requestOk(url: string, key: string): Promise<Response> {
+  const response = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
+  if (response.status !== 200) throw new Error(`${url}: ${response.status} ${await response.text()}`);
+  return response;
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 
 /** A response as the existing command-line client sees it: status, the whole Content-Type, the body. */
-export interface ClientAnswer {
+export interface ClientResponse {
   readonly status: number;
   readonly contentType: string;
   readonly json: any; // eslint-disable-line @typescript-eslint/no-explicit-any -- specs read whatever came
@@ -18,7 +18,7 @@ export interface ClientRequest {
 }
 
 /** The program that sends requests. */
-export type Transport = (endpoint: string, request: ClientRequest) => Promise<ClientAnswer>;
+export type Transport = (endpoint: string, request: ClientRequest) => Promise<ClientResponse>;
 
 /** Longer than the longest poll. */
 const timeoutS = 300;
@@ -40,31 +40,31 @@ export const byCurl: Transport = async (endpoint, { method, path, credentials, b
       : [`user = "${quoted(`${credentials.user}:${credentials.password}`)}"`]),
     ...(method === 'POST' ? [`data = "${quoted(body ?? '')}"`] : []),
   ];
-  return readAnswer(await run('curl', ['-q', '-K', '-'], `${lines.join('\n')}\n`));
+  return readResponse(await run('curl', ['-q', '-K', '-'], `${lines.join('\n')}\n`));
 };
 
 /** By Perl's LWP, which sends a POST without a body as just that: no Content-Type, and a length of nothing. */
 export const byLwp: Transport = async (endpoint, { method, path, credentials, body, contentType }) => {
   const request = { method, url: endpoint + path, credentials, body, contentType };
-  return readAnswer(await run('perl', ['-e', lwpProgram], JSON.stringify(request)));
+  return readResponse(await run('perl', ['-e', lwpProgram], JSON.stringify(request)));
 };
 
 const lwpProgram = `
   use strict; use warnings; use LWP::UserAgent; use JSON::PP; use Encode;
-  my $asked = decode_json(do { local $/; <STDIN> });
+  my $sent = decode_json(do { local $/; <STDIN> });
   my $agent = LWP::UserAgent->new(timeout => ${timeoutS});
-  my $request = HTTP::Request->new($asked->{method}, $asked->{url});
-  $request->header('Content-Type' => $asked->{contentType}) if defined $asked->{contentType};
-  $request->authorization_basic($asked->{credentials}{user}, encode('utf8', $asked->{credentials}{password}))
-    if defined $asked->{credentials};
-  $request->content(encode('utf8', $asked->{body})) if defined $asked->{body};
+  my $request = HTTP::Request->new($sent->{method}, $sent->{url});
+  $request->header('Content-Type' => $sent->{contentType}) if defined $sent->{contentType};
+  $request->authorization_basic($sent->{credentials}{user}, encode('utf8', $sent->{credentials}{password}))
+    if defined $sent->{credentials};
+  $request->content(encode('utf8', $sent->{body})) if defined $sent->{body};
   my $response = $agent->request($request);
   print 'HTTP/1.1 ', $response->code, "\\r\\nContent-Type: ", scalar($response->header('Content-Type') // ''), "\\r\\n\\r\\n";
   print $response->content;
 `;
 
 /** The last head, since an interim one (100) may stand before it; header names in any case. */
-function readAnswer(text: string): ClientAnswer {
+function readResponse(text: string): ClientResponse {
   const parts = text.split('\r\n\r\n');
   while (parts.length > 2 && /^HTTP\/\S+ 1\d\d/.test(parts[0] ?? '')) parts.shift();
   const [head = '', ...rest] = parts;
@@ -113,18 +113,18 @@ export class V2Client {
     private readonly apiKey: string,
   ) {}
 
-  async get(path: string, query: Fields = {}): Promise<ClientAnswer> {
+  async get(path: string, query: Fields = {}): Promise<ClientResponse> {
     return await this.send({ method: 'GET', path: withQuery(path, query) });
   }
 
   /** @param form left out: a POST without body */
-  async post(path: string, form?: Fields, query: Fields = {}): Promise<ClientAnswer> {
+  async post(path: string, form?: Fields, query: Fields = {}): Promise<ClientResponse> {
     const body =
       form === undefined ? {} : { body: formOf(form), contentType: 'application/x-www-form-urlencoded' };
     return await this.send({ method: 'POST', path: withQuery(path, query), ...body });
   }
 
-  async postJson(path: string, body: object, query: Fields = {}): Promise<ClientAnswer> {
+  async postJson(path: string, body: object, query: Fields = {}): Promise<ClientResponse> {
     const contentType = 'application/json';
     return await this.send({
       method: 'POST',
@@ -135,30 +135,30 @@ export class V2Client {
   }
 
   /** Without credentials. */
-  async getAnonymously(path: string, query: Fields = {}): Promise<ClientAnswer> {
+  async getAnonymously(path: string, query: Fields = {}): Promise<ClientResponse> {
     return await this.transport(this.endpoint, { method: 'GET', path: withQuery(path, query) });
   }
 
   /** As the person who links a machine. */
-  async getAs(user: string, password: string, path: string): Promise<ClientAnswer> {
+  async getAs(user: string, password: string, path: string): Promise<ClientResponse> {
     return await this.transport(this.endpoint, { method: 'GET', path, credentials: { user, password } });
   }
 
   /** Polls as the client does: repeatedly, and never before `retry_after`. */
-  async waitFor(cn: string, id: number, timeoutS: number): Promise<ClientAnswer> {
+  async waitFor(cn: string, id: number, timeoutS: number): Promise<ClientResponse> {
     const until = Date.now() + timeoutS * 1_000;
     for (;;) {
       const poll = String(Math.max(0, Math.min(180, Math.round((until - Date.now()) / 1_000))));
-      const answer = await this.get(`/certs/${escaped(cn)}/instances/${id}`, {
+      const response = await this.get(`/certs/${escaped(cn)}/instances/${id}`, {
         poll,
         expand: ['crt', 'chain', 'root'],
       });
-      if (answer.status !== 412 || Date.now() > until) return answer;
-      await new Promise((resolve) => setTimeout(resolve, Number(answer.json.retry_after) * 1_000));
+      if (response.status !== 412 || Date.now() > until) return response;
+      await new Promise((resolve) => setTimeout(resolve, Number(response.json.retry_after) * 1_000));
     }
   }
 
-  private async send(request: ClientRequest): Promise<ClientAnswer> {
+  private async send(request: ClientRequest): Promise<ClientResponse> {
     const credentials = { user: this.apiKey, password: '' };
     return await this.transport(this.endpoint, { ...request, credentials });
   }

@@ -48,7 +48,7 @@ export async function startRedis({ binary, folder, port: wanted, databases = DAT
       pidFile,
     });
     try {
-      const probe = () => answersAs(port, child.pid);
+      const probe = () => respondsAs(port, child.pid);
       await untilReady(probe, { child, what: 'Redis', withinMs: READY_WITHIN_MS, signal });
       const stop = () => stopChild(child, { graceMs: SHUTDOWN_WITHIN_MS });
       return { port, child, url: `redis://${LOOPBACK}:${port}`, stop };
@@ -91,22 +91,22 @@ function settings(folder, port, databases) {
  * @param {number} pid
  * @returns {Promise<boolean>}
  */
-function answersAs(port, pid) {
+function respondsAs(port, pid) {
   return new Promise((resolve) => {
     let reply = '';
     const socket = net.connect({ host: LOOPBACK, port });
-    const answer = (/** @type {boolean} */ ready) => {
+    const settle = (/** @type {boolean} */ ready) => {
       socket.destroy();
       resolve(ready);
     };
-    socket.setTimeout(PROBE_TIMEOUT_MS, () => answer(false));
-    socket.once('error', () => answer(false));
+    socket.setTimeout(PROBE_TIMEOUT_MS, () => settle(false));
+    socket.once('error', () => settle(false));
     socket.once('connect', () => socket.write('INFO server\r\n'));
     socket.setEncoding('latin1').on('data', (text) => {
       reply += text;
       const found = /\bprocess_id:(\d+)\r/.exec(reply)?.[1];
-      if (found !== undefined || /^-/.test(reply)) answer(Number(found) === pid);
+      if (found !== undefined || /^-/.test(reply)) settle(Number(found) === pid);
     });
-    socket.once('end', () => answer(false));
+    socket.once('end', () => settle(false));
   });
 }

@@ -31,19 +31,19 @@ export async function checkRole(
 
 const inOneLine = (statement: string) => statement.replaceAll(/\s+/g, ' ');
 
-/** Each grant with those of its partitions, and the words in statements that need it. */
+/** Each grant with those of its partitions, and the keywords in statements that need it. */
 async function privilegesToProbe(
   probe: Probe,
   { tables, functions = [] }: RoleGrants,
 ): Promise<(readonly [readonly string[], readonly string[]])[]> {
   const partitions = await probe.partitions();
   const ofTables = Object.entries(tables).flatMap(([table, { delete: deletes, ...columns }]) => {
-    const of = (grants: RoleGrants['tables'][string], ...words: string[]) =>
+    const of = (grants: RoleGrants['tables'][string], ...keywords: string[]) =>
       [
         [table, ...(partitions.get(table) ?? [])].flatMap((name) =>
           privilegesOf({ tables: { [name]: grants } }),
         ),
-        [table, ...words],
+        [table, ...keywords],
       ] as const;
     const each = Object.entries(columns).flatMap(
       ([kind, listed]) =>

@@ -52,13 +52,13 @@ setgid=
  */
 export async function makeZones({ server, servers, api, apiKey }, signal) {
   for (const zone of server.zones) {
-    const answer = await fetch(`${api}/api/v1/servers/localhost/zones`, {
+    const response = await fetch(`${api}/api/v1/servers/localhost/zones`, {
       method: 'POST',
       headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
       body: JSON.stringify({ name: `${zone.name}.`, kind: 'Native', rrsets: rrsetsOf(zone, servers) }),
       signal,
     });
-    if (!answer.ok) throw new Error(`PowerDNS did not create ${zone.name}: ${await answer.text()}`);
+    if (!response.ok) throw new Error(`PowerDNS did not create ${zone.name}: ${await response.text()}`);
   }
 }
 

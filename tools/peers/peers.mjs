@@ -6,7 +6,7 @@ import { isIPv4 } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { freePort } from '../embedded/ports.mjs';
-import { answersFor, takesConnections } from './answering.mjs';
+import { servesZone, takesConnections } from './readiness.mjs';
 import { bind, BIND_ADDRESS } from './bind.mjs';
 import { knot } from './knot.mjs';
 import { freshKeys } from './options.mjs';
@@ -106,7 +106,7 @@ async function startOne(setting, running, signal) {
       await takesConnections({ address, port: api.apiPort }, signal);
       await makeZones({ server, servers, api: urlOf(address, api.apiPort), apiKey: api.apiKey }, signal);
     }
-    for (const { name } of zones) await answersFor({ address, port, zone: name }, signal);
+    for (const { name } of zones) await servesZone({ address, port, zone: name }, signal);
     await takesConnections({ address, port }, signal);
   };
   await Promise.race([up(), process.failed]);
@@ -139,7 +139,7 @@ async function startUnbound({ servers, port, folder }, running, signal) {
   running.push(process);
   const up = async () => {
     for (const zone of servers.flatMap((server) => server.zones.map(({ name }) => name))) {
-      await answersFor({ address: UNBOUND_ADDRESS, port, zone }, signal);
+      await servesZone({ address: UNBOUND_ADDRESS, port, zone }, signal);
     }
   };
   await Promise.race([up(), process.failed]);

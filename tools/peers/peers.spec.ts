@@ -46,10 +46,10 @@ describeWithPeers(`real name servers${missing && ` (not installed: ${missing})`}
     started = (JSON.parse(child.output()) as { peers: Description }).peers;
   }, 40_000);
 
-  const dig = (address: string, ...asked: string[]): string =>
+  const dig = (address: string, ...query: string[]): string =>
     execFileSync(
       'dig',
-      [`@${address}`, '-p', String(started.port), '+short', '+tries=1', '+time=2', ...asked],
+      [`@${address}`, '-p', String(started.port), '+short', '+tries=1', '+time=2', ...query],
       {
         encoding: 'utf8',
       },

@@ -33,11 +33,11 @@ export async function relay(from, to) {
 async function relayTcp(from, to) {
   /** @type {Set<import('node:net').Socket>} */
   const sockets = new Set();
-  const server = createServer({ allowHalfOpen: true }, (asker) => {
+  const server = createServer({ allowHalfOpen: true }, (client) => {
     const target = connect({ host: to.address, port: to.port, allowHalfOpen: true });
     for (const [socket, other] of [
-      [asker, target],
-      [target, asker],
+      [client, target],
+      [target, client],
     ]) {
       sockets.add(/** @type {import('node:net').Socket} */ (socket));
       socket?.on('error', () => other?.destroy());
@@ -60,7 +60,7 @@ async function relayUdp(from, to) {
   const front = createSocket('udp4');
   /** @type {Set<() => void>} */
   const open = new Set();
-  front.on('message', (message, asker) => {
+  front.on('message', (message, client) => {
     const back = createSocket('udp4');
     const close = () => {
       if (!open.delete(close)) return;
@@ -70,7 +70,7 @@ async function relayUdp(from, to) {
     const timer = setTimeout(close, UDP_KEPT_MS);
     open.add(close);
     back.on('error', close);
-    back.on('message', (answer) => front.send(answer, asker.port, asker.address, close));
+    back.on('message', (response) => front.send(response, client.port, client.address, close));
     back.connect(to.port, to.address, () => back.send(message));
   });
   await new Promise((resolve, reject) => {

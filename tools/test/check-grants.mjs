@@ -17,6 +17,7 @@ import { run } from '../embedded/child.mjs';
 import { startPostgres } from '../embedded/postgres.mjs';
 import { appsWithRoles } from '../up/database-roles.mjs';
 import { nodeBinary, workspaceRoot } from '../up/workspace.mjs';
+import { quickFolder } from './run-services.mjs';
 
 /** For several thousand statements that are explained, on a machine that is busy. */
 const WITHIN_MS = 10 * 60_000;
@@ -25,12 +26,12 @@ const WITHIN_MS = 10 * 60_000;
 const kept = (folder) => ({ log: `${folder}.postgres.log`, prefix: `${folder}.role-prefix` });
 
 /**
- * Keeps the log, which the run's folder would be removed with. On a server of somebody else's there is none.
+ * Keeps the log, which the run's folder would be removed with. A server that the run did not start has none.
  * @param {string} folder
  * @param {string} rolePrefix
  */
 export function keepLog(folder, rolePrefix) {
-  const log = path.join(folder, 'postgres/postgres.log');
+  const log = path.join(quickFolder(folder), 'postgres/postgres.log');
   if (!existsSync(log)) return;
   copyFileSync(log, kept(folder).log);
   writeFileSync(kept(folder).prefix, rolePrefix);

@@ -1,7 +1,7 @@
 // @ts-check
 // Once per Jest run, before any spec: starts the stores and tells the workers, which inherit this environment.
 import path from 'node:path';
-import { runFolder, startServices } from './run-services.mjs';
+import { quickFolder, runFolder, startServices } from './run-services.mjs';
 
 /** Settings of a person's own deployment: no spec may reach it by accident. */
 const NOT_FOR_SPECS = ['DATABASE_URL', 'REDIS_URL'];
@@ -12,7 +12,7 @@ export default async function setUp() {
   for (const name of NOT_FOR_SPECS) delete process.env[name];
   Object.assign(process.env, services);
   // Specs start the same programs many times: compiled once, they start a sixth faster.
-  process.env.NODE_COMPILE_CACHE = path.join(folder, 'compiled');
+  process.env.NODE_COMPILE_CACHE = path.join(quickFolder(folder), 'compiled');
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) {
     process.once(signal, () => void stop().finally(() => process.exit(130)));
   }

@@ -4,7 +4,7 @@ const vm = require('node:vm');
 const { LegacyFakeTimers, ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
 
-/** Stands for the worker's own realm: Jest insists on a context, and Node has none for the realm that it starts in. */
+/** Represents the worker's own realm: Jest insists on a context, and Node has none for the realm that it starts in. */
 const workersRealm = vm.createContext({});
 const compileInContext = vm.compileFunction;
 vm.compileFunction = (source, parameters, options) =>

@@ -12,7 +12,7 @@ import { clearRun, runFolder } from './run-services.mjs';
 const EXIT_WITHIN_MS = 20_000;
 const INTERRUPT_GRACE_MS = 5_000;
 const POLL_MS = 200;
-/** MiB. The modules of every spec file are loaded anew: with Node's 16 MiB a fifth of the processor time is garbage collection. */
+/** MiB. The modules of every spec file are loaded again: with Node's 16 MiB a fifth of the processor time is garbage collection. */
 const YOUNG_GENERATION_MIB = 64;
 
 /**
@@ -55,7 +55,7 @@ export async function runJest(args, signal) {
       child.once('exit', resolve);
     });
     const counts = existsSync(countsFile) ? JSON.parse(readFileSync(countsFile, 'utf8')) : undefined;
-    const outcome = judge({ counts, exitCode, hung: hung.stop(), interrupted: signal.aborted });
+    const outcome = outcomeOf({ counts, exitCode, hung: hung.stop(), interrupted: signal.aborted });
     if (counts === undefined || outcome.fault !== null) return outcome;
     const isFiltered = args.some((argument) => /^(-t|--testNamePattern)/.test(argument));
     const grants = await checkGrants(folder, { passedFiles: counts.passedFiles, isFiltered }, signal);
@@ -73,11 +73,11 @@ export async function runJest(args, signal) {
  * @param {{ counts?: { passed: number, failed: number }, exitCode: number | null, hung: boolean, interrupted: boolean }} run
  * @returns {Outcome}
  */
-export function judge({ counts, exitCode, hung, interrupted }) {
+export function outcomeOf({ counts, exitCode, hung, interrupted }) {
   const { passed, failed } = counts ?? { passed: 0, failed: 0 };
   const fault = () => {
     if (interrupted) return 'The run was interrupted.';
-    if (!counts) return 'Jest ended before the first spec; what it printed above tells why.';
+    if (!counts) return 'Jest ended before the first spec; what it printed above says why.';
     if (hung)
       return 'Jest did not exit after the last spec: one of them left a server, a timer or a process open.';
     if (passed + failed === 0) return 'No test was run: no spec matches.';
@@ -88,7 +88,7 @@ export function judge({ counts, exitCode, hung, interrupted }) {
 }
 
 /**
- * A directory means everything below it and not its namesakes with a longer name; other words are Jest's own.
+ * A directory means everything below it and not its namesakes with a longer name; other arguments are Jest's own.
  * @param {string} argument
  */
 function toPattern(argument) {

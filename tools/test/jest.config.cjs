@@ -24,6 +24,6 @@ module.exports = {
   workerGracefulExitTimeout: 20_000,
   // Of the heap. A worker keeps about 15 MB of every spec file; with gigabytes of them, half of its time is garbage collection.
   workerIdleMemoryLimit: '400MB',
-  // For the worst day of a loaded machine; what is to be quick is told by its own bound.
+  // For the worst day of a loaded machine; a spec that must be quick has a limit of its own.
   testTimeout: 30_000,
 };

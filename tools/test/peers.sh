@@ -5,7 +5,7 @@
 # Debian's packages; otherwise the specs that need a missing one say so and are skipped. Nothing is started.
 set -eu
 missing=''
-# Usage: needs PACKAGE PROGRAM. Servers are in /usr/sbin, which is not on everybody's PATH.
+# Usage: needs PACKAGE PROGRAM. Servers are in /usr/sbin, which is not on every PATH.
 needs() {
   command -v "$2" >/dev/null 2>&1 || [ -x "/usr/sbin/$2" ] || missing="$missing $1"
 }

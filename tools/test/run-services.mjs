@@ -32,11 +32,13 @@ import { nodeBinary, workspaceRoot } from '../up/workspace.mjs';
 
 /** One folder per run, named by the pid of who runs it: several runs at a time do not meet. */
 const RUNS = path.join(workspaceRoot, '.certwright', 'test');
-/** Each spec that asks for Redis takes one logical database; more than there are spec files. */
+/** Each spec that uses Redis takes one logical database; more than there are spec files. */
 const REDIS_DATABASES = 1024;
 /** Each ends a whole generation; nothing here starts that many. */
 const CLEARING_ROUNDS = 10;
 const END_WITHIN_MS = 3_000;
+/** Below the folder of a run. */
+const QUICK = 'quick';
 /** Linux: files in memory. */
 const MEMORY_FILES = '/dev/shm';
 /** Bytes; a whole run writes less than one GiB at a time. */
@@ -61,6 +63,21 @@ export function runFolder(pid) {
 }
 
 /**
+ * For what is created and removed in thousands: each spec's database is 600 files, and each worker writes a thousand
+ * compiled modules, which takes as much time on a disk as the tests. In memory if there is room.
+ * @param {string} folder of the run
+ */
+export function quickFolder(folder) {
+  const quick = path.join(folder, QUICK);
+  if (existsSync(quick)) return quick;
+  mkdirSync(folder, { recursive: true });
+  if (hasMemoryFor(MEMORY_NEEDED))
+    symlinkSync(mkdtempSync(path.join(MEMORY_FILES, 'certwright-test-')), quick);
+  else mkdirSync(quick);
+  return quick;
+}
+
+/**
  * @param {string} folder
  * @returns {Promise<{ services: TestServices, stop: () => Promise<void> }>}
  */
@@ -82,8 +99,8 @@ export async function startServices(folder) {
     removeFiles(folder);
   };
   try {
-    const databaseUrl = DATABASE_URL_TEST ?? (await throwAwayPostgres(folder, undo));
-    const redisUrl = REDIS_URL_TEST ?? (await throwAwayRedis(folder, undo));
+    const databaseUrl = DATABASE_URL_TEST ?? (await temporaryPostgres(folder, undo));
+    const redisUrl = REDIS_URL_TEST ?? (await temporaryRedis(folder, undo));
     if (DATABASE_URL_TEST) undo.push(() => dropDatabases(databaseUrl, template));
     await createRoles(databaseUrl, rolePrefixOf(template), { isLogged: !DATABASE_URL_TEST });
     await makeTemplate({ databaseUrl, template, folder });
@@ -107,15 +124,15 @@ export async function startServices(folder) {
  * @param {{ keepFiles?: boolean }} [how]
  */
 export async function clearRun(folder, { keepFiles = false } = {}) {
-  // Again until nobody is found: one of them may have started another while we looked.
+  // Again until no process is found: one of them may have started another while we looked.
   for (let round = 0; round < CLEARING_ROUNDS; round += 1) {
     const offspring = processesWithSetting('CERTWRIGHT_TEST_RUN', folder);
     await endAll(offspring, 'SIGKILL');
     const servers = [
-      ...processesIn(path.join(folder, 'postgres'), 'postgres'),
-      ...processesIn(path.join(folder, 'redis'), 'redis-server'),
+      ...processesIn(path.join(folder, QUICK), 'postgres'),
+      ...processesIn(folder, 'redis-server'),
     ];
-    // To PostgreSQL an immediate shutdown: the data is thrown away, shared memory is given back.
+    // To PostgreSQL an immediate shutdown: the data is discarded, shared memory is freed.
     await endAll(servers, 'SIGQUIT');
     if (offspring.length + servers.length === 0) break;
   }
@@ -124,10 +141,10 @@ export async function clearRun(folder, { keepFiles = false } = {}) {
 
 /** @param {string} folder of a run whose processes have ended */
 function removeFiles(folder) {
-  const postgres = path.join(folder, 'postgres');
+  const quick = path.join(folder, QUICK);
   // A killed initdb's own children may still be writing.
   const how = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 };
-  if (existsSync(postgres)) rmSync(realpathSync(postgres), how);
+  if (existsSync(quick)) rmSync(realpathSync(quick), how);
   rmSync(folder, how);
 }
 
@@ -139,7 +156,7 @@ async function endAll(pids, signal) {
   await Promise.all(pids.map((pid) => stopProcess(pid, { signal, graceMs: END_WITHIN_MS })));
 }
 
-/** What a test run leaves that was killed together with everybody who could have cleared up after it. */
+/** What a test run left that was killed together with the processes that clear up after it. */
 async function clearAbandonedRuns() {
   for (const name of readFolder(RUNS)) {
     const pid = Number.parseInt(name, 10);
@@ -152,10 +169,8 @@ async function clearAbandonedRuns() {
  * @param {string} folder
  * @param {(() => Promise<void>)[]} undo
  */
-async function throwAwayPostgres(folder, undo) {
-  const own = path.join(folder, 'postgres');
-  // Each spec's database is 600 files; to create and remove them on a disk takes as much time as the queries.
-  if (hasMemoryFor(MEMORY_NEEDED)) symlinkSync(mkdtempSync(path.join(MEMORY_FILES, 'certwright-test-')), own);
+async function temporaryPostgres(folder, undo) {
+  const own = path.join(quickFolder(folder), 'postgres');
   const server = await startPostgres({ workspaceRoot, folder: own, databases: [], durable: false });
   undo.push(server.stop);
   return server.url('postgres');
@@ -172,7 +187,7 @@ function hasMemoryFor(bytes) {
  * @param {string} folder
  * @param {(() => Promise<void>)[]} undo
  */
-async function throwAwayRedis(folder, undo) {
+async function temporaryRedis(folder, undo) {
   const binary = await redisBinary({ cache: places.redisBinaries, report: (line) => console.log(line) });
   const server = await startRedis({ binary, folder: path.join(folder, 'redis'), databases: REDIS_DATABASES });
   undo.push(server.stop);
@@ -223,7 +238,7 @@ async function makeTemplate({ databaseUrl, template, folder }) {
 }
 
 /**
- * On a server of somebody else's, the template, what specs did not drop themselves, and the roles.
+ * On a server that the run did not start, the template, what specs did not drop themselves, and the roles.
  * @param {string} databaseUrl
  * @param {string} template the specs' databases are named like it, with another ending
  */

@@ -11,7 +11,7 @@ import { bundleOptions, entryPointsOf } from '../build/bundle.mjs';
 import { stopProcess } from '../embedded/process.mjs';
 import { home, isRunning, places } from './home.mjs';
 import { inherited } from './services.mjs';
-import { shortest } from './take-over.mjs';
+import { shortPath } from './take-over.mjs';
 import { nodeBinary, workspaceRoot } from './workspace.mjs';
 
 /**
@@ -72,7 +72,7 @@ export async function serve(projectRoot) {
 /** @returns {Promise<net.Socket | undefined>} undefined when npm start is not listening */
 function connect() {
   return new Promise((resolve) => {
-    const connection = net.connect({ path: shortest(places.control), allowHalfOpen: true });
+    const connection = net.connect({ path: shortPath(places.control), allowHalfOpen: true });
     connection.once('error', () => resolve(undefined));
     connection.once('connect', () => {
       connection.on('error', () => undefined);

@@ -39,7 +39,7 @@ const start = (folder = home) => {
 const isReady = (child: Child) => child.says(/Ctrl-C stops everything/, startWithinMs);
 const state = () => JSON.parse(readFileSync(path.join(home, 'start.json'), 'utf8')) as State;
 
-/** Process name → pid, as the pid files tell at this moment. */
+/** Process name → pid, as the pid files say at this moment. */
 function pids(): Record<string, number> {
   const folder = path.join(home, 'run');
   const files = existsSync(folder) ? readdirSync(folder) : [];

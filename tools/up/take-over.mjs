@@ -23,7 +23,7 @@ const RELEASE_WITHIN_MS = STOP_GRACE_MS + 2_000;
  */
 
 /** Node.js and the kernel accept about a hundred bytes; the path of the checkout may be longer. @param {string} socket */
-export function shortest(socket) {
+export function shortPath(socket) {
   const relative = path.relative(process.cwd(), socket);
   return relative.length < socket.length ? relative : socket;
 }
@@ -89,7 +89,7 @@ export async function offerTakeOver({ socket, offers, report }) {
     connection.once('end', () => connection.end());
     createInterface({ input: connection }).once('line', (line) => request(connection, line));
   });
-  const place = shortest(socket);
+  const place = shortPath(socket);
   rmSync(place, { force: true });
   await new Promise((resolve, reject) => {
     server.once('error', reject);

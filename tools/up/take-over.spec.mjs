@@ -22,7 +22,7 @@ let supervised;
 let close;
 const lines = [];
 
-/** An app that answers with what it knows about itself. */
+/** An app that returns what it knows about itself. */
 const writeApp = (version) =>
   writeFileSync(
     path.join(workspaceRoot, projectRoot, 'src/main.ts'),
@@ -32,7 +32,7 @@ const writeApp = (version) =>
      http.createServer((_, response) => response.end(JSON.stringify(facts))).listen(Number(env['PORT']), '127.0.0.1');`,
   );
 const facts = async () => await (await fetch(url)).json();
-const untilAnswer = async (expected) => {
+const untilResponse = async (expected) => {
   const check = async () => expect(await facts()).toMatchObject(expected);
   await eventually(check, { withinMs });
   return await facts();
@@ -88,13 +88,13 @@ afterEach(async () => {
 it('runs the app with the settings of npm start, stops the other copy, and restarts it at the end', async () => {
   const { pid: ours } = await facts();
   const served = await serve();
-  const answer = await untilAnswer({ parent: served.pid });
-  expect(answer).toMatchObject({ version: 1, key: 'of npm start', cwd: home });
+  const response = await untilResponse({ parent: served.pid });
+  expect(response).toMatchObject({ version: 1, key: 'of npm start', cwd: home });
   expect(isAlive(ours)).toBe(false);
   served.signal('SIGTERM');
   expect(await served.ended).toEqual({ code: 0, signal: null });
-  const back = await untilAnswer({ parent: process.pid });
-  expect(isAlive(answer.pid)).toBe(false);
+  const back = await untilResponse({ parent: process.pid });
+  expect(isAlive(response.pid)).toBe(false);
   await eventually(() =>
     expect(lines).toEqual([
       'nx serve takes over tiny.',
@@ -106,22 +106,22 @@ it('runs the app with the settings of npm start, stops the other copy, and resta
 
 it('restarts the app after a change, but not if the build fails', async () => {
   const served = await serve();
-  await untilAnswer({ parent: served.pid, version: 1 });
+  await untilResponse({ parent: served.pid, version: 1 });
   writeApp(2);
-  const second = await untilAnswer({ version: 2 });
+  const second = await untilResponse({ version: 2 });
   writeApp('(');
   await served.says(/ERROR/, withinMs);
   expect((await facts()).pid).toBe(second.pid);
   writeApp(3);
-  await untilAnswer({ version: 3, parent: served.pid });
+  await untilResponse({ version: 3, parent: served.pid });
 });
 
 it('restarts the copy of npm start when nx serve is killed, although its process still uses the port', async () => {
   const served = await serve();
-  const { pid } = await untilAnswer({ parent: served.pid });
+  const { pid } = await untilResponse({ parent: served.pid });
   served.signal('SIGKILL');
   await served.ended;
-  await untilAnswer({ parent: process.pid });
+  await untilResponse({ parent: process.pid });
   expect(isAlive(pid)).toBe(false);
 });
 
@@ -132,12 +132,12 @@ it('does not stop the copy of npm start before the first good build', async () =
   await served.says(/ERROR/, withinMs);
   expect((await facts()).pid).toBe(pid);
   writeApp(2);
-  await untilAnswer({ parent: served.pid, version: 2 });
+  await untilResponse({ parent: served.pid, version: 2 });
 });
 
 it('ends with npm start, and leaves no process running', async () => {
   const served = await serve();
-  const { pid } = await untilAnswer({ parent: served.pid });
+  const { pid } = await untilResponse({ parent: served.pid });
   await close();
   expect(isAlive(pid)).toBe(false);
   expect(await served.ended).toEqual({ code: 1, signal: null });
@@ -147,7 +147,7 @@ it('ends with npm start, and leaves no process running', async () => {
 
 it('refuses an app that another nx serve runs, and changes nothing', async () => {
   const first = await serve();
-  const { pid } = await untilAnswer({ parent: first.pid });
+  const { pid } = await untilResponse({ parent: first.pid });
   const second = await serve();
   expect(await second.ended).toEqual({ code: 1, signal: null });
   expect(second.output()).toMatch('nx serve tiny: Another nx serve runs tiny: stop that one first.');

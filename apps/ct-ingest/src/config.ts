@@ -73,7 +73,7 @@ export const settings = defineSettings({
     default: 30_000,
   }),
   POLL_INTERVAL: durationMs({
-    meaning: 'How often a log is asked for a newer head once all its entries are ingested',
+    meaning: 'How often a newer head is requested from a log once all its entries are ingested',
     minMs: 50,
     maxMs: 86_400_000,
     default: 10_000,
@@ -88,7 +88,7 @@ export const settings = defineSettings({
   }),
   PAGE_SIZE: integer({
     meaning:
-      'Entries asked for with one get-entries; a log may answer with fewer, and is then asked for as many',
+      'Entries requested with one get-entries; if a log returns fewer, that number is requested from then on',
     unit: 'entries',
     min: 1,
     max: 100_000,
@@ -96,14 +96,14 @@ export const settings = defineSettings({
   }),
   REQUEST_TIMEOUT: durationMs({
     meaning:
-      'How long a log may take for one answer, from the look-up to the last octet; for entries, until their first octet, and ten times that for all of them',
+      'How long a log may take for one response, from the DNS query to the last byte; for entries, to their first byte, and ten times that for all of them',
     minMs: 100,
     maxMs: 600_000,
     default: 30_000,
   }),
   MIN_ANSWER_RATE: integer({
     meaning:
-      'How fast entries must come, over each 10 seconds; a slower answer is cut off, and its log rests as after every failure',
+      'How fast entries must come, over each 10 seconds; a slower response is aborted, and its log rests as after every failure',
     unit: 'bytes per second',
     min: 1,
     max: 100_000_000,
@@ -111,7 +111,7 @@ export const settings = defineSettings({
   }),
   STALE_HEAD_PATIENCE: durationMs({
     meaning:
-      'How long a log may answer with an older head than one it gave before, as mirrors behind one name do, until that counts as a rollback',
+      'How long a log may return an older head than before, as mirrors behind one name do, until that counts as a rollback',
     maxMs: 7 * 86_400_000,
     default: 2 * 60_000,
   }),
@@ -156,7 +156,7 @@ export const settings = defineSettings({
   }),
   CRL_CONCURRENCY: integer({
     meaning:
-      'Hosts that this process asks for revocation lists at the same time; each of them for one list at a time',
+      'Hosts from which this process requests revocation lists at the same time, one list at a time from each',
     unit: 'hosts',
     min: 1,
     max: 64,
@@ -168,14 +168,14 @@ export const settings = defineSettings({
     default: 250,
   }),
   CRL_TIMEOUT: durationMs({
-    meaning: 'How long a revocation list may take, from the look-up to the last octet, with all redirects',
+    meaning: 'How long a revocation list may take, from the DNS query to the last byte, with all redirects',
     minMs: 100,
     maxMs: 600_000,
     default: 60_000,
   }),
   CRL_SIZE_LIMIT: integer({
     meaning:
-      'The longest revocation list that is read; twice as much must be left of MEMORY_LIMIT above 384 MiB, or it is shorter',
+      'Max size of a revocation list; twice as much must be left of MEMORY_LIMIT above 384 MiB, or the max is lower',
     unit: 'MiB',
     min: 1,
     max: 1_024,
@@ -250,9 +250,9 @@ export function config(): Config {
   return values;
 }
 
-function numberUpTo(most: number, least: number) {
+function numberUpTo(max: number, min: number) {
   return (text: string): number | null => {
     const value = /^\d{1,6}(?:\.\d{1,3})?$/.test(text) ? Number(text) : NaN;
-    return value >= least && value <= most ? value : null;
+    return value >= min && value <= max ? value : null;
   };
 }

@@ -95,8 +95,8 @@ async function expectWhole(issuances: number): Promise<void> {
 /** Issuances under the key of a name, or of the tree below it. */
 async function found(domain: string, includeSubdomains: boolean): Promise<readonly StoredIssuance[]> {
   const keys = queryKeys({ domain, includeSubdomains, matchWildcards: false });
-  const octets = keys.map((key) => Buffer.from(key, 'hex'));
-  return (await pageOfKeys(readingAlone(ingest.database.manager), octets, { after: '0', limit: 10_000 }))
+  const keyBytes = keys.map((key) => Buffer.from(key, 'hex'));
+  return (await pageOfKeys(readingAlone(ingest.database.manager), keyBytes, { after: '0', limit: 10_000 }))
     .issuances;
 }
 
@@ -117,12 +117,12 @@ it('ingests each entry of each log exactly once, with matching roots, when it is
       return false;
     };
   }
-  const asked = () => logs.reduce((sum, log) => sum + log.asked.length, 0);
+  const requested = () => logs.reduce((sum, log) => sum + log.requests.length, 0);
   for (let kill = 0; kill < 3; kill += 1) {
-    const before = asked();
+    const before = requested();
     // Turns are so short that some batches are stored before the process is killed.
     const child = await startIngest({ PARALLEL_FETCHES: '1', TURN_TIME: '100ms' });
-    await eventually(() => expect(asked()).toBeGreaterThan(before + 6 + 4 * kill), patience);
+    await eventually(() => expect(requested()).toBeGreaterThan(before + 6 + 4 * kill), patience);
     for (const log of logs) log.add(forgeMany(20, log.entries.length / 2));
     child.signal('SIGKILL');
     await child.ended;

@@ -15,19 +15,19 @@ export function observeFollowing({ log: lines, metrics: { registry } }: RunningP
   const registers = [registry];
   const entries = new Counter({
     name: 'certwright_ct_entries_total',
-    help: 'Entries that this process ingested, by what became of them',
+    help: 'Entries that this process ingested, by outcome',
     labelNames: [...labelNames, 'outcome'],
     registers,
   });
   const issuances = new Counter({
     name: 'certwright_ct_issuances_total',
-    help: 'Issuances that nobody had seen before (discovered), or only as a precertificate (completed)',
+    help: 'Issuances that are new (discovered), or were known only as a precertificate (completed)',
     labelNames: ['outcome'],
     registers,
   });
   const failures = new Counter({
     name: 'certwright_ct_log_failures_total',
-    help: 'Turns that ended since the log gave no answer that can be used',
+    help: 'Turns that ended since the log returned nothing usable',
     labelNames,
     registers,
   });
@@ -44,7 +44,7 @@ export function observeFollowing({ log: lines, metrics: { registry } }: RunningP
     registers,
   });
   return {
-    began: (log, index) => lines.info({ ...nameOf(log), index }, 'log begun'),
+    began: (log, index) => lines.info({ ...nameOf(log), index }, 'log started'),
     ingested: ({ description }, outcomes, { discovered, completed }) => {
       for (const [outcome, count] of Object.entries(outcomes))
         entries.inc({ log: description, outcome }, count);
@@ -66,8 +66,8 @@ export function observeFollowing({ log: lines, metrics: { registry } }: RunningP
       const fields = { ...nameOf(log), alarm: 'log_stopped', kind, problem: message, ...signedBy(evidence) };
       lines.error(fields, 'ALARM: log stopped');
     },
-    leaseLost: (log) => lines.warn(nameOf(log), 'lease lost; another process goes on'),
-    stumbled: (log, error) => lines.error({ ...nameOf(log), err: error }, 'unforeseen; it is tried again'),
+    leaseLost: (log) => lines.warn(nameOf(log), 'lease lost; another process continues'),
+    failed: (log, error) => lines.error({ ...nameOf(log), err: error }, 'unexpected error; retrying'),
   };
 }
 
@@ -79,7 +79,7 @@ function signedBy({ head, kept }: Evidence): object {
 export function observeList({ log: lines }: RunningProcess): ListEvents {
   return {
     kept: (followed, listed) => lines.info({ followed, listed }, 'log list'),
-    faulty: (log, fault) => lines.warn({ log, fault }, 'log left out: the list is wrong about it'),
+    faulty: (log, fault) => lines.warn({ log, fault }, 'log skipped: its list entry is invalid'),
   };
 }
 
@@ -93,7 +93,7 @@ const gauges = {
     ({ verifiedSize }) => Number(verifiedSize),
   ],
   odd_entries: ['Entries that could not be read', ({ entriesOdd }) => Number(entriesOdd)],
-  failures_in_a_row: ['Turns in a row without an answer that can be used', ({ failures }) => failures],
+  failures_in_a_row: ['Turns in a row without a usable response', ({ failures }) => failures],
   unverified: [
     'Entries that can be found though the log has not proved them',
     ({ position, verifiedSize }) => Math.max(0, Number(position) - Number(verifiedSize)),
@@ -131,9 +131,9 @@ export function observeLogs({ log: lines, metrics: { registry } }: RunningProces
     fails: (log) =>
       lines.error(
         { ...nameOf(log), alarm: 'log_fails', failures: log.failures, problem: log.lastError },
-        'ALARM: log gives nothing that can be used',
+        'ALARM: log returns nothing usable',
       ),
-    recovered: (log) => lines.info({ ...nameOf(log), alarm_over: 'log_fails' }, 'log answers again'),
+    recovered: (log) => lines.info({ ...nameOf(log), alarm_over: 'log_fails' }, 'log responds again'),
   };
 }
 

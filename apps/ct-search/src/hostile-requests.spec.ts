@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type Answered, RunningSearch } from './testing/running-search';
+import { type SearchResponse, RunningSearch } from './testing/running-search';
 
 // Hundreds of requests in one test.
 jest.setTimeout(60_000);
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await search.stop());
 
-const expectRefusal = ({ status, headers, json }: Answered): void => {
+const expectRefusal = ({ status, headers, json }: SearchResponse): void => {
   expect(status).toBeGreaterThanOrEqual(400);
   expect(status).toBeLessThan(500);
   expect(headers['content-type']).toBe('application/json; charset=utf-8');
@@ -60,12 +60,12 @@ describe('a query', () => {
           const query = pairs.map(
             ([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value.toWellFormed())}`,
           );
-          const answer = await search.get(
+          const response = await search.get(
             `/v1/issuances${firehose ? '/firehose' : ''}?${query.join('&')}`,
             key,
           );
-          if (answer.status === 200) expect(answer.json).toEqual([]);
-          else expectRefusal(answer);
+          if (response.status === 200) expect(response.json).toEqual([]);
+          else expectRefusal(response);
         },
       ),
       { numRuns: 150 },
@@ -75,7 +75,7 @@ describe('a query', () => {
   it.each([
     ['a NUL', 'domain=a%00.example.com'],
     ['a lone surrogate', 'domain=%ED%A0%80.example.com'],
-    ['octets that are not UTF-8', 'domain=%ff.example.com'],
+    ['bytes that are not UTF-8', 'domain=%ff.example.com'],
     ['half a percent-encoding', 'domain=example.com%2'],
     ['a domain of 14,000 characters', `domain=${'a.'.repeat(7_000)}example.com`],
     ['a URL of 15,100', `domain=example.com&x=${'a'.repeat(15_100)}`],
@@ -84,11 +84,11 @@ describe('a query', () => {
     ['SQL', "domain=x';DROP%20TABLE%20ct_log--.com"],
     ['nothing', ''],
   ])('with %s is refused', async (_, query) => {
-    const answer = await search.get(`/v1/issuances?${query}`);
-    expect(answer.status).toBeGreaterThanOrEqual(400);
-    expect(answer.status).toBeLessThan(500);
-    expect(answer.json).toMatchObject({ code: expect.any(String), message: expect.any(String) });
-    expect(answer.text.length).toBeLessThan(1_000);
+    const response = await search.get(`/v1/issuances?${query}`);
+    expect(response.status).toBeGreaterThanOrEqual(400);
+    expect(response.status).toBeLessThan(500);
+    expect(response.json).toMatchObject({ code: expect.any(String), message: expect.any(String) });
+    expect(response.text.length).toBeLessThan(1_000);
   });
 
   it('accepts expand values of any kind and number', async () => {
@@ -122,9 +122,9 @@ describe('paths', () => {
     ['/', 200],
     ['/V1/issuances', 404],
   ])('%s', async (at, status) => {
-    const answer = await search.get(at);
-    expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([status, '*']);
-    if (status !== 200) expect(answer.json.code).toMatch(/^(not_found|bad_request|bad_credentials)$/);
+    const response = await search.get(at);
+    expect([response.status, response.headers['access-control-allow-origin']]).toEqual([status, '*']);
+    if (status !== 200) expect(response.json.code).toMatch(/^(not_found|bad_request|bad_credentials)$/);
   });
 
   it('never cause an internal error, whatever the id', async () => {
@@ -141,9 +141,9 @@ describe('paths', () => {
 
 it('two Authorization headers are rejected as ambiguous', async () => {
   for (const at of ['/v1/issuances?domain=example.com', '/v1/status']) {
-    const answer = await search.get(at, { authorization: [key.authorization, key.authorization] });
-    expectRefusal(answer);
-    expect([answer.status, answer.json.message]).toEqual([
+    const response = await search.get(at, { authorization: [key.authorization, key.authorization] });
+    expectRefusal(response);
+    expect([response.status, response.json.message]).toEqual([
       400,
       'The request has more than one Authorization header.',
     ]);
@@ -153,9 +153,9 @@ it('two Authorization headers are rejected as ambiguous', async () => {
 describe('methods', () => {
   it('other than GET and HEAD are rejected, with the allowed ones', async () => {
     for (const at of ['/v1/issuances', '/v1/issuances/firehose', '/v1/issuances/1.der', '/v1/status']) {
-      const answer = await search.call('POST', at);
-      expectRefusal(answer);
-      expect([answer.status, answer.json.code, answer.headers['allow']]).toEqual([
+      const response = await search.call('POST', at);
+      expectRefusal(response);
+      expect([response.status, response.json.code, response.headers['allow']]).toEqual([
         405,
         'method_not_allowed',
         'GET, HEAD, OPTIONS',
@@ -164,12 +164,12 @@ describe('methods', () => {
   });
 
   it('HEAD returns the same as GET, without a body', async () => {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ['/v1/issuances?domain=example.com', '/v1/issuances?domain=com', '/v1/issuances/1', '/v1/nothing'].map(
         async (at) => [await search.call('HEAD', at), await search.get(at)] as const,
       ),
     );
-    for (const [head, get] of answers) {
+    for (const [head, get] of responses) {
       expect(head.bytes).toHaveLength(0);
       for (const name of ['content-length', 'content-type', 'retry-after', 'access-control-allow-origin'])
         expect(head.headers[name]).toBe(get.headers[name]);

@@ -19,8 +19,8 @@ describe('queries without a key', () => {
   const codes = async (client: string, ...queries: string[]) => {
     const seen: unknown[] = [];
     for (const query of queries) {
-      const answer = await search.get(query, { 'x-forwarded-for': client });
-      seen.push(answer.status === 200 ? 200 : answer.json.code);
+      const response = await search.get(query, { 'x-forwarded-for': client });
+      seen.push(response.status === 200 ? 200 : response.json.code);
     }
     return seen;
   };
@@ -30,9 +30,9 @@ describe('queries without a key', () => {
   ];
 
   it('are counted per hour once they are valid, each kind separately', async () => {
-    const asked = [single, '/v1/issuances?domain=com', single, '/v1/issuances/1', tree, tree, single, single];
-    const answers = await codes('192.0.2.1', ...asked);
-    expect(answers).toEqual([200, 'bad_query', 200, 'not_found', 200, 'rate_limited', 200, 'rate_limited']);
+    const paths = [single, '/v1/issuances?domain=com', single, '/v1/issuances/1', tree, tree, single, single];
+    const responses = await codes('192.0.2.1', ...paths);
+    expect(responses).toEqual([200, 'bad_query', 200, 'not_found', 200, 'rate_limited', 200, 'rate_limited']);
   });
 
   it('are counted per address and /64, with Retry-After', async () => {
@@ -75,10 +75,10 @@ describe('the time limit of a plan', () => {
     await lock.query('BEGIN');
     await lock.query('LOCK TABLE ct_issuance IN ACCESS EXCLUSIVE MODE');
     const paths = ['/v1/issuances?domain=example.com', '/v1/issuances/1', '/v1/issuances/1.der'];
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [{}, key].flatMap((headers) => paths.map(async (at) => await search.get(at, headers))),
     );
-    expect(answers.map(({ status, json }) => [status, json.code])).toEqual(Array(6).fill([504, 'timeout']));
+    expect(responses.map(({ status, json }) => [status, json.code])).toEqual(Array(6).fill([504, 'timeout']));
     // A last statement with little time left is ended by PostgreSQL within the whole limit.
     await eventually(async () => {
       const running = await search.database.query(

@@ -19,10 +19,10 @@ it('returns 503 with Retry-After while the ct database is unavailable, and recov
     expect((await search.get(query)).json).toHaveLength(1);
     link?.cut();
     for (const at of [query, '/v1/issuances/1', '/v1/issuances/1.pem', '/v1/status']) {
-      const answer = await search.get(at);
-      expect([answer.status, answer.json.code]).toEqual([503, 'service_outage']);
-      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
-      expect(answer.headers['access-control-allow-origin']).toBe('*');
+      const response = await search.get(at);
+      expect([response.status, response.json.code]).toEqual([503, 'service_outage']);
+      expect(Number(response.headers['retry-after'])).toBeGreaterThan(0);
+      expect(response.headers['access-control-allow-origin']).toBe('*');
     }
     expect((await search.get('/readyz')).status).toBe(503);
     link?.restore();

@@ -23,8 +23,8 @@ afterAll(() => search.stop());
 it('a private key that was pasted anywhere is in no response and no log line', async () => {
   const leaks: string[] = [];
   for (const { what, method, path: at, headers } of requests) {
-    const { status, text, headers: answered } = await search.call(method, at, { ...key, ...headers });
-    const piece = pastedKeyIn(text) ?? pastedKeyIn(JSON.stringify(answered));
+    const { status, text, headers: returned } = await search.call(method, at, { ...key, ...headers });
+    const piece = pastedKeyIn(text) ?? pastedKeyIn(JSON.stringify(returned));
     if (piece !== null || status >= 500) leaks.push(`${status} ${what}: ${text}`);
     if (search.logged.some((line) => pastedKeyIn(line) !== null)) leaks.push(`log: ${what}`);
     search.logged.length = 0;

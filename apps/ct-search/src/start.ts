@@ -42,14 +42,14 @@ export async function start(config: SearchConfig, running: RunningProcess): Prom
     },
   });
   running.opened('http', () => closeHttpApp(app, config.DRAIN_TIME));
-  answerPreflights(app.getHttpAdapter().getInstance() as unknown as FastifyInstance);
+  respondToPreflights(app.getHttpAdapter().getInstance() as unknown as FastifyInstance);
   await app.listen(config.PORT, config.HOST);
   log.info({ url: await app.getUrl() }, 'listening');
   return app;
 }
 
 /** A browser sends OPTIONS before a request with a key (Fetch Standard, "CORS-preflight fetch"). */
-function answerPreflights(instance: FastifyInstance): void {
+function respondToPreflights(instance: FastifyInstance): void {
   instance.addHook('onSend', (request, reply, _payload, done) => {
     if (request.method === 'OPTIONS') reply.headers(preflightHeaders);
     done();

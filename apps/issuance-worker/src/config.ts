@@ -27,7 +27,7 @@ export const settings = defineSettings({
   }),
   DATABASE_URL: url({ schemes: ['postgres', 'postgresql'], meaning: 'The core database' }),
   DATABASE_POOL_SIZE: integer({
-    meaning: 'Connections to the database at most; more than JOB_CONCURRENCY, or jobs wait for each other',
+    meaning: 'Max database connections; must exceed JOB_CONCURRENCY, or jobs wait for each other',
     unit: 'connections',
     min: 2,
     max: 200,
@@ -35,21 +35,20 @@ export const settings = defineSettings({
   }),
   REDIS_URL: url({
     schemes: ['redis', 'rediss'],
-    meaning: 'Where nudges are queued; losing it costs time, never work',
+    meaning: 'Where wake-ups are queued; losing it costs time, never work',
   }),
   JOB_CONCURRENCY: integer({
-    meaning: 'Issuances advanced side by side',
+    meaning: 'Issuances advanced concurrently',
     unit: 'jobs',
     min: 1,
     max: 100,
     default: 16,
   }),
   DNS_RESOLVER: hostPort({
-    meaning:
-      'The recursive resolver that standing approval records are looked up at; it should validate DNSSEC',
+    meaning: 'Recursive resolver for lookups of standing approval records; it should validate DNSSEC',
   }),
   APPROVAL_ZONE: string({
-    meaning: 'The zone in which the targets of standing approval records lie; the same for every process',
+    meaning: 'Zone of the targets of standing approval records; the same for every process',
     pattern: /^(?=.{1,200}$)[a-z0-9-]+(\.[a-z0-9-]+)+$/,
   }),
   ...gatewaySettings({
@@ -57,64 +56,63 @@ export const settings = defineSettings({
   }),
   ALLOWED_NETWORKS: list(string({ meaning: 'A network', pattern: /^[0-9a-fA-F.:]{2,45}\/\d{1,3}$/ }), {
     meaning:
-      'Special-purpose networks (10.0.0.0/8, ::1/128) in which authoritative DNS servers, which customers choose, are asked all the same, and certificates submitted to logs',
+      'Special-purpose networks (10.0.0.0/8, ::1/128) where authoritative DNS servers, which customers choose, may be queried, and where logs may receive certificates',
     default: [],
   }),
   ACME_ANSWER_TIMEOUT: durationMs({
-    meaning: 'How long a CA may be silent in one answer; then the step is taken again later',
+    meaning: 'Max silence of a CA within one response; then the step is retried later',
     minMs: 500,
     maxMs: 20_000,
     default: 10_000,
   }),
   AUTHORITY_DNS_PORT: port({
-    meaning:
-      'Port that the authoritative DNS servers of zones are asked on, UDP and TCP; another one than 53 for a test network only',
+    meaning: 'Port of authoritative DNS servers, UDP and TCP; other than 53 only in a test network',
     default: 53,
   }),
   APPROVAL_ZONE_INTEGRATION: string<null>({
     meaning:
-      'Id of the DNS integration, of any account, that publishes what CAs look for at the targets, where the operator’s own DNS servers host APPROVAL_ZONE; needs GATEWAY_URL. Empty: approval-responder answers there',
+      'Id of the DNS integration, of any account, that publishes what CAs look for at the targets, where the operator’s own DNS servers host APPROVAL_ZONE; needs GATEWAY_URL. Empty: approval-responder serves it',
     pattern: /^[1-9]\d{0,15}$/,
     default: null,
   }),
   APPROVAL_RESPONDERS: list(hostPort({ meaning: 'A copy of approval-responder' }), {
     meaning:
-      'Where the copies of approval-responder answer DNS: each is asked itself before a CA is told to look. Empty: DNS_RESOLVER is asked, and what it remembers is waited for',
+      'DNS addresses of the copies of approval-responder: each is queried before a CA is requested to validate. Empty: DNS_RESOLVER is queried, which may return cached values',
     default: [],
   }),
   DNS_PERSIST: boolean({
     meaning:
-      'Whether a name may be shown to a CA by a standing dns-persist-01 record of our account there, where the CA offers it and the record is right',
+      'Whether a name may be proven to a CA by a standing dns-persist-01 record of our account there, if the CA offers it and the record is valid',
     default: false,
   }),
   CA_ACCOUNT_KEYS: {
     ...sealingKeys({
       meaning:
-        'Keys that seal the keys of our accounts at CAs and the secrets of external account binding; the same for every copy of the worker. Without any no CA but the built-in one is asked',
+        'Keys that seal the keys of our accounts at CAs and the secrets of external account binding; the same for every copy of the worker. Without any, only the built-in CA is used',
     }),
     default: null,
   } satisfies Setting<SealingKeys | null>,
   SANDBOX_AUTHORITIES: boolean({
     meaning:
-      'Whether a sandbox asks the CAs that its products name, for instance a test server, in place of the built-in one',
+      'Whether a sandbox uses the CAs that its products name, for instance a test server, in place of the built-in one',
     default: false,
   }),
   ACME_USER_AGENT: string({
     meaning:
-      'What a CA is told of who asks: the program, and where its operator can be found (RFC 8555, section 6.1)',
+      'User-Agent of requests to CAs: the program, and where its operator can be found (RFC 8555, section 6.1)',
     pattern: /^[\x20-\x7e]{1,200}$/,
     default: 'certwright',
   }),
   PROBE_TIMEOUT: durationMs({
     meaning:
-      'How long the prober may take to look at one web server, redirects included; then the name counts as not approved for now',
+      'Timeout of a check of one web server by the prober, redirects included; then the name counts as not approved for now',
     minMs: 100,
     maxMs: 3_500,
     default: 3_000,
   }),
   APPROVAL_REUSE_DAYS: integer({
     meaning:
-      'How long an approval counts. Public CAs are bound to 200 days since 2026-03-15, 100 from 2027-03-15, 10 from 2029-03-15',
+      'Validity period of an approval. Public CAs are limited to 200 days since 2026-03-15, 100 from 2027-03-15, 10 from 2029-03-15',
     unit: 'days',
     min: 1,
     max: 200,
@@ -122,7 +120,7 @@ export const settings = defineSettings({
   }),
   BUILT_IN_CA: boolean({
     meaning:
-      'Whether this deployment has its built-in CA: always in a sandbox; in production only where a private CA is wanted',
+      'Whether this deployment has its built-in CA: always in a sandbox; in production only for a private CA',
     default: false,
   }),
   BUILT_IN_CA_DIR: filePath({
@@ -136,13 +134,13 @@ export const settings = defineSettings({
   }),
   SUBMIT_TO_LOGS: list(string({ meaning: 'A URL', pattern: /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/ }), {
     meaning:
-      'Submission URLs of the Certificate Transparency logs that certificates of the built-in CA are shown to, each once it is issued; unexpired ones from before are, too, when the first log is set',
+      'Submission URLs of the Certificate Transparency logs that receive the certificates of the built-in CA when they are issued, and unexpired earlier ones when the first log is set',
     default: [],
   }),
   CA_PUBLICATION_URL: url({
     schemes: ['http'],
     meaning:
-      'Where certificates and revocation lists of the built-in CA are published; http, and part of what is issued',
+      'URL at which certificates and revocation lists of the built-in CA are published; http, and part of issued certificates',
   }),
 });
 

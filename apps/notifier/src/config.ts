@@ -19,8 +19,7 @@ export const settings = defineSettings({
   ...processSettings({ opsPort: 4341 }),
   DATABASE_URL: url({ schemes: ['postgres', 'postgresql'], meaning: 'The core database' }),
   DATABASE_POOL_SIZE: integer({
-    meaning:
-      'Connections to the database at most; a delivery holds one for moments, never while it waits for an answer',
+    meaning: 'Max database connections; a delivery holds one briefly, never while it waits for a response',
     unit: 'connections',
     min: 2,
     max: 200,
@@ -28,14 +27,14 @@ export const settings = defineSettings({
   }),
   REDIS_URL: url({
     schemes: ['redis', 'rediss'],
-    meaning: 'Where nudges are queued; losing it costs time, never work',
+    meaning: 'Where wake-ups are queued; losing it costs time, never work',
   }),
   SEALING_KEYS: sealingKeys({
     meaning: 'Open the secrets and credentials of webhooks; the same for every process that has the setting',
   }),
   DELIVERY_CONCURRENCY: integer({
     meaning:
-      'Webhooks under way at the same time: half of them to endpoints that answer within a second, a quarter to untested ones, a quarter to those that fail or are slow. One that has been waiting for longer than a second gives its place up, for at most 15 s; up to four times as many may wait so',
+      'Concurrent webhooks: half of them to endpoints that respond within a second, a quarter to untested ones, a quarter to failing or slow ones. A webhook that waits for longer than a second releases its slot; up to four times as many may wait this way, for at most 15 s',
     unit: 'deliveries',
     min: 8,
     max: 2_000,
@@ -43,17 +42,17 @@ export const settings = defineSettings({
   }),
   ALLOWED_NETWORKS: list(string({ meaning: 'A network such as 10.0.0.0/8' }), {
     meaning:
-      'Networks with private or other special-purpose addresses that webhooks may go to all the same; none of them by default',
+      'Networks with private or other special-purpose addresses that webhooks may go to; none by default',
     default: [],
   }),
   DNS_RESOLVERS: list(hostPort({ meaning: 'A recursive resolver, by IP address' }), {
-    meaning: 'Where the hosts of webhooks are looked up; empty: at the resolvers of the system',
+    meaning: 'Resolvers for the hosts of webhooks; empty: the resolvers of the system',
     default: [],
   }),
   SMTP_URL: url({
     schemes: ['smtp', 'smtps'],
     meaning:
-      'The mail server that takes our mail: smtp://host:port (STARTTLS), smtps://host:port (TLS from the first octet)',
+      'The mail server for outgoing mail: smtp://host:port (STARTTLS), smtps://host:port (TLS from the first byte)',
   }),
   SMTP_REQUIRE_TLS: boolean({
     meaning:
@@ -68,7 +67,7 @@ export const settings = defineSettings({
   }),
   APPROVAL_URL: url({
     schemes: ['https', 'http'],
-    meaning: 'Where the approval responder is reached from outside; links in mails begin with it',
+    meaning: 'Public URL of approval-responder; links in mails begin with it',
   }),
 });
 

@@ -132,7 +132,7 @@ describe('the notifier as a process', () => {
     expect(new Set(own.map(idOf)).size).toBe(8);
     const taken = mail.received.slice(before);
     expect(new Set(taken.map(({ messageId }) => messageId)).size).toBe(30);
-    expect(sink.mostAtOnce).toBeLessThanOrEqual(deliveryBounds.perAccount);
+    expect(sink.maxAtOnce).toBeLessThanOrEqual(deliveryBounds.perAccount);
   }, 120_000);
 
   it('does not let a hundred dead endpoints delay a healthy one', async () => {
@@ -145,7 +145,7 @@ describe('the notifier as a process', () => {
       await notifier.deliver(account, endpoint.id, plan);
     }
     const child = await startNotifier();
-    await eventually(() => expect(hanging.mostAtOnce).toBe(100));
+    await eventually(() => expect(hanging.maxAtOnce).toBe(100));
     const account = await notifier.account();
     const endpoint = await notifier.endpoint(account, healthy.url);
     for (let each = 1; each <= 5; each += 1) {
@@ -168,12 +168,12 @@ describe('the notifier as a process', () => {
     }
     await notifier.database.query(`UPDATE webhook_endpoint SET failing_since = now(), failed_at = now()`);
     const child = await startNotifier({ DELIVERY_CONCURRENCY: '8' });
-    await eventually(() => expect(hanging.mostAtOnce).toBeGreaterThan(8));
+    await eventually(() => expect(hanging.maxAtOnce).toBeGreaterThan(8));
     const account = await notifier.account();
     const endpoint = await notifier.endpoint(account, healthy.url);
     await notifier.deliver(account, endpoint.id, await notifier.plan(account));
     await eventually(() => expect(healthy.received).toHaveLength(1));
-    expect(hanging.mostAtOnce).toBeLessThanOrEqual(40);
+    expect(hanging.maxAtOnce).toBeLessThanOrEqual(40);
     child.signal('SIGKILL');
   }, 60_000);
 
@@ -195,7 +195,7 @@ describe('the notifier as a process', () => {
       },
       { withinMs: 20_000 },
     );
-    expect(sink.mostAtOnce).toBeLessThanOrEqual(maxPlaces);
+    expect(sink.maxAtOnce).toBeLessThanOrEqual(maxPlaces);
     expect((await child.stop()).code).toBe(0);
   }, 60_000);
 
@@ -205,7 +205,7 @@ describe('the notifier as a process', () => {
     const endpoint = await notifier.endpoint(account, hanging.url);
     await notifier.deliver(account, endpoint.id, await notifier.plan(account));
     const child = await startNotifier({ DRAIN_TIME: '500ms' });
-    await eventually(() => expect(hanging.mostAtOnce).toBe(1));
+    await eventually(() => expect(hanging.maxAtOnce).toBe(1));
     expect((await child.stop()).code).toBe(0);
     const [row] = await notifier.database.query(
       `SELECT state, attempts, leased_until AS "leasedUntil" FROM webhook_delivery`,
@@ -220,7 +220,7 @@ describe('the notifier as a process', () => {
       /SEALING_KEYS has an entry that is not the base64 of 32 bytes/,
     ],
     ['a password without TLS', { SMTP_USER: 'u', SMTP_PASSWORD: 'p' }, /would be sent in the clear/],
-    ['a sender that is no address', { SMTP_FROM: 'nobody' }, /SMTP_FROM is neither/],
+    ['a sender that is no address', { SMTP_FROM: 'invalid' }, /SMTP_FROM is neither/],
   ])('does not start with %s', async (_, env, said) => {
     const args = [path.join(workspaceRoot, 'dist/apps/notifier/main.js')];
     const child = await startChild(process.execPath, { args, env: { ...environment, ...env } });

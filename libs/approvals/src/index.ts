@@ -2,7 +2,7 @@ export { ApprovalsModule } from './approvals.module';
 export { ApprovalRecords } from './approval-records/approval-records';
 export { type ChallengeRecord, Challenges } from './challenges/challenges';
 export { type DelegationLabels, Delegations } from './delegations/delegations';
-export { type Asked, EmailApprovals, type Mailbox } from './email-approvals/email-approvals';
+export { type MailboxState, EmailApprovals, type Mailbox } from './email-approvals/email-approvals';
 export { secondsToNextMail } from './email-approvals/next-mails';
 export { IssuanceWakeUps } from './issuance-wake-ups/issuance-wake-ups';
 export { StandingApprovals } from './standing-approvals';

@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 /** Redis keys of a queue carry a hash tag, so that a Redis Cluster keeps them on one node. */
 export const queuePrefix = '{certwright}';
 
-/** Redis answers a nudge at once or not at all; the outbox keeps what could not be sent. */
+/** Redis accepts a wake-up at once or not at all; the outbox keeps what could not be sent. */
 const commandTimeoutMs = 5_000;
 
 /** How long the key of a readiness check stays, ms. */
@@ -19,14 +19,14 @@ export class JobQueues implements OnApplicationShutdown {
   private readonly readinessKey = `${queuePrefix}:ready:${randomUUID()}`;
   private readonly byName: ReadonlyMap<QueueName, Queue>;
 
-  /** @param onError told of every trouble with Redis; must not throw */
+  /** @param onError called with every Redis error; must not throw */
   constructor(redisUrl: string, onError: (error: Error) => void) {
     this.connection = new Redis(redisUrl, {
       enableOfflineQueue: false,
       maxRetriesPerRequest: 1,
       commandTimeout: commandTimeoutMs,
       retryStrategy: (times) => Math.min(times * 100, 2_000),
-      // After a fail-over the old address may still answer, but as a replica.
+      // After a fail-over the old address may still respond, but as a replica.
       reconnectOnError: (error) => error.message.startsWith('READONLY'),
     });
     // Every queue emits the errors of the connection that they share.
@@ -78,7 +78,7 @@ export class JobQueues implements OnApplicationShutdown {
     return lengths;
   }
 
-  /** Rejects when Redis does not answer, or refuses writes (OOM, READONLY, MISCONF): a readiness check. */
+  /** Rejects when Redis does not respond, or refuses writes (OOM, READONLY, MISCONF): a readiness check. */
   async checkWrites(): Promise<void> {
     await this.connection.set(this.readinessKey, '1', 'PX', readinessKeyMs);
   }

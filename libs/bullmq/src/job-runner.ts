@@ -32,7 +32,7 @@ export function runJobs<Q extends QueueName>(
   concurrency: number = queues[queue].concurrency,
 ): RunningJobs {
   const byName = handlersByName(queue, handlers);
-  // While Redis is away, a worker that closes would go on trying to connect.
+  // While Redis is unavailable, a worker that closes would go on trying to connect.
   let closing = false;
   const worker = new Worker(
     queue,
@@ -66,7 +66,7 @@ export function runJobs<Q extends QueueName>(
   };
 }
 
-/** How long running jobs may take to finish; beyond it, and while Redis is away, the connection is cut. */
+/** How long running jobs may take to finish; beyond it, and while Redis is unavailable, the connection is cut. */
 const closingMs = 4_000;
 
 /** A job that is cut off is no loss: its row brings it back. */

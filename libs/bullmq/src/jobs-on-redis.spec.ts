@@ -77,9 +77,9 @@ describe('jobs', () => {
 
 it('trouble with Redis is reported once, and not once for each queue', async () => {
   const errors: Error[] = [];
-  const away = new JobQueues('redis://127.0.0.1:1', (error) => errors.push(error));
+  const unreachable = new JobQueues('redis://127.0.0.1:1', (error) => errors.push(error));
   await eventually(() => expect(errors.length).toBeGreaterThan(2));
-  await away.close();
+  await unreachable.close();
   expect(new Set(errors).size).toBe(errors.length);
 });
 
@@ -93,7 +93,7 @@ describe('a runner', () => {
     expect(() => runJobs(redis.url, 'issuance', many, events)).toThrow('unheard-of');
   });
 
-  it('closes in bounded time while Redis is away', async () => {
+  it('closes in bounded time while Redis is unavailable', async () => {
     const { handlers } = collecting();
     const runner = runJobs('redis://127.0.0.1:1', 'issuance', handlers, events);
     const start = performance.now();
@@ -153,7 +153,7 @@ describe('processors', () => {
 });
 
 describe('the readiness check', () => {
-  it('fails while Redis answers but refuses writes', async () => {
+  it('fails while Redis responds but refuses writes', async () => {
     const admin = new Redis(redis.url);
     const user = `reader-${new URL(redis.url).pathname.slice(1)}`;
     await admin.call('ACL', 'SETUSER', user, 'on', 'nopass', '~*', '&*', '+@all', '-@write');

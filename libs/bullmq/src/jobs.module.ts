@@ -100,7 +100,7 @@ export class JobProcessors implements OnApplicationBootstrap, OnModuleDestroy, B
     const { redisUrl, log, concurrency } = this.options;
     const events = {
       failed: (job: string, error: Error) =>
-        log.error({ job, err: error }, 'job failed; its row brings it back'),
+        log.error({ job, err: error }, 'job failed; retried from its row'),
       error: (error: Error) => log.warn({ err: error }, 'redis'),
     };
     const atOnce = concurrency?.[queue] ?? queues[queue].concurrency;

@@ -52,7 +52,7 @@ export {
 export { requiresMailbox, wantedApproval } from './email-approvals/wanted-approval';
 export {
   requestMailsAgain,
-  type MailboxState,
+  type MailRequest,
   linkLifeMs,
   nextMailAt,
   throttledUntil,

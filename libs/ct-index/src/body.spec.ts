@@ -21,5 +21,6 @@ it('is stored unpacked when packing makes it longer', () => {
 });
 
 it('is rejected when its packing is unknown', () => {
-  for (const body of ['', '02', '7f00']) expect(() => unpackBody(Buffer.from(body, 'hex'))).toThrow('packed');
+  for (const body of ['', '02', '7f00'])
+    expect(() => unpackBody(Buffer.from(body, 'hex'))).toThrow('unknown packing');
 });

@@ -35,7 +35,7 @@ export function unpackBody(body: Uint8Array): Buffer {
     case packedBy.deflate:
       return inflateRawSync(packed, { dictionary: bodyDictionary, maxOutputLength: maxBodyLength });
     default:
-      throw new Error(`a body is packed in a way that is not known: ${body[0]}`);
+      throw new Error(`a body has an unknown packing: ${body[0]}`);
   }
 }
 

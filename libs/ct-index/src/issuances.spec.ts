@@ -243,12 +243,12 @@ it('keys that are looked up separately return nothing after the point where one 
   };
   let last: Promise<unknown> = Promise.resolve();
   const query = async (sql: string, values?: unknown[]) => {
-    const asked = last.then(async () => {
+    const result = last.then(async () => {
       await between();
       return await ct.database.query<unknown>(sql, values);
     });
-    last = asked;
-    return await asked;
+    last = result;
+    return await result;
   };
   const reader = readingAlone({ query } as EntityManager, true);
   // The end, then one, then what is new, then the other.
@@ -283,9 +283,9 @@ describe('partitions', () => {
     expect(before.settled.behind(0)).toBe(100);
     let dropped: readonly string[] = [];
     const query = async (sql: string, values?: unknown[]) => {
-      const answer = await ct.database.query<unknown>(sql, values);
+      const result = await ct.database.query<unknown>(sql, values);
       if (sql.includes('ct_block_p100')) dropped = await dropExpired(ct.database, later);
-      return answer;
+      return result;
     };
     const meanwhile = readingAlone({ query } as EntityManager);
     expect((await pageOfKeys(meanwhile, keys, page)).issuances).toHaveLength(120);

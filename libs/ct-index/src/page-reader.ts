@@ -2,18 +2,15 @@ import { type Home, young } from '@certwright/ct-schema';
 import type { EntityManager } from 'typeorm';
 
 /** Lookups that can be batched: most of the cost of a small one is its round trip. */
-export interface Lookup<Question, Answer> {
+export interface Lookup<Input, Result> {
   /** One statement. @returns the results, in the order of the lookups */
-  of(reader: Pick<EntityManager, 'query'>, questions: readonly Question[]): Promise<readonly Answer[]>;
+  of(reader: Pick<EntityManager, 'query'>, inputs: readonly Input[]): Promise<readonly Result[]>;
 }
 
 /** The database access for reading pages. */
 export interface PageReader extends Pick<EntityManager, 'query'> {
   /** In one statement, which may include the lookups of other requests. @returns as `Lookup` */
-  look<Question, Answer>(
-    lookup: Lookup<Question, Answer>,
-    questions: readonly Question[],
-  ): Promise<readonly Answer[]>;
+  look<Input, Result>(lookup: Lookup<Input, Result>, inputs: readonly Input[]): Promise<readonly Result[]>;
   readonly settled: SettledHomes;
   /** Tables are distributed over several servers: each key needs a statement that determines its shard. */
   readonly isSharded: boolean;
@@ -23,7 +20,7 @@ export interface PageReader extends Pick<EntityManager, 'query'> {
 export function readingAlone(reader: Pick<EntityManager, 'query'>, isSharded = false): PageReader {
   return {
     query: async (text: string, values?: unknown[]) => await reader.query(text, values),
-    look: async (lookup, questions) => await lookup.of(reader, questions),
+    look: async (lookup, inputs) => await lookup.of(reader, inputs),
     settled: new SettledHomes(),
     isSharded,
   };

@@ -79,11 +79,11 @@ it('partitions are also created and dropped in the schema of the previous releas
   await old.database.undoLastMigration({ transaction: 'each' });
   await old.database.query(`UPDATE ct_sequence SET next = 20`);
   await ensurePartitions(old.database, new Date(), 20, 20);
-  const farAway = new Date('2200-01-01');
-  expect(await dropExpired(old.database, farAway)).toEqual(
+  const farFuture = new Date('2200-01-01');
+  expect(await dropExpired(old.database, farFuture)).toEqual(
     expect.arrayContaining(['ct_issuance_p20', 'ct_block_p20']),
   );
-  await ensurePartitions(old.database, farAway, 20, 20);
+  await ensurePartitions(old.database, farFuture, 20, 20);
   const [{ known }] = await old.database.query<[{ known: string | null }]>(
     `SELECT to_regclass('ct_known_220001')::text AS known`,
   );

@@ -50,7 +50,7 @@ export class IssuerIds {
 
   of(issuer: NewIssuer): number {
     const id = this.ids.get(keyOf(issuer));
-    if (id === undefined) throw new Error('issuers are made known before their issuances are stored');
+    if (id === undefined) throw new Error('store issuers before their issuances');
     return id;
   }
 }

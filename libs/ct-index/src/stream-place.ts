@@ -44,7 +44,7 @@ export async function positionBefore(reader: Pick<EntityManager, 'query'>, since
        FROM (SELECT low, high, (low + high) / 2 AS middle FROM halving WHERE low < high) AS half
        LEFT JOIN LATERAL (
          SELECT position, discovered_at FROM ct_issuance WHERE position > middle ORDER BY position LIMIT 1) AS seen ON true
-       CROSS JOIN LATERAL (SELECT coalesce(seen.discovered_at < $1::timestamptz, false) AS is_before) AS judged)
+       CROSS JOIN LATERAL (SELECT coalesce(seen.discovered_at < $1::timestamptz, false) AS is_before) AS compared)
      SELECT low AS position FROM halving WHERE low >= high`,
     [since],
   );

@@ -52,7 +52,7 @@ describe('as OpenSSL writes it', () => {
       seq(attribute(ids.commonName, text(0x16, 'ia5')), attribute(ids.commonName, text(0x12, '12'))),
     ],
     ['an empty value', seq(commonName(''))],
-    ['a type that nobody knows', seq(set(pair(alien, text(0x0c, 'x'))), country)],
+    ['an unknown type', seq(set(pair(alien, text(0x0c, 'x'))), country)],
     [
       'the other types of the RFC',
       seq(

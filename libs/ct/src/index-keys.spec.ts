@@ -76,7 +76,7 @@ describe('a query uses the keys of', () => {
       [tree('x.example.com'), exact('*.example.com')],
     ],
     ['a wildcard', query('*.example.com', { ...subdomains, ...wildcards }), [exact('*.example.com')]],
-  ])('%s', (_what, asked, keys) => expect(queryKeys(asked)).toEqual(keys));
+  ])('%s', (_what, requested, keys) => expect(queryKeys(requested)).toEqual(keys));
 });
 
 describe('an issuance matches', () => {
@@ -101,9 +101,9 @@ describe('an issuance matches', () => {
     ['*.com', query('example.com', wildcards), true],
     ['x*.example.com', query('xy.example.com', wildcards), false],
     ['x.example.com', query('*.example.com', wildcards), false],
-  ])('%s, %j: %s', (name, asked, expected) => {
-    expect(matchesQuery([name], asked)).toBe(expected);
-    expect(matchesQuery(['other.net', name], asked)).toBe(expected);
+  ])('%s, %j: %s', (name, requested, expected) => {
+    expect(matchesQuery([name], requested)).toBe(expected);
+    expect(matchesQuery(['other.net', name], requested)).toBe(expected);
   });
 
   it('not with no names', () => expect(matchesQuery([], query('example.com', subdomains))).toBe(false));
@@ -130,9 +130,10 @@ describe('a name with many labels', () => {
       [`x${end}`, false],
       [`x.${end}`, false],
     ] as const) {
-      const asked = query(domain, subdomains);
+      const requested = query(domain, subdomains);
       const isFound =
-        queryKeys(asked).some((key) => indexKeys([deep]).includes(key)) && matchesQuery([deep], asked);
+        queryKeys(requested).some((key) => indexKeys([deep]).includes(key)) &&
+        matchesQuery([deep], requested);
       expect([domain, isFound]).toEqual([domain, expected]);
     }
   });
@@ -141,13 +142,17 @@ describe('a name with many labels', () => {
 it('every match is found by its keys', () => {
   const label = fc.constantFrom('a', 'com', '*');
   const name = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'));
-  const asked = fc.record({ domain: name, includeSubdomains: fc.boolean(), matchWildcards: fc.boolean() });
+  const requested = fc.record({
+    domain: name,
+    includeSubdomains: fc.boolean(),
+    matchWildcards: fc.boolean(),
+  });
   let matches = 0;
   fc.assert(
-    fc.property(fc.array(name, { maxLength: 5 }), asked, (names, each) => {
+    fc.property(fc.array(name, { maxLength: 5 }), requested, (names, each) => {
       const keys = indexKeys(names);
       const found = queryKeys(each).some((key) => keys.includes(key));
-      // No query asks for a single label.
+      // No query is for a single label.
       if (!each.domain.includes('.')) return;
       if (matchesQuery(names, each)) matches++;
       expect([names, each, found]).toEqual([names, each, matchesQuery(names, each)]);

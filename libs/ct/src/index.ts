@@ -42,7 +42,7 @@ export { indexKeys, matchesQuery, type NameQuery, queryKeys } from './index-keys
 export { type FollowedTo, isLagging, lagS, takesNothing } from './log-lag';
 export { KnownChains, type TextSpan } from './known-chains';
 export { readLeafText } from './leaf-text';
-export { type LeafFault, type LeafReading, readEntriesAnswer, readLeaf, readLeafJson } from './leaf';
+export { type LeafFault, type LeafReading, readEntriesResponse, readLeaf, readLeafJson } from './leaf';
 export { type EllipticCurve, keyIdentifiers, type PublicKey, readPublicKey } from './public-key';
 export {
   type ListedLog,
@@ -68,7 +68,7 @@ export { emptyRoot, leafHash, nodeHash } from './merkle/hashes';
 export {
   type ConsistencyVerdict,
   type InclusionProof,
-  judgeConsistency,
+  checkConsistency,
   type TreeState,
   treeUpTo,
   verifyConsistency,

@@ -20,15 +20,15 @@ it('a text that only resembles a known one is not known', () => {
 
 it('a cached chain does not change with the response that contained it', () => {
   const chains = new KnownChains();
-  const answer = Buffer.from('"AAAABBBBCCCC"AAAABBBBCCCC"');
+  const response = Buffer.from('"AAAABBBBCCCC"AAAABBBBCCCC"');
   const bytes = Buffer.from('bytes');
-  const kept = chains.keep(answer, { start: 1, end: 13 }, 0, { of: 'certificates', bytes });
-  answer.fill('x', 1, 13);
+  const kept = chains.keep(response, { start: 1, end: 13 }, 0, { of: 'certificates', bytes });
+  response.fill('x', 1, 13);
   bytes.fill('x');
   expect(kept.bytes.toString()).toBe('bytes');
   expect(kept.bytes.buffer.byteLength).toBe(kept.bytes.length);
-  expect(chains.find(answer, { start: 14, end: 26 }, 0)).toBe(kept);
-  expect(chains.find(answer, { start: 1, end: 13 }, 0)).toBeNull();
+  expect(chains.find(response, { start: 14, end: 26 }, 0)).toBe(kept);
+  expect(chains.find(response, { start: 1, end: 13 }, 0)).toBeNull();
 });
 
 it('evicts the oldest chains at the limit, and does not cache huge ones', () => {

@@ -35,20 +35,20 @@ export class KnownChains {
   private held = 0;
 
   /** @param before the bytes of the chain before the text, as a number that also encodes their count */
-  find(answer: Buffer, { start, end }: TextSpan, before: number): EntryChain | null {
+  find(response: Buffer, { start, end }: TextSpan, before: number): EntryChain | null {
     if (end - start > maxTextLength || end === start) return null;
-    const known = this.chains.get(placeOf(answer, start, end));
+    const known = this.chains.get(placeOf(response, start, end));
     if (known?.before !== before || known.text.length !== end - start) return null;
-    return answer.compare(known.text, 0, end - start, start, end) === 0 ? known.chain : null;
+    return response.compare(known.text, 0, end - start, start, end) === 0 ? known.chain : null;
   }
 
   /** @param chain decoded text, after the bytes before it; returns it, as a copy if it is cached */
-  keep(answer: Buffer, { start, end }: TextSpan, before: number, chain: EntryChain): EntryChain {
+  keep(response: Buffer, { start, end }: TextSpan, before: number, chain: EntryChain): EntryChain {
     if (end - start > maxTextLength || end === start) return chain;
-    const place = placeOf(answer, start, end);
+    const place = placeOf(response, start, end);
     const kept = { of: chain.of, bytes: copyOf(chain.bytes, 0, chain.bytes.length) };
     this.drop(place);
-    this.chains.set(place, { text: copyOf(answer, start, end), before, chain: kept });
+    this.chains.set(place, { text: copyOf(response, start, end), before, chain: kept });
     this.held += heldBeside + end - start + kept.bytes.length;
     for (const oldest of this.chains.keys()) {
       if (this.held <= maxHeld) break;
@@ -73,11 +73,11 @@ function copyOf(bytes: Buffer, start: number, end: number): Buffer {
 }
 
 /** A 32-bit hash of a text of at least four bytes: of its length and some of its bytes. */
-function placeOf(answer: Buffer, start: number, end: number): number {
+function placeOf(response: Buffer, start: number, end: number): number {
   const length = end - start;
   const last = end - 4;
   let place = length;
   for (const at of [start + serialAt, start + (length >> 2), start + (length >> 1), last])
-    place = Math.imul(place, 0x9e3779b1) ^ answer.readInt32LE(Math.min(at, last));
+    place = Math.imul(place, 0x9e3779b1) ^ response.readInt32LE(Math.min(at, last));
   return place;
 }

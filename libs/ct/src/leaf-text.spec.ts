@@ -16,12 +16,12 @@ const certificates = entriesOf('first-entries-2013.get-entries.json');
 const [precertificate] = precertificates as [EntryText];
 const bytesOf = (text: string) => Buffer.from(text, 'base64');
 
-/** By the texts within an answer that has more around them. */
+/** By the texts within a response that has more around them. */
 function read({ leaf_input, extra_data }: EntryText, chains: KnownChains): LogEntry | null {
   const leafInput = { start: 3, end: 3 + leaf_input.length };
   const extraData = { start: leafInput.end + 5, end: leafInput.end + 5 + extra_data.length };
-  const answer = Buffer.from(`...${leaf_input}.....${extra_data}"AAAA`, 'latin1');
-  return readLeafText(answer, leafInput, extraData, chains);
+  const response = Buffer.from(`...${leaf_input}.....${extra_data}"AAAA`, 'latin1');
+  return readLeafText(response, leafInput, extraData, chains);
 }
 
 function asJson(text: EntryText): LogEntry | null {

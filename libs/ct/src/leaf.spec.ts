@@ -7,25 +7,25 @@ import {
   chainFingerprints,
   entryLeafHash,
   readDataTile,
-  readEntriesAnswer,
+  readEntriesResponse,
   readLeaf,
   readLeafJson,
 } from './index';
 import { hex } from './testing/forge';
 
 const data = (name: string) => readFileSync(join(__dirname, 'testing/data', name));
-const answer = (name: string) => JSON.parse(data(name).toString()) as { entries: Record<string, string>[] };
+const response = (name: string) => JSON.parse(data(name).toString()) as { entries: Record<string, string>[] };
 const sha256 = (...parts: Uint8Array[]) => createHash('sha256').update(Buffer.concat(parts)).digest();
 
-const precertificates = answer('navigli2025h2-first-32.get-entries.json');
-const certificates = answer('first-entries-2013.get-entries.json');
+const precertificates = response('navigli2025h2-first-32.get-entries.json');
+const certificates = response('first-entries-2013.get-entries.json');
 const decoded = (entry: Record<string, string> | undefined, member: string) =>
   Buffer.from(entry?.[member] ?? '', 'base64');
 
-describe('a get-entries answer', () => {
+describe('a get-entries response', () => {
   it('has the same entries as the data tile', () => {
     const tile = readDataTile(data('navigli2025h2-000.tile'), { index: 0, width: 256 });
-    const entries = readEntriesAnswer(precertificates);
+    const entries = readEntriesResponse(precertificates);
     expect(entries).toHaveLength(32);
     for (const [index, reading] of (entries ?? []).entries()) {
       if (!reading.ok || !tile.ok) throw new Error('not read');
@@ -58,7 +58,7 @@ describe('a get-entries answer', () => {
   });
 
   it.each([null, undefined, 5, 'entries', [], {}, { entries: {} }, { entries: 'x' }])('is not %j', (json) =>
-    expect(readEntriesAnswer(json)).toBeNull(),
+    expect(readEntriesResponse(json)).toBeNull(),
   );
 
   it('reports for each entry whether it is readable', () => {
@@ -69,7 +69,7 @@ describe('a get-entries answer', () => {
       { leaf_input: 'AA==' },
       certificates.entries[1],
     ];
-    expect(readEntriesAnswer({ entries })?.map(({ ok }) => ok)).toEqual([true, false, false, false, true]);
+    expect(readEntriesResponse({ entries })?.map(({ ok }) => ok)).toEqual([true, false, false, false, true]);
   });
 });
 
@@ -105,7 +105,12 @@ describe('a MerkleTreeLeaf', () => {
     ['with bytes after the extra data', leaf, Buffer.concat([extra, hex('00')]), 'extra_data'],
     ['without extra data', leaf, Buffer.alloc(0), 'extra_data'],
     ['of a certificate with an empty one in the chain', x509, hex('000003000000'), 'extra_data'],
-    ['of a certificate with a chain longer than told', x509, hex('00000400000255'), 'extra_data'],
+    [
+      'of a certificate with a chain that exceeds its stated length',
+      x509,
+      hex('00000400000255'),
+      'extra_data',
+    ],
     ['of a certificate with the extra data of a precertificate', x509, extra, 'extra_data'],
   ])('%s is refused', (_what, leafInput, extraData, fault) => {
     expect(readLeaf(leafInput, extraData)).toEqual({ ok: false, fault });

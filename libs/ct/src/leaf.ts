@@ -52,9 +52,9 @@ export function readLeafJson(entry: unknown): LeafReading {
 }
 
 /** The entries of a `get-entries` response, in order; null when it is invalid. */
-export function readEntriesAnswer(answer: unknown): LeafReading[] | null {
-  if (typeof answer !== 'object' || answer === null) return null;
-  const { entries } = answer as Record<string, unknown>;
+export function readEntriesResponse(response: unknown): LeafReading[] | null {
+  if (typeof response !== 'object' || response === null) return null;
+  const { entries } = response as Record<string, unknown>;
   return Array.isArray(entries) ? entries.map(readLeafJson) : null;
 }
 

@@ -117,6 +117,6 @@ it.each([
   ['data', 1234067, 256, 'tile/data/x001/x234/067'],
   ['data', 1234067, 112, 'tile/data/x001/x234/067.p/112'],
   ['data', 4294967295, 1, 'tile/data/x004/x294/x967/295.p/1'],
-] as const)('the tile of level %s, index %d and width %d stands at %4$s', (level, index, width, path) =>
+] as const)('the tile of level %s, index %d and width %d is at %4$s', (level, index, width, path) =>
   expect(tilePath(level, { index, width })).toBe(path),
 );

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
 import { integrationFixture, type IntegrationFixture } from '@certwright/core-testing';
-import { DnsIntegrations, mostDnsIntegrations } from './dns-integrations';
+import { DnsIntegrations, maxDnsIntegrations } from './dns-integrations';
 import { LeasedIntegrations } from './leased-integrations';
 
 let core: CoreDatabaseFixture;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(async () => await core.close());
 beforeEach(async () => await fixture.clear());
 
-const nudges = async () => await core.database.query(`SELECT job, payload FROM outbox ORDER BY id`);
+const wakeUps = async () => await core.database.query(`SELECT job, payload FROM outbox ORDER BY id`);
 const handleOf = async (id: string) => {
   const [row] = await core.database.query<{ handle: string | null }[]>(
     `SELECT handle FROM dns_integration WHERE id = $1`,
@@ -48,8 +48,8 @@ describe('create', () => {
             zonesDueAt: new Date(),
           }),
       );
-    const made = await Promise.all(Array.from({ length: mostDnsIntegrations + 5 }, tryOne));
-    expect(made.filter((each) => each !== null)).toHaveLength(mostDnsIntegrations);
+    const made = await Promise.all(Array.from({ length: maxDnsIntegrations + 5 }, tryOne));
+    expect(made.filter((each) => each !== null)).toHaveLength(maxDnsIntegrations);
     expect(await integrations.hasRoom('1')).toBe(false);
     expect(await integrations.hasRoom('2')).toBe(true);
     await fixture.delete('1', made.find((each) => each !== null)?.id ?? '');
@@ -59,7 +59,7 @@ describe('create', () => {
 
   it('has zones that could not be listed yet listed at once', async () => {
     const id = await fixture.create('1', null);
-    expect(await nudges()).toEqual([{ job: 'keep-integration', payload: { integrationId: id } }]);
+    expect(await wakeUps()).toEqual([{ job: 'keep-integration', payload: { integrationId: id } }]);
     expect((await leases.due(10)).map((each) => each.id)).toEqual([id]);
   });
 });
@@ -95,7 +95,7 @@ describe('markDeleted', () => {
       // Its removal goes on in its own time.
       { dns_name: 'c.example', state: 'unwanted', due: false },
     ]);
-    expect(await nudges()).toEqual([{ job: 'keep-integration', payload: { integrationId: id } }]);
+    expect(await wakeUps()).toEqual([{ job: 'keep-integration', payload: { integrationId: id } }]);
     expect(await handleOf(id)).toBe(`handle of ${id}`);
   });
 
@@ -126,7 +126,7 @@ describe('forgetDeleted', () => {
     expect(await handleOf(standing)).not.toBeNull();
   });
 
-  it('keeps the handle while a value of an approval zone may stand at the provider', async () => {
+  it('keeps the handle while a value of an approval zone may exist at the provider', async () => {
     const id = await fixture.create('1');
     await core.database.query(
       `INSERT INTO challenge_record (label, value, account_id, dns_name, expires_at, integration_id)
@@ -141,7 +141,7 @@ describe('forgetDeleted', () => {
     expect(await handleOf(id)).toBeNull();
   });
 
-  it('gives up after seven days, and lets the names go', async () => {
+  it('gives up after seven days, and releases the names', async () => {
     const id = await fixture.create('1');
     await fixture.record(id, { dnsName: 'a.example', state: 'standing', dueInS: 60 });
     await fixture.delete('1', id);
@@ -155,7 +155,7 @@ describe('forgetDeleted', () => {
     await fixture.record(await fixture.create('1'), { dnsName: 'a.example', state: 'wanted', dueInS: 0 });
   });
 
-  it('never lets a late answer bring a handle back', async () => {
+  it('never restores a handle after a late response', async () => {
     const id = await fixture.create('1');
     const held = await leases.lease(id, 1);
     await fixture.delete('1', id);

@@ -37,7 +37,7 @@ export interface NewDnsIntegration {
 }
 
 /** Maximum integrations per account, which bounds the requests to providers. */
-export const mostDnsIntegrations = 50;
+export const maxDnsIntegrations = 50;
 
 /**
  * After this time, in days, a deleted integration's handle is dropped although records are left: the provider keeps
@@ -53,7 +53,7 @@ export class DnsIntegrations {
     private readonly transactions: Transactions,
   ) {}
 
-  /** @returns null when the account has `mostDnsIntegrations` already */
+  /** @returns null when the account has `maxDnsIntegrations` already */
   async create(tx: Tx, integration: NewDnsIntegration): Promise<DnsIntegration | null> {
     const { id, accountId, provider, description, handle, zones, zonesDueAt } = integration;
     // One creation at a time per account, or two would see the same count.
@@ -63,7 +63,7 @@ export class DnsIntegrations {
        SELECT $1, $2, $3, $4, $5, 'ok', clock_timestamp(), coalesce($6::timestamptz, clock_timestamp())
        WHERE (SELECT count(*) FROM dns_integration WHERE account_id = $2 AND deleted_at IS NULL) < $7
        RETURNING ${columns}`,
-      [id, accountId, provider, description, handle, zones === null ? null : zonesDueAt, mostDnsIntegrations],
+      [id, accountId, provider, description, handle, zones === null ? null : zonesDueAt, maxDnsIntegrations],
     );
     const [created] = rows;
     if (created === undefined) return null;
@@ -78,7 +78,7 @@ export class DnsIntegrations {
       `SELECT count(*)::int AS count FROM dns_integration WHERE account_id = $1 AND deleted_at IS NULL`,
       [accountId],
     );
-    return row.count < mostDnsIntegrations;
+    return row.count < maxDnsIntegrations;
   }
 
   /** Oldest first. */

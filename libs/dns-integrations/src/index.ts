@@ -1,5 +1,5 @@
 export { DnsIntegrationsModule } from './dns-integrations.module';
-export { type DnsIntegration, DnsIntegrations, mostDnsIntegrations } from './dns-integrations';
+export { type DnsIntegration, DnsIntegrations, maxDnsIntegrations } from './dns-integrations';
 export {
   type IntegrationLease,
   type IntegrationProgress,

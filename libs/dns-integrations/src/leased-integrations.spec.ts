@@ -168,7 +168,7 @@ describe('due', () => {
     expect(await due()).toEqual([withRecord]);
   });
 
-  it('gives every account its turn, however much waits for another', async () => {
+  it('gives every account its turn, however much is due for another', async () => {
     const many = [];
     for (let at = 0; at < 12; at += 1) many.push(await fixture.create('1'));
     const [second, third] = [await fixture.create('2'), await fixture.create('3')];

@@ -65,19 +65,19 @@ const saves = (change: RecordChange) => ({
 describe('a record that is needed', () => {
   it.each<[string, ApprovalRecord, RecordFinding | null, unknown]>([
     ['is looked for before anything is added', fresh, null, { kind: 'look' }],
-    ['stands without being added when it is there', fresh, everywhere, saves({ state: 'standing' })],
+    ['becomes standing without being added when it exists', fresh, everywhere, saves({ state: 'standing' })],
     ['is added when it is not there', fresh, absent, { kind: 'add' }],
     ['is added when it is not at every server', fresh, partly, { kind: 'add' }],
-    ['replaces what stood there before our first attempt', fresh, replaced, { kind: 'add' }],
-    ['is added again when the answer was lost', attempted, null, { kind: 'add' }],
+    ['replaces what existed before our first attempt', fresh, replaced, { kind: 'add' }],
+    ['is added again when the response was lost', attempted, null, { kind: 'add' }],
     ['is looked for once it was added', added, null, { kind: 'look' }],
     [
-      'stands when every server answers with it',
+      'becomes standing when every server returns it',
       added,
       everywhere,
       saves({ state: 'standing', dueAt: null }),
     ],
-    ['waits for the servers that lag, and says so', added, partly, saves({ problem: partly.problem })],
+    ['waits for the servers that lag, and reports them', added, partly, saves({ problem: partly.problem })],
     [
       'waits for a server that is silent',
       { ...added, addedAt: ago(599) },
@@ -85,20 +85,20 @@ describe('a record that is needed', () => {
       saves({ problem: silent.problem }),
     ],
     [
-      'stands without a server that has been silent for ten minutes, when all others have it',
+      'becomes standing without a server that has been silent for ten minutes, when all others have it',
       { ...added, addedAt: ago(600) },
       { ...silent, seen: 'somewhere' },
       saves({ state: 'standing' }),
     ],
     [
-      'never stands while a server denies it',
+      'never becomes standing while a server denies it',
       { ...added, addedAt: ago(3_000) },
       partly,
       saves({ problem: partly.problem }),
     ],
     ['waits while the servers still have what it replaced', added, replaced, saves({ dueAt: ahead(2) })],
     [
-      'is added again when nobody has it after an hour',
+      'is added again when no server has it after an hour',
       { ...added, addedAt: ago(3_600) },
       absent,
       { kind: 'add' },
@@ -109,7 +109,7 @@ describe('a record that is needed', () => {
       replaced,
       saves({ problem: replaced.problem }),
     ],
-    ['is looked for again when somebody doubts it', standing, null, { kind: 'look' }],
+    ['is looked for again when it is in doubt', standing, null, { kind: 'look' }],
     ['stays when it is still there', standing, everywhere, saves({ state: 'standing', dueAt: null })],
     [
       'is wanted again when it is gone',
@@ -117,7 +117,7 @@ describe('a record that is needed', () => {
       absent,
       saves({ state: 'wanted', addedAt: null, dueAt: now }),
     ],
-    ['stays while nobody answers', standing, silent, saves({ problem: silent.problem, dueAt: null })],
+    ['stays while no server responds', standing, silent, saves({ problem: silent.problem, dueAt: null })],
     [
       'is left alone when something else replaced it',
       standing,
@@ -127,7 +127,7 @@ describe('a record that is needed', () => {
         problem: { code: 'record_replaced', found: elsewhere },
       }),
     ],
-    ['goes on once somebody asks', { ...added, stoppedAt: ago(60) }, null, { kind: 'add' }],
+    ['continues once it is requested again', { ...added, stoppedAt: ago(60) }, null, { kind: 'add' }],
     ['is wanted again while it is being removed', unwanted, null, saves({ state: 'wanted', dueAt: now })],
   ])('%s', (_, record, finding, expected) => {
     expect(step(record, finding)).toEqual(expected);
@@ -149,7 +149,7 @@ describe('a record that is not needed', () => {
     ['is looked for when it has no handle', settled, null, { kind: 'look' }],
     ['is added for its handle', settled, everywhere, { kind: 'add' }],
     ['is added for its handle when no server has it yet', settled, absent, { kind: 'add' }],
-    ['is not put in the place of somebody else’s', settled, replaced, saves({ state: 'removed' })],
+    ['does not replace another tenant’s record', settled, replaced, saves({ state: 'removed' })],
     [
       'is waited for when what it replaced may still be served',
       { ...settled, attemptedAt: ago(600) },

@@ -44,7 +44,7 @@ export interface RecordFinding {
   readonly problem: Outcome | null;
 }
 
-export interface RecordFacts {
+export interface RecordInputs {
   /** An open plan names it, and its integration is not deleted. */
   readonly needed: boolean;
   /** Result of this run's DNS lookup; null: not looked up yet. */
@@ -74,13 +74,13 @@ export type RecordStep =
   | { readonly kind: 'save'; readonly change: RecordChange };
 
 /** Decides the one next step of a record that is due. Every step may be repeated after a crash. */
-export function nextRecordStep(record: ApprovalRecord, facts: RecordFacts, now: Date): RecordStep {
-  if (!facts.needed) return record.state === 'unwanted' ? remove(record, facts, now) : unwant(record, now);
+export function nextRecordStep(record: ApprovalRecord, inputs: RecordInputs, now: Date): RecordStep {
+  if (!inputs.needed) return record.state === 'unwanted' ? remove(record, inputs, now) : unwant(record, now);
   switch (record.state) {
     case 'wanted':
-      return publish(record, facts.finding, now);
+      return publish(record, inputs.finding, now);
     case 'standing':
-      return confirm(facts.finding, now);
+      return confirm(inputs.finding, now);
     case 'unwanted':
       return save({ state: 'wanted', problem: null, failures: 0, dueAt: now });
     case 'removed':
@@ -155,7 +155,7 @@ const giveUpRemovalAfterFailures = 30 * 24;
 
 function remove(
   { attemptedAt, recordHandle, failures, problem }: ApprovalRecord,
-  { finding }: RecordFacts,
+  { finding }: RecordInputs,
   now: Date,
 ): RecordStep {
   if (attemptedAt === null) return gone(null);

@@ -4,7 +4,7 @@ export {
   approvalRecordStates,
   nextRecordStep,
   type RecordChange,
-  type RecordFacts,
+  type RecordInputs,
   type RecordFinding,
   recordNotReady,
   type RecordStanding,
@@ -42,11 +42,11 @@ export {
   zoneFor,
   zoneNamesOver,
 } from './placement';
-export { type Facts, nextStep, type Step } from './next-step';
+export { type StepInputs, nextStep, type Step } from './next-step';
 export {
   type NoticeDecision,
   noticeDecision,
-  type NoticeFacts,
+  type NoticeInputs,
   noticeThresholdsDays,
   type NoticeThresholdDays,
   passedThresholds,
@@ -94,7 +94,7 @@ export {
   purchaseTime,
   type RenewalDecision,
   renewalDecision,
-  type RenewalFacts,
+  type RenewalInputs,
   renewalJitter,
   renewalTime,
   renewalTimeIn,

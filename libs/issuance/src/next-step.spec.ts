@@ -1,5 +1,5 @@
 import type { Issuance, NameApproval } from './issuance';
-import { type Facts, nextStep } from './next-step';
+import { type StepInputs, nextStep } from './next-step';
 
 const now = new Date('2026-11-20T12:00:00Z');
 const approved: NameApproval = {
@@ -31,7 +31,7 @@ const open: Issuance = {
   openedAt: new Date('2026-11-20T11:00:00Z'),
   dueAt: now,
 };
-const facts: Facts = {
+const inputs: StepInputs = {
   paused: false,
   planClosed: false,
   productAvailable: true,
@@ -44,13 +44,13 @@ describe('nextStep', () => {
   it.each(['issued', 'superseded', 'canceled', 'failed'] as const)(
     'does nothing for an issuance that is %s',
     (state) => {
-      expect(nextStep({ ...open, state }, facts, now)).toEqual({ kind: 'done' });
+      expect(nextStep({ ...open, state }, inputs, now)).toEqual({ kind: 'done' });
     },
   );
 
   it('does not issue while the plan is paused', () => {
     const ready = { ...open, caReference: 'x' };
-    expect(nextStep(ready, { ...facts, paused: true, certificateFaults: [] }, now)).toEqual({
+    expect(nextStep(ready, { ...inputs, paused: true, certificateFaults: [] }, now)).toEqual({
       kind: 'cancel',
       error: null,
     });
@@ -58,36 +58,36 @@ describe('nextStep', () => {
 
   it('has records published before it checks them, and checks the others meanwhile', () => {
     const waiting = { ...open, approvals: [approved, pending] };
-    const uncovered = { ...facts, unpublished: ['b.example.com'] };
+    const uncovered = { ...inputs, unpublished: ['b.example.com'] };
     expect(nextStep(waiting, uncovered, now)).toEqual({
       kind: 'publish-approvals',
       dnsNames: ['b.example.com'],
     });
-    expect(nextStep(waiting, facts, now)).toEqual({ kind: 'check-approvals', dnsNames: ['b.example.com'] });
+    expect(nextStep(waiting, inputs, now)).toEqual({ kind: 'check-approvals', dnsNames: ['b.example.com'] });
   });
 
   it('does not issue for a closed plan', () => {
-    expect(nextStep(open, { ...facts, planClosed: true }, now).kind).toBe('cancel');
+    expect(nextStep(open, { ...inputs, planClosed: true }, now).kind).toBe('cancel');
   });
 
   it('waits until it is due', () => {
     const dueAt = new Date(now.getTime() + 1);
-    expect(nextStep({ ...open, dueAt }, facts, now)).toEqual({ kind: 'wait', until: dueAt });
+    expect(nextStep({ ...open, dueAt }, inputs, now)).toEqual({ kind: 'wait', until: dueAt });
   });
 
   it('checks only the names that are not approved yet', () => {
-    const step = nextStep({ ...open, approvals: [approved, pending] }, facts, now);
+    const step = nextStep({ ...open, approvals: [approved, pending] }, inputs, now);
     expect(step).toEqual({ kind: 'check-approvals', dnsNames: ['b.example.com'] });
   });
 
   it('never contacts the CA while a name is pending, even with an old reference', () => {
-    const step = nextStep({ ...open, approvals: [approved, pending], caReference: 'x' }, facts, now);
+    const step = nextStep({ ...open, approvals: [approved, pending], caReference: 'x' }, inputs, now);
     expect(step.kind).toBe('check-approvals');
   });
 
   it('fails after 30 days without approval and lists the missing names', () => {
     const openedAt = new Date(now.getTime() - 30 * 24 * 60 * 60 * 1_000);
-    const step = nextStep({ ...open, openedAt, approvals: [pending] }, facts, now);
+    const step = nextStep({ ...open, openedAt, approvals: [pending] }, inputs, now);
     expect(step).toMatchObject({ kind: 'cancel', error: { code: 'approval_timeout' } });
     expect(step).toMatchObject({ error: { outcome: { dnsNames: ['b.example.com'], days: 30 } } });
   });
@@ -95,7 +95,7 @@ describe('nextStep', () => {
   it('rejects a key that was blocked after the order was created', () => {
     const step = nextStep(
       { ...open, caReference: 'x' },
-      { ...facts, keyBlocked: true, certificateFaults: [] },
+      { ...inputs, keyBlocked: true, certificateFaults: [] },
       now,
     );
     expect(step).toMatchObject({ kind: 'fail', final: true, error: { code: 'key_compromised' } });
@@ -105,36 +105,36 @@ describe('nextStep', () => {
     const inMs = (ms: number) => ({ ...open, expiresBy: new Date(now.getTime() + ms) });
     const hourMs = 60 * 60 * 1_000;
     for (const leftMs of [hourMs - 1, 0, -hourMs]) {
-      const step = nextStep(inMs(leftMs), facts, now);
+      const step = nextStep(inMs(leftMs), inputs, now);
       expect(step).toMatchObject({ kind: 'fail', final: true, error: { code: 'ca_rejected' } });
     }
-    expect(nextStep({ ...inMs(0), approvals: [pending] }, facts, now)).toMatchObject({
+    expect(nextStep({ ...inMs(0), approvals: [pending] }, inputs, now)).toMatchObject({
       error: { outcome: { code: 'paid_term_over', endsAt: '2026-11-20T12:00:00Z' } },
     });
-    expect(nextStep(inMs(hourMs), facts, now).kind).toBe('submit-to-ca');
+    expect(nextStep(inMs(hourMs), inputs, now).kind).toBe('submit-to-ca');
   });
 
   it('accepts a certificate that was requested in time, although the time has ended', () => {
     const submitted = { ...open, caReference: 'x', expiresBy: now };
-    expect(nextStep(submitted, facts, now).kind).toBe('collect');
-    expect(nextStep(submitted, { ...facts, certificateFaults: [] }, now).kind).toBe('attach');
+    expect(nextStep(submitted, inputs, now).kind).toBe('collect');
+    expect(nextStep(submitted, { ...inputs, certificateFaults: [] }, now).kind).toBe('attach');
   });
 
   it('submits once everything is approved', () => {
-    expect(nextStep(open, facts, now).kind).toBe('submit-to-ca');
+    expect(nextStep(open, inputs, now).kind).toBe('submit-to-ca');
   });
 
   it('resumes a submitted request instead of submitting again', () => {
-    expect(nextStep({ ...open, caReference: 'x' }, facts, now).kind).toBe('collect');
+    expect(nextStep({ ...open, caReference: 'x' }, inputs, now).kind).toBe('collect');
   });
 
   it('waits for a product that is not available', () => {
-    const step = nextStep(open, { ...facts, productAvailable: false }, now);
+    const step = nextStep(open, { ...inputs, productAvailable: false }, now);
     expect(step).toMatchObject({ kind: 'fail', final: false, error: { code: 'product_unavailable' } });
   });
 
   it('attaches a certificate without errors', () => {
-    expect(nextStep({ ...open, caReference: 'x' }, { ...facts, certificateFaults: [] }, now).kind).toBe(
+    expect(nextStep({ ...open, caReference: 'x' }, { ...inputs, certificateFaults: [] }, now).kind).toBe(
       'attach',
     );
   });
@@ -142,7 +142,7 @@ describe('nextStep', () => {
   it('never attaches a certificate that does not match its terms', () => {
     const step = nextStep(
       { ...open, caReference: 'x' },
-      { ...facts, certificateFaults: [{ code: 'other_key' }] },
+      { ...inputs, certificateFaults: [{ code: 'other_key' }] },
       now,
     );
     expect(step).toMatchObject({ kind: 'fail', final: true, error: { code: 'certificate_mismatch' } });

@@ -4,7 +4,7 @@ import { outcomeTime } from './outcome/outcome';
 import { approvalDeadlineMs } from './schedule';
 
 /** Inputs besides the issuance itself. */
-export interface Facts {
+export interface StepInputs {
   readonly paused: boolean;
   readonly planClosed: boolean;
   readonly productAvailable: boolean;
@@ -29,22 +29,22 @@ export type Step =
   | { readonly kind: 'done' };
 
 /** Decides the one next step of an issuance. Every step may be repeated after a crash. */
-export function nextStep(issuance: Issuance, facts: Facts, now: Date): Step {
+export function nextStep(issuance: Issuance, inputs: StepInputs, now: Date): Step {
   if (issuance.state !== 'open') return { kind: 'done' };
   // Going on after a pause is a modification, and that opens a new issuance.
-  if (facts.planClosed || facts.paused) return { kind: 'cancel', error: null };
+  if (inputs.planClosed || inputs.paused) return { kind: 'cancel', error: null };
   if (issuance.dueAt.getTime() > now.getTime()) return { kind: 'wait', until: issuance.dueAt };
 
-  if (facts.keyBlocked) return keyCompromised;
+  if (inputs.keyBlocked) return keyCompromised;
   if (issuance.caReference === null && isOver(issuance, now)) return termIsOver(issuance);
   const pending = issuance.approvals
     .filter(({ status }) => status === 'pending')
     .map(({ dnsName }) => dnsName);
-  if (pending.length > 0) return approve(issuance, pending, facts.unpublished, now);
-  if (!facts.productAvailable) return unavailable;
+  if (pending.length > 0) return approve(issuance, pending, inputs.unpublished, now);
+  if (!inputs.productAvailable) return unavailable;
   if (issuance.caReference === null) return { kind: 'submit-to-ca' };
-  if (facts.certificateFaults === null) return { kind: 'collect' };
-  if (facts.certificateFaults.length > 0) return mismatch(facts.certificateFaults);
+  if (inputs.certificateFaults === null) return { kind: 'collect' };
+  if (inputs.certificateFaults.length > 0) return mismatch(inputs.certificateFaults);
   return { kind: 'attach' };
 }
 
@@ -56,7 +56,7 @@ const keyCompromised: Step = {
 };
 
 /** A certificate with a shorter validity is not worth installing. */
-const leastValidityMs = 60 * 60 * 1_000;
+const minValidityMs = 60 * 60 * 1_000;
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
@@ -64,7 +64,7 @@ const dayMs = 24 * 60 * 60 * 1_000;
  * Final outcome once no progress is possible; a certificate that was requested from a CA in time is still accepted.
  */
 function isOver({ expiresBy }: Issuance, now: Date): boolean {
-  return expiresBy !== null && expiresBy.getTime() - now.getTime() < leastValidityMs;
+  return expiresBy !== null && expiresBy.getTime() - now.getTime() < minValidityMs;
 }
 
 function termIsOver({ expiresBy }: Issuance): Step {

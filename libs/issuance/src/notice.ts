@@ -19,7 +19,7 @@ export function passedThresholds(
     .sort((one, other) => one - other);
 }
 
-export interface NoticeFacts {
+export interface NoticeInputs {
   readonly certificate: Pick<Certificate, 'notBefore' | 'notAfter' | 'revokedAt'>;
   readonly muted: boolean;
   /** Thresholds that are dealt with already. */
@@ -28,7 +28,7 @@ export interface NoticeFacts {
 
 export interface NoticeDecision {
   /** Threshold to send a mail for; null: no mail. */
-  readonly tell: NoticeThresholdDays | null;
+  readonly mail: NoticeThresholdDays | null;
   /** Dealt with from now on. */
   readonly mark: readonly NoticeThresholdDays[];
 }
@@ -37,9 +37,9 @@ export interface NoticeDecision {
  * At most one mail, for the threshold nearest to the end: when several have passed, the larger ones add no
  * information. Thresholds that pass while the plan is muted count as handled, so unmuting sends no mail at once.
  */
-export function noticeDecision({ certificate, muted, noticed }: NoticeFacts, now: Date): NoticeDecision {
+export function noticeDecision({ certificate, muted, noticed }: NoticeInputs, now: Date): NoticeDecision {
   const mark = passedThresholds(certificate, now).filter((days) => !noticed.includes(days));
   const [nearest] = passedThresholds(certificate, now);
   const isNew = nearest !== undefined && mark.includes(nearest);
-  return { tell: isNew && !muted ? nearest : null, mark };
+  return { mail: isNew && !muted ? nearest : null, mark };
 }

@@ -86,7 +86,7 @@ describe('a record is published', () => {
     expect(placed({ zones: [] })).toEqual([]);
   });
 
-  it('not again when the plan uses one, in whatever state', () => {
+  it('not again when the plan uses one, in any state', () => {
     for (const state of ['wanted', 'standing', 'unwanted'] as const) {
       expect(placed({ record: record({ state }) })).toEqual([]);
     }
@@ -110,7 +110,7 @@ describe('a record is published', () => {
       [zone('1', 'example.com', { ok: false }), zone('2', 'example.com', { ok: false })],
       [],
     ],
-    ['was deleted and nobody else covers it', [], []],
+    ['was deleted and no other covers it', [], []],
   ])('elsewhere when its integration %s', (_, others, expected) => {
     expect(placed({ record: record(), zones: others })).toEqual(expected);
   });

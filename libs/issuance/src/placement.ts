@@ -77,7 +77,7 @@ export function placements(
     if (zone === null) return [];
     const record = records.get(dnsName);
     const kept = record !== undefined && isInPlace(record, zone, zones);
-    if (kept && record.linked && !wantedAnew(record, openedAt)) return [];
+    if (kept && record.linked && !wantedAgain(record, openedAt)) return [];
     // A record of another plan in a working place is kept there.
     const { integrationId, zoneName } = kept ? record : zone;
     return [{ dnsName, integrationId, zoneName }];
@@ -96,6 +96,6 @@ function isInPlace(record: LiveRecord, best: IntegrationZone, zones: readonly In
 }
 
 /** A record that was replaced and left alone is retried for an issuance opened after that. */
-function wantedAnew({ stoppedAt, dueAt }: LiveRecord, openedAt: Date): boolean {
+function wantedAgain({ stoppedAt, dueAt }: LiveRecord, openedAt: Date): boolean {
   return stoppedAt !== null && dueAt === null && openedAt.getTime() > stoppedAt.getTime();
 }

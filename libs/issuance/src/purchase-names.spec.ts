@@ -21,7 +21,7 @@ describe('billableNames', () => {
     ['a wildcard and another domain', ['*.example.com', 'example.org'], 1, 1],
     ['wildcards one below the other', ['*.example.com', '*.a.example.com', 'a.example.com'], 0, 2],
     [
-      'a wildcard of www. and what stands there',
+      'a wildcard of www. and the name after its asterisk',
       ['*.www.example.com', 'www.example.com', 'example.com'],
       1,
       1,

@@ -6,7 +6,7 @@ export interface BillableNames {
 
 /**
  * How many names a set of DNS names is sold as: each wildcard is one wildcard name; every other name is one name, but one
- * that a wildcard of the set covers or stands at costs nothing (`*.example.com` takes `example.com` and `www.example.com`
+ * that a wildcard of the set covers, or whose name follows its `*.`, costs nothing (`*.example.com` takes `example.com` and `www.example.com`
  * along), and a name and its `www.` twin are one.
  *
  * @param dnsNames in normal form; duplicates count once

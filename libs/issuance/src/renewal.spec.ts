@@ -5,7 +5,7 @@ import {
   purchaseTime,
   renewalTimeIn,
   renewalDecision,
-  type RenewalFacts,
+  type RenewalInputs,
   renewalJitter,
   renewalTime,
 } from './renewal';
@@ -125,7 +125,7 @@ describe('renewalDecision', () => {
   const inDays = (days: number) => inMinutes(days * 24 * 60);
   const current = { id: '1048576', ...lasting(90), windowEnd: null };
   const present = { id: '1', product: 'free_ca', dnsNames: ['a.org'], termDays: null, isAvailable: true };
-  const facts: RenewalFacts = {
+  const inputs: RenewalInputs = {
     autoRenew: true,
     present,
     own: null,
@@ -134,7 +134,7 @@ describe('renewalDecision', () => {
     current,
     replacement: { issued: false, failures: 0, failedAt: null },
   };
-  const decide = (change: Partial<RenewalFacts>) => renewalDecision({ ...facts, ...change }, now);
+  const decide = (change: Partial<RenewalInputs>) => renewalDecision({ ...inputs, ...change }, now);
   const failed = (failures: number, minutesAgo: number) =>
     decide({ replacement: { issued: false, failures, failedAt: inMinutes(-minutesAgo) } });
   const replace = { kind: 'replace', termsId: '1', expiresBy: null, lookAgainAt: inMinutes(1) };
@@ -183,7 +183,7 @@ describe('renewalDecision', () => {
     const own = { id: '7', product: 'paid_ca', dnsNames: ['a.org'] };
     const paid: Paid = { through: inDays(200), product: 'paid_ca', names: 1, wildcards: 0 };
     /** The last certificate of its term, so many days before its end. */
-    const last = (left: number): Partial<RenewalFacts> => ({
+    const last = (left: number): Partial<RenewalInputs> => ({
       present: sold,
       own,
       current: { id: '1048576', notBefore: inDays(left - 365), notAfter: inDays(left), windowEnd: null },
@@ -221,8 +221,8 @@ describe('renewalDecision', () => {
     });
 
     it('buys nothing while the product is unavailable', () => {
-      const facts = { ...last(29), present: { ...sold, isAvailable: false } };
-      expect(decide(facts)).toEqual({ kind: 'wait', lookAgainAt: inMinutes(60) });
+      const inputs = { ...last(29), present: { ...sold, isAvailable: false } };
+      expect(decide(inputs)).toEqual({ kind: 'wait', lookAgainAt: inMinutes(60) });
     });
 
     it('buys a term for a certificate that was issued elsewhere, when it is due', () => {
@@ -236,10 +236,10 @@ describe('renewalDecision', () => {
     });
 
     it('does not wait for a purchase when the CA suggests an earlier replacement', () => {
-      const facts = last(45);
-      const urgent = { ...facts, current: { ...current, ...facts.current, windowEnd: inDays(1) } };
+      const inputs = last(45);
+      const urgent = { ...inputs, current: { ...current, ...inputs.current, windowEnd: inDays(1) } };
       expect(decide(urgent)).toEqual({ ...replace, expiresBy: inDays(45) });
-      const usual = { ...facts, current: { ...current, ...facts.current, windowEnd: inDays(16) } };
+      const usual = { ...inputs, current: { ...current, ...inputs.current, windowEnd: inDays(16) } };
       expect(decide(usual)).toMatchObject({ kind: 'wait' });
       expect(decide({ ...urgent, paid: null })).toMatchObject({ kind: 'wait' });
     });

@@ -106,7 +106,7 @@ export function renewalTimeIn(
 }
 
 /** RFC 9773, section 4.3: sooner counts as a minute, later as a day. */
-const windowLook = { leastMs: minuteMs, mostMs: dayMs };
+const windowLook = { minMs: minuteMs, maxMs: dayMs };
 
 /**
  * When to query a CA again that did not suggest a renewal time (RFC 9773, section 4.3.3).
@@ -115,14 +115,14 @@ const windowLook = { leastMs: minuteMs, mostMs: dayMs };
  * @param said the delay that the CA requests; null: none
  */
 export function nextWindowLook(failures: number, now: Date, said: Date | null): Date {
-  const backoffMs = windowLook.leastMs * 4 ** Math.min(failures - 1, 8);
-  const askedMs = said === null ? 0 : said.getTime() - now.getTime();
-  const waitMs = Math.min(Math.max(backoffMs, askedMs, windowLook.leastMs), windowLook.mostMs);
+  const backoffMs = windowLook.minMs * 4 ** Math.min(failures - 1, 8);
+  const requestedMs = said === null ? 0 : said.getTime() - now.getTime();
+  const waitMs = Math.min(Math.max(backoffMs, requestedMs, windowLook.minMs), windowLook.maxMs);
   return new Date(now.getTime() + waitMs);
 }
 
 /** Inputs when the renewal time of a plan has come that is neither paused nor closed. */
-export interface RenewalFacts extends RenewalTerms {
+export interface RenewalInputs extends RenewalTerms {
   readonly autoRenew: boolean;
   /** The open issuance of the plan, whatever it was opened for. */
   readonly open: Pick<Issuance, 'openedAt'> | null;
@@ -155,36 +155,37 @@ export type RenewalDecision =
   | { readonly kind: 'rest' };
 
 /** Decides about one plan whose renewal is due. */
-export function renewalDecision(facts: RenewalFacts, now: Date): RenewalDecision {
-  const { open, current, replacement } = facts;
+export function renewalDecision(inputs: RenewalInputs, now: Date): RenewalDecision {
+  const { open, current, replacement } = inputs;
   if (current === null || replacement.issued) return { kind: 'rest' };
   if (open !== null) return { kind: 'wait', lookAgainAt: nextLook(open.openedAt, now) };
-  if (facts.present === null) return { kind: 'wait', lookAgainAt: new Date(now.getTime() + look.mostMs) };
+  if (inputs.present === null) return { kind: 'wait', lookAgainAt: new Date(now.getTime() + look.maxMs) };
   const { failures, failedAt } = replacement;
   const until = failedAt === null ? now : nextAttempt(failures, failedAt, current.notAfter);
   if (until.getTime() > now.getTime()) return { kind: 'wait', lookAgainAt: until };
-  return wayOf(facts, facts.present, current, now);
+  return wayOf(inputs, inputs.present, current, now);
 }
 
 /** In which way a certificate is replaced now. */
 function wayOf(
-  facts: RenewalFacts,
+  inputs: RenewalInputs,
   present: PresentTerms,
-  current: NonNullable<RenewalFacts['current']>,
+  current: NonNullable<RenewalInputs['current']>,
   now: Date,
 ): RenewalDecision {
   const lookAgainAt = nextLook(now, now);
   // Without `auto_renew` the owner decides when changes are issued: until then the previous terms are issued again.
-  const covered = coveredReplacement({ ...facts, present: facts.autoRenew ? present : null }, now);
-  if (covered !== null && endsWithinTerm(current, facts)) return { kind: 'replace', ...covered, lookAgainAt };
-  if (!facts.autoRenew) return { kind: 'unwanted' };
+  const covered = coveredReplacement({ ...inputs, present: inputs.autoRenew ? present : null }, now);
+  if (covered !== null && endsWithinTerm(current, inputs))
+    return { kind: 'replace', ...covered, lookAgainAt };
+  if (!inputs.autoRenew) return { kind: 'unwanted' };
   if (present.termDays === null)
     return { kind: 'replace', termsId: present.id, expiresBy: null, lookAgainAt };
-  const purchaseAt = purchaseTime(current, termDaysOf(facts, present.termDays), renewalJitter(current.id));
+  const purchaseAt = purchaseTime(current, termDaysOf(inputs, present.termDays), renewalJitter(current.id));
   if (purchaseAt.getTime() <= now.getTime()) {
     // A product that is unavailable is not charged.
-    if (!present.isAvailable) return { kind: 'wait', lookAgainAt: new Date(now.getTime() + look.mostMs) };
-    return { kind: 'purchase', lookAgainAt: new Date(now.getTime() + look.mostMs) };
+    if (!present.isAvailable) return { kind: 'wait', lookAgainAt: new Date(now.getTime() + look.maxMs) };
+    return { kind: 'purchase', lookAgainAt: new Date(now.getTime() + look.maxMs) };
   }
   const { windowEnd } = current;
   // A CA that is about to revoke it does not wait for the purchase of a term.
@@ -198,9 +199,9 @@ function wayOf(
  * An open issuance is checked after a quarter of its age, so many pending approvals cost little; at the earliest
  * after the first back-off.
  */
-const look = { shareOfAge: 1 / 4, leastMs: minuteMs, mostMs: 60 * minuteMs };
+const look = { shareOfAge: 1 / 4, minMs: minuteMs, maxMs: 60 * minuteMs };
 
 function nextLook(openedAt: Date, now: Date): Date {
   const ageMs = now.getTime() - openedAt.getTime();
-  return new Date(now.getTime() + Math.min(Math.max(ageMs * look.shareOfAge, look.leastMs), look.mostMs));
+  return new Date(now.getTime() + Math.min(Math.max(ageMs * look.shareOfAge, look.minMs), look.maxMs));
 }

@@ -23,9 +23,9 @@ export function revocationReason(value: unknown): RevocationReason | undefined {
  *
  * @returns the reason that holds after the request
  */
-export function lastingReason(standing: number | null, asked: RevocationReason): number {
-  if (standing === null) return asked;
-  return asked === revocationReasons.keyCompromise ? asked : standing;
+export function lastingReason(standing: number | null, requested: RevocationReason): number {
+  if (standing === null) return requested;
+  return requested === revocationReasons.keyCompromise ? requested : standing;
 }
 
 /**

@@ -10,13 +10,13 @@ const day = 24 * hour;
 export const approvalDeadlineMs = 30 * day;
 
 /** Approval is checked again after a quarter of the issuance's age: eagerly for a person at the keyboard, hourly at the end. */
-const approvalCheck = { shareOfAge: 1 / 4, leastMs: 3 * second, mostMs: hour };
+const approvalCheck = { shareOfAge: 1 / 4, minMs: 3 * second, maxMs: hour };
 
 export function nextApprovalCheck(openedAt: Date, now: Date): Date {
   const ageMs = Math.max(0, now.getTime() - openedAt.getTime());
   const waitMs = Math.min(
-    Math.max(ageMs * approvalCheck.shareOfAge, approvalCheck.leastMs),
-    approvalCheck.mostMs,
+    Math.max(ageMs * approvalCheck.shareOfAge, approvalCheck.minMs),
+    approvalCheck.maxMs,
   );
   return new Date(now.getTime() + waitMs);
 }
@@ -25,12 +25,12 @@ export function nextApprovalCheck(openedAt: Date, now: Date): Date {
  * An added record is looked up after a quarter of the time since it was added: most providers take seconds, few take
  * hours.
  */
-const authorityLook = { shareOfAge: 1 / 4, leastMs: second, mostMs: hour };
+const authorityLook = { shareOfAge: 1 / 4, minMs: second, maxMs: hour };
 
 export function nextAuthorityLook(addedAt: Date, now: Date): Date {
   const ageMs = Math.max(0, now.getTime() - addedAt.getTime());
-  const waitMs = Math.max(ageMs * authorityLook.shareOfAge, authorityLook.leastMs);
-  return new Date(now.getTime() + Math.min(waitMs, authorityLook.mostMs));
+  const waitMs = Math.max(ageMs * authorityLook.shareOfAge, authorityLook.minMs);
+  return new Date(now.getTime() + Math.min(waitMs, authorityLook.maxMs));
 }
 
 /** Back-off after a failure of the gateway or a provider; the last one repeats. */
@@ -61,15 +61,15 @@ export function nextAttempt(failures: number, now: Date, validUntil: Date | null
 }
 
 /** Unknown cause: it may pass soon, so waiting for hours has no benefit. */
-const mostUnexpectedMs = 10 * minute;
+const maxUnexpectedMs = 10 * minute;
 
 /** After a failure that is not the order's own. @param failures failures in a row, this one included */
 export function nextUnexpectedAttempt(failures: number, now: Date): Date {
-  return new Date(now.getTime() + Math.min(backoffMs[failures - 1] ?? mostUnexpectedMs, mostUnexpectedMs));
+  return new Date(now.getTime() + Math.min(backoffMs[failures - 1] ?? maxUnexpectedMs, maxUnexpectedMs));
 }
 
 /** Attempts that transient errors of a CA ended: a quarter of the time since the first one, with 25 % jitter. */
-const stall = { shareOfAge: 1 / 4, leastMs: 3 * second, mostMs: minute, failureAfterMs: 15 * minute };
+const stall = { shareOfAge: 1 / 4, minMs: 3 * second, maxMs: minute, failureAfterMs: 15 * minute };
 
 /**
  * When the next attempt begins after transient errors of a CA that serves others.
@@ -81,7 +81,7 @@ const stall = { shareOfAge: 1 / 4, leastMs: 3 * second, mostMs: minute, failureA
 export function nextAfterStall(since: Date, now: Date, random: number): Date | null {
   const ageMs = now.getTime() - since.getTime();
   if (ageMs > stall.failureAfterMs) return null;
-  const waitMs = Math.min(Math.max(ageMs * stall.shareOfAge, stall.leastMs), stall.mostMs);
+  const waitMs = Math.min(Math.max(ageMs * stall.shareOfAge, stall.minMs), stall.maxMs);
   return new Date(now.getTime() + waitMs * (0.75 + random / 2));
 }
 

@@ -12,3 +12,4 @@ export {
   roleOf,
   type TableGrants,
 } from './roles/role-grants';
+export { statementName } from './statement-name';

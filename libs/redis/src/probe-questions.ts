@@ -16,7 +16,7 @@ import { lastValueFrom, timeout } from 'rxjs';
 import { QuestionClient, type QuestionClientOptions } from './transport/question-client';
 import { probeQueue } from './transport/question-keys';
 
-/** Asks the prober. Built once per process; connections are made in the background. */
+/** Sends questions to the prober. Built once per process; connections are made in the background. */
 export class ProbeQuestions implements OnApplicationShutdown {
   readonly #questions: QuestionClient;
 
@@ -26,17 +26,17 @@ export class ProbeQuestions implements OnApplicationShutdown {
   }
 
   /**
-   * Never rejects: without an answer in time it is `noProbeAnswer`, which says nothing about the customer's web server.
+   * Never rejects: without a response in time it is `noProbeAnswer`, which says nothing about the customer's web server.
    *
    * @param withinMs how long to wait, Redis and a free prober included
    */
   async ask(question: WebRuleQuestion, withinMs: number = probePatienceMs): Promise<WebRuleAnswer> {
-    const answer = await this.#ask('probe-web-rule', question, withinMs);
-    return isWebRuleAnswer(answer) ? answer : noProbeAnswer;
+    const response = await this.#ask('probe-web-rule', question, withinMs);
+    return isWebRuleAnswer(response) ? response : noProbeAnswer;
   }
 
   /**
-   * Never rejects: without an answer in time it is null, which says nothing about the customer's servers.
+   * Never rejects: without a response in time it is null, which says nothing about the customer's servers.
    *
    * @param withinMs how long to wait, Redis and a free prober included
    */
@@ -44,8 +44,8 @@ export class ProbeQuestions implements OnApplicationShutdown {
     question: InstallationQuestion,
     withinMs: number = installationTestPatienceMs,
   ): Promise<InstallationAnswer | null> {
-    const answer = await this.#ask('test-installation', question, withinMs);
-    return isInstallationAnswer(answer) ? answer : null;
+    const response = await this.#ask('test-installation', question, withinMs);
+    return isInstallationAnswer(response) ? response : null;
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -58,12 +58,12 @@ export class ProbeQuestions implements OnApplicationShutdown {
 
   /** @returns undefined without a response in time, whatever the reason: no prober, no Redis, a lost response */
   async #ask(pattern: keyof ProbeMessages, question: object, withinMs: number): Promise<unknown> {
-    const answered = this.#questions.send<unknown>(pattern, question).pipe(timeout(withinMs));
-    return await lastValueFrom(answered, { defaultValue: undefined }).catch(() => undefined);
+    const responses = this.#questions.send<unknown>(pattern, question).pipe(timeout(withinMs));
+    return await lastValueFrom(responses, { defaultValue: undefined }).catch(() => undefined);
   }
 }
 
-/** Another version of the prober may answer in words that this one does not know. */
+/** Another version of the prober may respond with messages that this one does not know. */
 function isWebRuleAnswer(value: unknown): value is WebRuleAnswer {
   if (typeof value !== 'object' || value === null) return false;
   const { kind, status, body, problem, hops } = value as Readonly<Record<string, unknown>>;

@@ -124,7 +124,7 @@ describe('while Redis is unavailable', () => {
       expect(performance.now() - begun).toBeLessThan(2_000);
       expect(connection.client.status).toBe('reconnecting');
     });
-    await line.mend();
+    await line.restore();
     await eventually(() => connection.ping());
     expect(messages).toEqual(['Redis is unavailable', 'Redis is back']);
   });
@@ -133,7 +133,7 @@ describe('while Redis is unavailable', () => {
     await line.cut();
     const connection = open(line.url);
     await expect(connection.ping()).rejects.toThrow();
-    await line.mend();
+    await line.restore();
     await eventually(() => connection.ping());
   });
 
@@ -155,7 +155,7 @@ describe('while Redis is unavailable', () => {
   });
 });
 
-/** A way to Redis that a spec can cut, mend and freeze. */
+/** A way to Redis that a spec can cut, restore and freeze. */
 class CuttableLine {
   readonly #sockets = new Set<Socket>();
   #server: Server | undefined;
@@ -165,7 +165,7 @@ class CuttableLine {
 
   static async to(target: URL): Promise<CuttableLine> {
     const line = new CuttableLine(target);
-    await line.mend();
+    await line.restore();
     return line;
   }
 
@@ -173,7 +173,7 @@ class CuttableLine {
     return `redis://127.0.0.1:${this.#port}${this.target.pathname}`;
   }
 
-  async mend(): Promise<void> {
+  async restore(): Promise<void> {
     const server = createServer((near) => {
       const far = connect(Number(this.target.port), '127.0.0.1');
       for (const [from, to] of [

@@ -82,6 +82,7 @@ export {
   repeatDuringOutage,
 } from './lifecycle/release-after-outage';
 export { repeat, type Repeating } from './lifecycle/repeating';
+export { within } from './lifecycle/within';
 export { type ProcessDefinition, runProcess, RunningProcess } from './lifecycle/run-process';
 export { BooleanMember, EnumMember, Ignored, MayBeAbsent, TextMember } from './validation/members';
 export {

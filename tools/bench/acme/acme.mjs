@@ -158,7 +158,7 @@ const roundTimeoutMs = 10 * 60_000;
 function startContender(name, setting) {
   const child = fork(program, [name], { env: { ...process.env, NODE_EXTRA_CA_CERTS: setting.tlsRootFile } });
   const ended = new Promise((resolve) => child.once('exit', resolve));
-  const ask = async (message) =>
+  const send = async (message) =>
     await new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`${name} did not finish in time`)), roundTimeoutMs);
       const over = (code) => reject(new Error(`${name} exited (${code})`));
@@ -174,5 +174,5 @@ function startContender(name, setting) {
     child.kill('SIGKILL');
     await ended;
   };
-  return { ready: ask(setting), round: ask, stop };
+  return { ready: send(setting), round: send, stop };
 }

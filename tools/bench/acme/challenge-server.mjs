@@ -7,9 +7,11 @@ const agent = new Agent({ keepAlive: true });
 /** @param {string} url of pebble-challtestsrv @param {string} host `_acme-challenge.…` @param {string} value */
 export async function publish(url, host, value) {
   await new Promise((resolve, reject) => {
-    const sent = request(`${url}/set-txt`, { agent, method: 'POST' }, (answer) => {
-      answer.resume();
-      answer.once('end', () => (answer.statusCode === 200 ? resolve() : reject(new Error('set-txt failed'))));
+    const sent = request(`${url}/set-txt`, { agent, method: 'POST' }, (response) => {
+      response.resume();
+      response.once('end', () =>
+        response.statusCode === 200 ? resolve() : reject(new Error('set-txt failed')),
+      );
     });
     sent.once('error', reject);
     sent.end(JSON.stringify({ host: host.endsWith('.') ? host : `${host}.`, value }));
@@ -23,13 +25,13 @@ export async function publish(url, host, value) {
  * @returns {Promise<{ url: string, close: () => Promise<void> }>}
  */
 export async function openPresenter(challengesUrl) {
-  const server = createServer((question, answer) => {
+  const server = createServer((question, response) => {
     const chunks = [];
     question.on('data', (chunk) => chunks.push(chunk));
     question.on('end', async () => {
       const { fqdn, value } = JSON.parse(Buffer.concat(chunks).toString());
       if (question.url === '/present') await publish(challengesUrl, fqdn, value);
-      answer.end('{}');
+      response.end('{}');
     });
   });
   await new Promise((resolve) => server.listen(0, LOOPBACK, resolve));

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { bundle } from '../../build/bundle.mjs';
 import { freePort, LOOPBACK } from '../../embedded/ports.mjs';
-import { takesConnections } from '../../peers/answering.mjs';
+import { takesConnections } from '../../peers/readiness.mjs';
 import { startPebble } from '../../peers/pebble.mjs';
 import { requiredProgram } from '../../peers/programs.mjs';
 import { started } from '../../peers/servers.mjs';
@@ -124,10 +124,10 @@ async function setUpAuthority(folder, { tool }, { directoryUrl, managementUrl, t
 
 async function get(url, ca) {
   return await new Promise((resolve, reject) => {
-    const sent = httpsRequest(url, { ca }, (answer) => {
+    const sent = httpsRequest(url, { ca }, (response) => {
       let text = '';
-      answer.setEncoding('utf8').on('data', (part) => (text += part));
-      answer.on('end', () => resolve(text));
+      response.setEncoding('utf8').on('data', (part) => (text += part));
+      response.on('end', () => resolve(text));
     });
     sent.on('error', reject).end();
   });

@@ -56,9 +56,9 @@ async function startCerts(platform) {
   await platform.start('certs-v2', 'dist/apps/certs-v2', env, `${operations}/readyz`);
   const agent = new Agent({ keepAlive: true, maxSockets: inFlight });
   const authorization = `Basic ${Buffer.from(`${platform.apiKey}:`).toString('base64')}`;
-  const ask = async (method, at, body, through = agent) =>
+  const call = async (method, at, body, through = agent) =>
     await exchange(through, { port, method, path: `/api/v2${at}`, headers: { authorization } }, body);
-  return { pid: platform.pids['certs-v2'], metrics: `${operations}/metrics`, ask };
+  return { pid: platform.pids['certs-v2'], metrics: `${operations}/metrics`, call };
 }
 
 async function buy(api) {
@@ -67,16 +67,16 @@ async function buy(api) {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  await api.ask('POST', `/certs/${cn}`, { approval_method: 'dns', sans: [], csr });
-  return (await api.ask('POST', `/certs/${cn}/buy`, {})).json.id;
+  await api.call('POST', `/certs/${cn}`, { approval_method: 'dns', sans: [], csr });
+  return (await api.call('POST', `/certs/${cn}/buy`, {})).json.id;
 }
 
 async function measured(api, requests, at) {
-  for (let warm = 0; warm < 200; warm += 1) await api.ask('GET', at);
+  for (let warm = 0; warm < 200; warm += 1) await api.call('GET', at);
   const [cpu, begun] = [cpuSeconds(api.pid), performance.now()];
   let left = requests;
   const work = async () => {
-    while (left-- > 0) await api.ask('GET', at);
+    while (left-- > 0) await api.call('GET', at);
   };
   await Promise.all(Array.from({ length: inFlight }, work));
   const seconds = (performance.now() - begun) / 1_000;
@@ -87,22 +87,22 @@ async function measured(api, requests, at) {
 async function pollers(api, instance, waiting) {
   const before = residentMb(api.pid);
   const agent = new Agent({ keepAlive: false, maxSockets: Infinity });
-  let answered = 0;
+  let finished = 0;
   const polls = Array.from({ length: waiting }, async () => {
-    const { status } = await api.ask('GET', `/certs/${cn}/instances/${instance}?poll=170`, undefined, agent);
-    answered += 1;
+    const { status } = await api.call('GET', `/certs/${cn}/instances/${instance}?poll=170`, undefined, agent);
+    finished += 1;
     return status;
   });
   await untilWaiting(api, waiting);
   const during = residentMb(api.pid);
   const begun = performance.now();
-  for (let each = 0; each < 50; each += 1) await api.ask('GET', `/certs/${cn}`);
+  for (let each = 0; each < 50; each += 1) await api.call('GET', `/certs/${cn}`);
   const otherMs = (performance.now() - begun) / 50;
   const closed = performance.now();
-  await api.ask('POST', `/certs/${cn}/revoke`, { all: true });
+  await api.call('POST', `/certs/${cn}/revoke`, { all: true });
   const statuses = await Promise.all(polls);
   const wokenMs = performance.now() - closed;
-  if (answered !== waiting || statuses.some((status) => status !== 200))
+  if (finished !== waiting || statuses.some((status) => status !== 200))
     throw new Error('some polls got no response');
   return { kbEach: ((during - before) * 1_024) / waiting, otherMs, wokenMs };
 }
@@ -130,14 +130,14 @@ async function exchange(agent, { port, method, path: at, headers }, body) {
   return await new Promise((resolve, reject) => {
     const sent = request(
       { agent, host: LOOPBACK, port, method, path: at, headers: { ...headers, ...type } },
-      (answer) => {
+      (response) => {
         const chunks = [];
-        answer.on('data', (chunk) => chunks.push(chunk));
-        answer.on('end', () => {
+        response.on('data', (chunk) => chunks.push(chunk));
+        response.on('end', () => {
           const received = Buffer.concat(chunks).toString();
-          if ((answer.statusCode ?? 500) >= 400 && answer.statusCode !== 412)
+          if ((response.statusCode ?? 500) >= 400 && response.statusCode !== 412)
             return reject(new Error(received));
-          resolve({ status: answer.statusCode, json: JSON.parse(received) });
+          resolve({ status: response.statusCode, json: JSON.parse(received) });
         });
       },
     );
@@ -162,7 +162,7 @@ ${table([
 ])}
 
 ${waiting.toLocaleString('en')} clients that wait for one instance: ${kbEach.toFixed(1)} KB of memory each, no connection to the database;
-another request takes ${otherMs.toFixed(1)} ms meanwhile; all are answered ${(wokenMs / 1_000).toFixed(2)} s after the instance is no longer pending.
+another request takes ${otherMs.toFixed(1)} ms meanwhile; all get their response ${(wokenMs / 1_000).toFixed(2)} s after the instance is no longer pending.
 `;
   return { name: 'certs', text };
 }

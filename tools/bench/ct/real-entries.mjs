@@ -14,7 +14,7 @@ export const tiles = [data('navigli2025h2-000.tile'), data('navigli2025h2-001.ti
 export const entriesOf = (ct) =>
   tiles.flatMap((tile, index) => ct.readDataTile(tile, { index, width: tileWidth }).entries);
 
-/** The same entries as one answer to get-entries. @param {any} ct libs/ct @param {number} chained CA certificates with each */
+/** The same entries as one get-entries response. @param {any} ct libs/ct @param {number} chained CA certificates with each */
 export function getEntriesOf(ct, chained) {
   const pem = data('test-embedded-issuer.pem').toString();
   const ca = Buffer.from(pem.replace(/-----[^-]+-----/g, ''), 'base64');

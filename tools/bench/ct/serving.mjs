@@ -143,11 +143,11 @@ async function apiKey(coreUrl) {
 async function measured({ port, pid, key }, at) {
   const agent = new Agent({ keepAlive: true, maxSockets: inFlight });
   const headers = { authorization: `Bearer ${key}` };
-  const ask = async (nth) => await exchange({ agent, host: LOOPBACK, port, path: at(nth), headers });
+  const requestNth = async (nth) => await exchange({ agent, host: LOOPBACK, port, path: at(nth), headers });
   const requests = at(0).includes('firehose') ? requestsEach / 40 : requestsEach;
-  await askAll(ask, Math.ceil(requests / 4));
+  await requestAll(requestNth, Math.ceil(requests / 4));
   const [cpu, begun] = [cpuSeconds(pid), performance.now()];
-  const { timesMs, bytes } = await askAll(ask, requests);
+  const { timesMs, bytes } = await requestAll(requestNth, requests);
   const seconds = (performance.now() - begun) / 1_000;
   agent.destroy();
   timesMs.sort((one, other) => one - other);
@@ -160,14 +160,14 @@ async function measured({ port, pid, key }, at) {
 }
 
 /** Sends several requests at a time. */
-async function askAll(ask, requests) {
+async function requestAll(requestNth, requests) {
   const timesMs = [];
   let bytes = 0;
   let next = 0;
   const work = async () => {
     while (next < requests) {
       const sent = performance.now();
-      const received = await ask(next++);
+      const received = await requestNth(next++);
       bytes += received;
       timesMs.push(performance.now() - sent);
     }
@@ -179,12 +179,12 @@ async function askAll(ask, requests) {
 /** @returns bytes of the body */
 async function exchange(options) {
   return await new Promise((resolve, reject) => {
-    const sent = request(options, (answer) => {
+    const sent = request(options, (response) => {
       let bytes = 0;
-      answer.on('data', (chunk) => (bytes += chunk.length));
-      answer.on('end', () => {
-        if (answer.statusCode === 200 || answer.statusCode === 404) return resolve(bytes);
-        reject(new Error(`${options.path}: ${answer.statusCode}`));
+      response.on('data', (chunk) => (bytes += chunk.length));
+      response.on('end', () => {
+        if (response.statusCode === 200 || response.statusCode === 404) return resolve(bytes);
+        reject(new Error(`${options.path}: ${response.statusCode}`));
       });
     });
     sent.on('error', reject).end();

@@ -78,11 +78,11 @@ async function openPath() {
     ...{ issuers: new issuers.Issuers(), recent: new recent.RecentIssuances(0) },
     ...{ scope: scope.everything, now: () => loggedAt },
   };
-  const answered = (chained) => {
-    const answer = getEntriesOf(ct, chained);
+  const responses = (chained) => {
+    const response = getEntriesOf(ct, chained);
     return {
-      entries: () => json.readJsonEntries(answer, Infinity),
-      parts: JSON.parse(answer).entries.map((entry) => Buffer.from(JSON.stringify(entry))),
+      entries: () => json.readJsonEntries(response, Infinity),
+      parts: JSON.parse(response).entries.map((entry) => Buffer.from(JSON.stringify(entry))),
     };
   };
   return {
@@ -99,7 +99,7 @@ async function openPath() {
         }
         return leaves.entries;
       }),
-    ...{ json: answered(0), chained: answered(2) },
+    ...{ json: responses(0), chained: responses(2) },
     /** Rows for the database, after their leaves were added to the tree. */
     issuances: async (entries) => {
       const rows = new batch.Batch(ct.CompactTree.empty(), reading, () => Promise.resolve(null));

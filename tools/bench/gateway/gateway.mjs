@@ -36,7 +36,7 @@ export async function gateway(args) {
       await sideBySide(handles, async (handle) => await world.remove(integration, handle));
     });
     const described = await measured(world.pids, async () => {
-      await sideBySide(names, async () => await world.ask('GET', '/description?account=1'));
+      await sideBySide(names, async () => await world.call('GET', '/description?account=1'));
     });
     const floor = { appends: syncedAppends(world.folder) };
     const afterwards = residentMb(world.pids.gateway);
@@ -144,7 +144,7 @@ function callsOf(keys, ports, secret) {
     key: read('issuance-worker.key'),
   });
   const owner = { account: '1', integration_id: 'bench', provider: 'rfc2136' };
-  const ask = async (method, at, body) =>
+  const call = async (method, at, body) =>
     await exchange(agent, `https://${LOOPBACK}:${ports.https}${at}`, method, body);
   const credentials = {
     type: 'bearer',
@@ -156,14 +156,14 @@ function callsOf(keys, ports, secret) {
     zones: 'example.com',
   };
   return {
-    ask,
-    integrate: async () => (await ask('POST', '/make_integration', { ...owner, credentials })).integration,
+    call,
+    integrate: async () => (await call('POST', '/make_integration', { ...owner, credentials })).integration,
     add: async (integration, fqdn) => {
       const record = { fqdn, type: 'CNAME', value: `target.${approvalZone}`, ttl: 60 };
-      return (await ask('POST', '/add_record', { ...owner, integration, record })).record_handle;
+      return (await call('POST', '/add_record', { ...owner, integration, record })).record_handle;
     },
     remove: async (integration, record_handle) =>
-      await ask('POST', '/remove_record', { ...owner, integration, record_handle }),
+      await call('POST', '/remove_record', { ...owner, integration, record_handle }),
   };
 }
 
@@ -172,13 +172,13 @@ async function exchange(agent, url, method, body) {
     const sent = request(
       url,
       { agent, method, headers: { 'content-type': 'application/json' } },
-      (answer) => {
+      (response) => {
         const chunks = [];
-        answer.on('data', (chunk) => chunks.push(chunk));
-        answer.on('end', () => {
+        response.on('data', (chunk) => chunks.push(chunk));
+        response.on('end', () => {
           const text = Buffer.concat(chunks).toString();
-          if (answer.statusCode === 200) return resolve(JSON.parse(text));
-          reject(new Error(`${url}: ${answer.statusCode} ${text}`));
+          if (response.statusCode === 200) return resolve(JSON.parse(text));
+          reject(new Error(`${url}: ${response.statusCode} ${text}`));
         });
       },
     );

@@ -110,12 +110,12 @@ export async function send(agent, url, headers, body) {
     const sent = request(
       url,
       { agent, method: 'POST', headers: { ...headers, 'content-type': 'application/json' } },
-      (answer) => {
+      (response) => {
         const chunks = [];
-        answer.on('data', (chunk) => chunks.push(chunk));
-        answer.on('end', () => {
-          if (answer.statusCode === 200 || answer.statusCode === 201) return resolve(undefined);
-          reject(new Error(`${url}: ${answer.statusCode} ${Buffer.concat(chunks).toString()}`));
+        response.on('data', (chunk) => chunks.push(chunk));
+        response.on('end', () => {
+          if (response.statusCode === 200 || response.statusCode === 201) return resolve(undefined);
+          reject(new Error(`${url}: ${response.statusCode} ${Buffer.concat(chunks).toString()}`));
         });
       },
     );

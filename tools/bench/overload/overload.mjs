@@ -47,9 +47,9 @@ function client({ api, apiKey }) {
     await new Promise((resolve) => {
       const begunMs = performance.now();
       const end = (status, retryAfter) => resolve({ status, retryAfter, ms: performance.now() - begunMs });
-      const sent = request({ agent, hostname, port, method, path: `/api/v3${path}`, headers }, (answer) => {
-        answer.resume();
-        answer.once('end', () => end(answer.statusCode, answer.headers['retry-after']));
+      const sent = request({ agent, hostname, port, method, path: `/api/v3${path}`, headers }, (response) => {
+        response.resume();
+        response.once('end', () => end(response.statusCode, response.headers['retry-after']));
       });
       sent.on('error', () => end(0));
       sent.end(body === undefined ? undefined : JSON.stringify(body));
@@ -59,29 +59,29 @@ function client({ api, apiKey }) {
 /** Sends requests at a fixed rate, without waiting for responses. */
 async function paced(perS, seconds, send) {
   const begunMs = performance.now();
-  const answers = [];
+  const responses = [];
   let [sent, open] = [0, 0];
   while (performance.now() - begunMs < seconds * 1_000) {
     const due = ((performance.now() - begunMs) / 1_000) * perS;
     for (; sent < due && open < maxOpen; sent += 1) {
       open += 1;
-      void send().then((answer) => {
+      void send().then((response) => {
         open -= 1;
-        answers.push(answer);
+        responses.push(response);
       });
     }
     await delay(5);
   }
   while (open > 0) await delay(20);
-  return answers;
+  return responses;
 }
 
 function section({ alone, beside, posts, cpuShare, postsPerS, seconds }) {
-  const row = (what, answers) => {
-    const ms = answers.map((each) => each.ms).sort((a, b) => a - b);
+  const row = (what, responses) => {
+    const ms = responses.map((each) => each.ms).sort((a, b) => a - b);
     const at = (share) =>
       `${(ms[Math.min(ms.length - 1, Math.floor(ms.length * share))] ?? 0).toFixed(1)} ms`;
-    const counts = Map.groupBy(answers, ({ status }) => status);
+    const counts = Map.groupBy(responses, ({ status }) => status);
     const statuses = [...counts].map(([status, { length }]) => `${length} × ${status}`).join(', ');
     return [what, at(0.5), at(0.99), statuses];
   };

@@ -13,7 +13,7 @@ import { startPlatform } from '../issuance/platform.mjs';
 import { table } from '../report.mjs';
 
 const usage = 'npm run bench -- webhooks [deliveries, 2000] [endpoints that never respond, 100]';
-const answerAfterMs = 20;
+const respondAfterMs = 20;
 /** Time limit of a case; deliveries until then are counted. */
 const boundMs = 60_000;
 
@@ -122,7 +122,7 @@ async function startReceiver() {
   const server = createServer((request, response) => {
     request.resume();
     if (request.url.startsWith('/never')) return;
-    request.once('end', () => setTimeout(() => response.writeHead(204).end(), answerAfterMs));
+    request.once('end', () => setTimeout(() => response.writeHead(204).end(), respondAfterMs));
   });
   await new Promise((resolve) => server.listen(0, LOOPBACK, resolve));
   const base = `http://${LOOPBACK}:${server.address().port}`;
@@ -136,7 +136,7 @@ async function startReceiver() {
 function section(measured, deliveries) {
   const text = `## Webhooks
 
-\`npm run bench -- webhooks\`: ${deliveries.toLocaleString('en')} deliveries that become due at once, to endpoints that respond after ${answerAfterMs} ms;
+\`npm run bench -- webhooks\`: ${deliveries.toLocaleString('en')} deliveries that become due at once, to endpoints that respond after ${respondAfterMs} ms;
 one notifier, with PostgreSQL, Redis and the receiver on the same machine.
 
 ${table([

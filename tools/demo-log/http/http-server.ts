@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { type Answer, type FindRoutes, RequestFault } from './answer';
+import { type LogResponse, type FindRoutes, RequestFault } from './response';
 
 const compress = promisify(gzip);
 
@@ -49,8 +49,8 @@ export class HttpServer {
     // The client has disconnected.
     response.on('error', () => undefined);
     try {
-      const answer = await this.answerTo(request, path, query);
-      await send(response, answer, request);
+      const result = await this.resultOf(request, path, query);
+      await send(response, result, request);
     } catch (error) {
       const fault = error instanceof RequestFault ? error : internalFault;
       if (fault === internalFault) this.options.onError(error, path);
@@ -61,7 +61,7 @@ export class HttpServer {
     }
   }
 
-  private async answerTo(request: IncomingMessage, path: string, query: string): Promise<Answer> {
+  private async resultOf(request: IncomingMessage, path: string, query: string): Promise<LogResponse> {
     const find = this.options.routes();
     if (find === undefined)
       throw new RequestFault(503, 'The log is starting; try again.', { 'retry-after': '1' });
@@ -91,11 +91,13 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-async function send(response: ServerResponse, answer: Answer, request: IncomingMessage): Promise<void> {
-  const { type, headers = {}, compressible = false } = answer;
-  const asked = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(request.headers['accept-encoding'] ?? '');
-  const isCompressed = compressible && asked;
-  const body = isCompressed ? await compress(answer.body) : answer.body;
+async function send(response: ServerResponse, result: LogResponse, request: IncomingMessage): Promise<void> {
+  const { type, headers = {}, compressible = false } = result;
+  const acceptsGzip = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(
+    request.headers['accept-encoding'] ?? '',
+  );
+  const isCompressed = compressible && acceptsGzip;
+  const body = isCompressed ? await compress(result.body) : result.body;
   response
     .writeHead(200, {
       'content-type': type,

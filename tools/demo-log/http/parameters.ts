@@ -1,6 +1,6 @@
 import { decodeBase64 } from '@certwright/pki';
 import { maxChainLength } from '../submission/chain';
-import { RequestFault } from './answer';
+import { RequestFault } from './response';
 
 const hashBytes = 32;
 

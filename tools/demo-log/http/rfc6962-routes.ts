@@ -3,7 +3,7 @@ import type { CtLog } from '../log/ct-log';
 import { headJson } from '../log/published-head';
 import { merkleTreeLeaf, type StoredEntry } from '../log/stored-entry';
 import { vector } from '../log/tls';
-import { type Call, json, RequestFault, type Routes } from './answer';
+import { type Call, json, RequestFault, type Routes } from './response';
 import { hashOf, numberOf } from './parameters';
 
 /** Maximum number of entries in a response to get-entries. */
@@ -61,11 +61,11 @@ async function entryAndProof(log: CtLog, query: Query) {
 }
 
 async function treeSizeOf(log: CtLog, query: Query): Promise<number> {
-  const asked = numberOf(query, 'tree_size');
+  const size = numberOf(query, 'tree_size');
   const { treeSize } = await log.head();
-  if (asked === 0 || asked > treeSize)
+  if (size === 0 || size > treeSize)
     throw new RequestFault(400, `tree_size must be from 1 to the tree size, ${treeSize}.`);
-  return asked;
+  return size;
 }
 
 function entryJson(log: CtLog, entry: StoredEntry) {

@@ -3,7 +3,7 @@ import type { CtLog } from '../log/ct-log';
 import type { PublishedHead } from '../log/published-head';
 import { tileLeaf } from '../log/stored-entry';
 import { uint } from '../log/tls';
-import { type Answer, RequestFault, type Routes } from './answer';
+import { type LogResponse, RequestFault, type Routes } from './response';
 
 /** For content that never changes (static-ct-api leaves caching of tiles and issuers to the server). */
 const forEver = { 'cache-control': 'public, max-age=604800, immutable' };
@@ -17,9 +17,9 @@ const forEver = { 'cache-control': 'public, max-age=604800, immutable' };
  */
 export function staticRoutes(log: CtLog, path: string, origin: string): Routes | undefined {
   if (path === 'checkpoint')
-    return { GET: async () => checkpointAnswer(origin, log.signer.logId, await log.head()) };
+    return { GET: async () => checkpointResponse(origin, log.signer.logId, await log.head()) };
   const [, fingerprint] = /^issuer\/([0-9a-f]{64})$/.exec(path) ?? [];
-  if (fingerprint !== undefined) return { GET: () => issuerAnswer(log, fingerprint) };
+  if (fingerprint !== undefined) return { GET: () => issuerResponse(log, fingerprint) };
   const tile = tileAt(path);
   if (tile === undefined) return undefined;
   return {
@@ -29,7 +29,7 @@ export function staticRoutes(log: CtLog, path: string, origin: string): Routes |
 }
 
 /** A signed note (c2sp.org/signed-note) with an RFC6962NoteSignature (static-ct-api, "Checkpoints"). */
-function checkpointAnswer(origin: string, logId: Buffer, head: PublishedHead): Answer {
+function checkpointResponse(origin: string, logId: Buffer, head: PublishedHead): LogResponse {
   const { treeSize, rootHash, timestamp, signature } = head;
   const noteSignature = Buffer.concat([uint(rfc6962KeyId(origin, logId), 4), uint(timestamp, 8), signature]);
   const text = `${origin}\n${treeSize}\n${rootHash.toString('base64')}\n`;
@@ -41,15 +41,15 @@ function checkpointAnswer(origin: string, logId: Buffer, head: PublishedHead): A
   };
 }
 
-function issuerAnswer(log: CtLog, fingerprint: string): Answer {
+function issuerResponse(log: CtLog, fingerprint: string): LogResponse {
   const body = log.issuer(fingerprint);
   if (body === undefined) throw new RequestFault(404, 'No chain of this log contains this certificate.');
   return { type: 'application/pkix-cert', body, headers: forEver };
 }
 
-type AskedTile = Omit<HashTile, 'level'> & { readonly level: number | 'data' };
+type RequestedTile = Omit<HashTile, 'level'> & { readonly level: number | 'data' };
 
-async function hashTile(log: CtLog, tile: HashTile): Promise<Answer> {
+async function hashTile(log: CtLog, tile: HashTile): Promise<LogResponse> {
   const { treeSize } = await log.head();
   const covered = (tile.index * tileWidth + tile.width) * tileWidth ** tile.level;
   const body = covered > treeSize ? undefined : log.tree.tile(tile);
@@ -57,7 +57,7 @@ async function hashTile(log: CtLog, tile: HashTile): Promise<Answer> {
   return { type: 'application/octet-stream', body, headers: forEver };
 }
 
-async function dataTile(log: CtLog, { index, width }: AskedTile): Promise<Answer> {
+async function dataTile(log: CtLog, { index, width }: RequestedTile): Promise<LogResponse> {
   const { treeSize } = await log.head();
   const first = index * tileWidth;
   if (first + width > treeSize) throw noSuchTile();
@@ -77,7 +77,7 @@ async function dataTile(log: CtLog, { index, width }: AskedTile): Promise<Answer
 const noSuchTile = () => new RequestFault(404, 'The tree has no such tile yet.');
 
 /** `tile/<level>/<index>` in groups of three digits, `.p/<width>` after it when it is not full. */
-function tileAt(path: string): AskedTile | undefined {
+function tileAt(path: string): RequestedTile | undefined {
   const [, level, groups, last, partial] =
     /^tile\/([0-5]|data)\/((?:x\d{3}\/){0,4})(\d{3})(?:\.p\/([1-9]\d{0,2}))?$/.exec(path) ?? [];
   if (level === undefined || groups === undefined || last === undefined) return undefined;

@@ -2,7 +2,7 @@ import type { CtLog, Submission } from '../log/ct-log';
 import type { AcceptedRoots } from '../submission/accepted-roots';
 import { readSubmission, type SubmittedKind } from '../submission/read-submission';
 import { type ChainRules, SubmissionFault } from '../submission/chain';
-import { type Call, json, RequestFault, type Route, type Routes } from './answer';
+import { type Call, json, RequestFault, type Route, type Routes } from './response';
 import { chainOf } from './parameters';
 
 export interface Submitting {

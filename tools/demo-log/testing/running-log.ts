@@ -5,7 +5,7 @@ import { createLogger } from '@certwright/service';
 import { settings } from '../config';
 import { DemoLog } from '../demo-log';
 
-export interface Answered {
+export interface LogResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly bytes: Buffer;
@@ -45,7 +45,7 @@ export class RunningLog {
     rmSync(this.folder, { recursive: true });
   }
 
-  async ask(target: string, init: RequestInit = {}): Promise<Answered> {
+  async request(target: string, init: RequestInit = {}): Promise<LogResponse> {
     const response = await fetch(`${this.url}${target}`, init);
     return {
       status: response.status,
@@ -56,12 +56,12 @@ export class RunningLog {
 
   /** The JSON of a 200. */
   async json<T>(target: string): Promise<T> {
-    return okJson(target, await this.ask(target));
+    return okJson(target, await this.request(target));
   }
 
-  async submit(target: string, chain: readonly Uint8Array[]): Promise<Answered> {
+  async submit(target: string, chain: readonly Uint8Array[]): Promise<LogResponse> {
     const body = JSON.stringify({ chain: chain.map((der) => Buffer.from(der).toString('base64')) });
-    return await this.ask(target, { method: 'POST', body });
+    return await this.request(target, { method: 'POST', body });
   }
 
   async sct(target: string, chain: readonly Uint8Array[]): Promise<SctJson> {
@@ -77,7 +77,7 @@ export interface SctJson {
   readonly signature: string;
 }
 
-function okJson<T>(target: string, { status, bytes }: Answered): T {
+function okJson<T>(target: string, { status, bytes }: LogResponse): T {
   if (status !== 200) throw new Error(`${target} returned ${status}: ${bytes.toString('utf8')}`);
   return JSON.parse(bytes.toString('utf8')) as T;
 }

@@ -109,12 +109,12 @@ function approvalTimeout({ excuses }: SimulatedOrder, atMs: number): number {
 
 /** Every certificate has exactly one reason: a request, or a predecessor that was due. */
 function auditReasons(findings: Findings, order: SimulatedOrder, own: readonly IssuedCertificate[]): void {
-  let asked = 0;
+  let demanded = 0;
   let renewed = -1;
   own.forEach((certificate, index) => {
-    const before = asked;
-    while ((order.demands[asked]?.atMs ?? Infinity) <= certificate.createdMs) asked += 1;
-    if (asked > before) return;
+    const before = demanded;
+    while ((order.demands[demanded]?.atMs ?? Infinity) <= certificate.createdMs) demanded += 1;
+    if (demanded > before) return;
     for (let earlier = index - 1; earlier > renewed; earlier -= 1) {
       const replaced = own[earlier];
       if (replaced === undefined || renewalPossible(replaced, order) > certificate.createdMs) continue;

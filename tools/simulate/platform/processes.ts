@@ -132,7 +132,7 @@ const errorLog = createLogger('simulate', 'error', {
 /** The last errors that the platform logged, for failures of the simulation itself. */
 export const lastErrors = (): readonly string[] => errorLines;
 
-/** Stands in for an object that is set later, before its first use. */
+/** A placeholder for an object that is set later, before its first use. */
 function late<T extends object>(find: () => T | undefined): T {
   return new Proxy({} as T, {
     get: (_, member) => {

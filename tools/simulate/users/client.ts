@@ -2,13 +2,13 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type ConnectionBreak, withConnectionBreak } from '../faults/broken-connections';
 import type { SimulatedAccount } from './accounts';
 
-export interface Answered {
+export interface ClientResponse {
   readonly status: number;
   // Members of responses are checked one by one.
   readonly json: any; // eslint-disable-line @typescript-eslint/no-explicit-any
 }
 
-export interface Asked {
+export interface ClientRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly url: string;
   readonly body?: object;
@@ -21,31 +21,37 @@ export class Client {
   constructor(private readonly connectionBreak: (what: string) => ConnectionBreak | null) {}
 
   /** @throws Error when it fails again */
-  async call(app: NestFastifyApplication, { apiKey }: SimulatedAccount, asked: Asked): Promise<Answered> {
+  async call(
+    app: NestFastifyApplication,
+    { apiKey }: SimulatedAccount,
+    request: ClientRequest,
+  ): Promise<ClientResponse> {
     this.counts.requests += 1;
     const number = this.counts.requests;
     const headers = {
       authorization: `Bearer ${apiKey}`,
-      ...(asked.method === 'POST' ? { 'idempotency-key': `simulate-${number}` } : {}),
+      ...(request.method === 'POST' ? { 'idempotency-key': `simulate-${number}` } : {}),
     };
-    let answered: Answered | undefined;
+    let response: ClientResponse | undefined;
     const send = async () => {
       const { statusCode, payload } = await app.inject({
-        method: asked.method,
-        url: asked.url,
+        method: request.method,
+        url: request.url,
         headers,
-        ...(asked.body === undefined ? {} : { payload: asked.body }),
+        ...(request.body === undefined ? {} : { payload: request.body }),
       });
-      answered = { status: statusCode, json: payload === '' ? undefined : JSON.parse(payload) };
+      response = { status: statusCode, json: payload === '' ? undefined : JSON.parse(payload) };
     };
     if (await withConnectionBreak(this.connectionBreak(`request ${number}`), send)) this.counts.broken += 1;
-    for (let tries = 1; tries < 3 && (answered?.status ?? 500) >= 500; tries += 1) {
+    for (let tries = 1; tries < 3 && (response?.status ?? 500) >= 500; tries += 1) {
       this.counts.repeated += 1;
       await withConnectionBreak(null, send);
     }
-    if (answered === undefined || answered.status >= 500) {
-      throw new Error(`${asked.method} ${asked.url}: ${answered?.status} ${JSON.stringify(answered?.json)}`);
+    if (response === undefined || response.status >= 500) {
+      throw new Error(
+        `${request.method} ${request.url}: ${response?.status} ${JSON.stringify(response?.json)}`,
+      );
     }
-    return answered;
+    return response;
   }
 }

@@ -8,7 +8,7 @@ import type { TakenMail } from '../world/mail-server';
 import type { StandingRecords } from '../world/standing-records';
 import type { SimulatedAccount } from './accounts';
 import { certificationRequest, pemOf } from './certification-request';
-import type { Answered, Client } from './client';
+import type { ClientResponse, Client } from './client';
 import type { UserAction, PlannedAction } from './user-actions';
 import { begin, end, type OrderKind, type SimulatedOrder } from './order';
 
@@ -264,16 +264,19 @@ export class Users {
   }
 
   /** Pays and repeats the request when the balance is insufficient. */
-  private async paying(order: SimulatedOrder, asked: Parameters<Client['call']>[2]): Promise<Answered> {
-    const answered = await this.call(order, asked);
-    if (answered.status !== 402) return answered;
+  private async paying(
+    order: SimulatedOrder,
+    request: Parameters<Client['call']>[2],
+  ): Promise<ClientResponse> {
+    const response = await this.call(order, request);
+    if (response.status !== 402) return response;
     await this.payIn(order.account, 3 * order.dnsNames.length * priceCents);
-    return await this.call(order, asked);
+    return await this.call(order, request);
   }
 
-  private async call(order: SimulatedOrder, asked: Parameters<Client['call']>[2]): Promise<Answered> {
+  private async call(order: SimulatedOrder, request: Parameters<Client['call']>[2]): Promise<ClientResponse> {
     const { orders, certs } = this.ports.processes;
-    return await this.ports.client.call(order.kind === 'v2' ? certs : orders, order.account, asked);
+    return await this.ports.client.call(order.kind === 'v2' ? certs : orders, order.account, request);
   }
 
   /** Done by the operator. */
@@ -294,6 +297,6 @@ export class Users {
 const pathOf = ({ kind, name }: SimulatedOrder) =>
   kind === 'v2' ? `/api/v2/certs/${name}` : `/api/v3/orders/${name}`;
 
-function expectStatus(expected: number, { status, json }: Answered): void {
+function expectStatus(expected: number, { status, json }: ClientResponse): void {
   if (status !== expected) throw new Error(`${status} instead of ${expected}: ${JSON.stringify(json)}`);
 }

@@ -10,8 +10,8 @@ describeApprover({
       approver: records.approver(),
       question: async (_, dnsName) => {
         records.vanish([dnsName]);
-        const asked = { accountId: '1', planId: '1', dnsName, delegationLabel: 'label', now: new Date() };
-        return await Promise.resolve({ ...asked, parent: null, record: null, approverEmail: null });
+        const wanted = { accountId: '1', planId: '1', dnsName, delegationLabel: 'label', now: new Date() };
+        return await Promise.resolve({ ...wanted, parent: null, record: null, approverEmail: null });
       },
       approve: async ({ dnsName }) => await Promise.resolve(records.restoreAll(baseName(dnsName))),
       withdraw: async ({ dnsName }) => await Promise.resolve(records.vanish([dnsName])),

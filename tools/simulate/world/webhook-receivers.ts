@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { OutboundFault } from '@certwright/outbound';
 import type { PostRequest } from '../../../apps/notifier/src/webhooks/post.client';
-import type { Answer } from '../../../apps/notifier/src/webhooks/answer';
+import type { EndpointResponse } from '../../../apps/notifier/src/webhooks/endpoint-response';
 import type { Chance } from '../chance';
 import { freezeUntil } from '../faults/frozen-workers';
 
@@ -39,7 +39,7 @@ export class WebhookReceivers {
     private readonly nowMs: () => number,
   ) {}
 
-  async post({ url, headers, body }: PostRequest): Promise<Answer> {
+  async post({ url, headers, body }: PostRequest): Promise<EndpointResponse> {
     const accountId = url.slice(url.lastIndexOf('/') + 1);
     if (this.faults.isDead(accountId))
       throw new OutboundFault('connect', 'The endpoint does not accept connections.');

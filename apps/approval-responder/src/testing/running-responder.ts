@@ -133,7 +133,7 @@ export class RunningResponder {
       const issuance = { planId, accountId, revision: 1, termsId, dnsNames: [dnsName], settlingMs: 0 };
       return { planId, issuanceId: await this.issuances.open(tx, issuance) };
     });
-    await this.approvals.ask({ accountId, planId: opened.planId, dnsName, address }, new Date(0));
+    await this.approvals.request({ accountId, planId: opened.planId, dnsName, address }, new Date(0));
     const token = await this.link(opened.planId);
     return { ...opened, dnsName, address, token };
   }

@@ -3,7 +3,7 @@ import type { IngestedBatch, OddEntry } from '../logs/ct-logs';
 import type { NewIssuance, NewIssuer } from '@certwright/ct-index';
 import type { FetchedEntry } from '../log-api/log-api';
 import type { IndexedScope } from '../reading/indexed-scope';
-import { type FetchIssuer, type Issuers, octetsOf } from '../reading/issuers';
+import { type FetchIssuer, type Issuers, bytesOf } from '../reading/issuers';
 import { newIssuance } from '../reading/new-issuance';
 import type { RecentIssuances } from '../reading/recent-issuances';
 
@@ -11,9 +11,9 @@ import type { RecentIssuances } from '../reading/recent-issuances';
 export type EntryOutcome = 'stored' | 'known' | 'expired' | 'elsewhere' | 'odd';
 
 /** A batch is committed at this many entries, bytes to store or rows of the name index, or earlier when its memory is full. */
-const mostEntries = 2_048;
-const mostOctets = 3 * 1_048_576;
-const mostNameKeys = 30_000;
+const maxEntries = 2_048;
+const maxStoredBytes = 3 * 1_048_576;
+const maxNameKeys = 30_000;
 
 /** Bytes of memory of an issuance in addition to its DER, and of a key of a name. */
 const weights = { issuance: 2_048, nameKey: 128 } as const;
@@ -35,7 +35,7 @@ export class Batch {
   private readonly issuersHeld = new Set<NewIssuance['issuer']>();
   private readonly odd: OddEntry[] = [];
   private readonly from: number;
-  private octets = 0;
+  private storedBytes = 0;
   private nameKeys = 0;
   private entryAt: Date | null = null;
 
@@ -58,13 +58,14 @@ export class Batch {
 
   get isFull(): boolean {
     const entries = this.tree.size - this.from;
-    const isLong = entries >= mostEntries || this.octets >= mostOctets || this.nameKeys >= mostNameKeys;
+    const isLong =
+      entries >= maxEntries || this.storedBytes >= maxStoredBytes || this.nameKeys >= maxNameKeys;
     return isLong || this.bytes >= this.maxBytes;
   }
 
   /** Approximate memory use. */
   private get bytes(): number {
-    return this.octets + this.issuances.size * weights.issuance + this.nameKeys * weights.nameKey;
+    return this.storedBytes + this.issuances.size * weights.issuance + this.nameKeys * weights.nameKey;
   }
 
   /** Mostly synchronous: a promise per entry costs a tenth of the time to read one. */
@@ -96,7 +97,7 @@ export class Batch {
   private addOdd({ fault, leaf, leafBytes }: Omit<OddEntry, 'index'>): EntryOutcome {
     const index = BigInt(this.tree.size);
     this.odd.push({ index, fault, leaf, leafBytes: leafBytes ?? leaf.length });
-    this.octets += leaf.length;
+    this.storedBytes += leaf.length;
     return 'odd';
   }
 
@@ -136,10 +137,10 @@ export class Batch {
   private addIssuance(tbs: string, issuance: NewIssuance, { dnsNames }: Issued): EntryOutcome {
     this.issuances.set(tbs, issuance);
     this.nameKeys += issuance.nameKeys.length;
-    this.octets += issuance.body.length + dnsNames.reduce((sum, name) => sum + name.length, 0);
+    this.storedBytes += issuance.body.length + dnsNames.reduce((sum, name) => sum + name.length, 0);
     if (!this.issuersHeld.has(issuance.issuer)) {
       this.issuersHeld.add(issuance.issuer);
-      this.octets += octetsOf(issuance.issuer);
+      this.storedBytes += bytesOf(issuance.issuer);
     }
     return 'stored';
   }

@@ -14,5 +14,5 @@ export interface FollowEvents {
   unproven(log: CtLogEntity, fault: LogUnproven): void;
   stopped(log: CtLogEntity, fault: LogMisbehaves): void;
   leaseLost(log: CtLogEntity): void;
-  stumbled(log: CtLogEntity, error: unknown): void;
+  failed(log: CtLogEntity, error: unknown): void;
 }

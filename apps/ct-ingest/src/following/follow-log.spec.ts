@@ -65,9 +65,9 @@ describe.each(kinds)('a log with the interface %s', (kind) => {
     const follower = ingest.follower();
     await ingest.turn(follower);
     log.add(forgeMany(301, 150));
-    log.asked.length = 0;
+    log.requests.length = 0;
     expect(await ingest.turn(follower)).toMatchObject({ position: '601', verifiedSize: '601' });
-    expect(log.asked.some((path) => path.startsWith('/tile/data/000') || path.includes('start=0'))).toBe(
+    expect(log.requests.some((path) => path.startsWith('/tile/data/000') || path.includes('start=0'))).toBe(
       false,
     );
     expect(await ingest.rows('ct_issuance')).toBe(301);
@@ -77,9 +77,9 @@ describe.each(kinds)('a log with the interface %s', (kind) => {
     const log = await opened(kind, 300);
     const follower = ingest.follower();
     await ingest.turn(follower);
-    log.asked.length = 0;
+    log.requests.length = 0;
     await ingest.turn(follower);
-    expect(log.asked).toHaveLength(1);
+    expect(log.requests).toHaveLength(1);
   });
 
   it('is followed when it has no entries', async () => {

@@ -35,10 +35,10 @@ function holdLease(
   const lost = new AbortController();
   let heldUntilMs = performance.now() + leaseMs;
   const lengthen = async () => {
-    const askedAtMs = performance.now();
+    const requestedAtMs = performance.now();
     try {
       await logs.lengthen(lease, leaseMs);
-      heldUntilMs = askedAtMs + leaseMs;
+      heldUntilMs = requestedAtMs + leaseMs;
     } catch (error) {
       if (error instanceof LeaseLost) lost.abort(error);
       else if (performance.now() > heldUntilMs) lost.abort(new LeaseLost('ct_log', lease.log, lease.token));
@@ -100,7 +100,7 @@ export class FollowLog {
       const ended = isOutage ? Promise.reject(error as Error) : this.ended(leased, error, stopping);
       await ended.catch((unforeseen: unknown) => {
         if (unforeseen instanceof LeaseLost) return events.leaseLost(leased.log);
-        events.stumbled(leased.log, unforeseen);
+        events.failed(leased.log, unforeseen);
         const release = async () => await logs.release(leased.lease, 0);
         void releaseAfterOutage(unforeseen, release, { forMs: leaseMs, signal: stopping });
       });
@@ -173,7 +173,7 @@ export class FollowLog {
       await logs.release(lease, restMs, error.message);
       return events.unavailable(log, error.message, restMs);
     }
-    events.stumbled(log, error);
+    events.failed(log, error);
     await logs.release(lease, restMs, 'unforeseen');
   }
 

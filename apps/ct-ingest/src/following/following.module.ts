@@ -53,7 +53,7 @@ class FollowLogs implements OnApplicationBootstrap, OnModuleDestroy, BeforeAppli
     const places = Math.max(1, atATime - placesAside);
     if (places < FOLLOW_CONCURRENCY)
       log.warn({ logs_at_a_time: places }, 'MEMORY_LIMIT is too low for FOLLOW_CONCURRENCY');
-    const onError = (error: unknown) => log.warn({ err: error }, 'no log can be leased');
+    const onError = (error: unknown) => log.warn({ err: error }, 'cannot lease a log');
     this.following = followLogs(this.logs, this.follow, { places, placesAside, leaseMs, pollMs }, onError);
   }
 
@@ -121,7 +121,7 @@ function sharesOf({ REVOCATION, MEMORY_LIMIT, CRL_SIZE_LIMIT, FOLLOW_CONCURRENCY
           timeoutMs: config.REQUEST_TIMEOUT,
           requestsPerSecond: config.REQUESTS_PER_SECOND,
           pageSize: config.PAGE_SIZE,
-          minAnswerRate: config.MIN_ANSWER_RATE,
+          minResponseRate: config.MIN_ANSWER_RATE,
           shares: sharesOf(config),
           now: Date.now,
         }),

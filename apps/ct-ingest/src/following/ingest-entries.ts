@@ -1,4 +1,4 @@
-import { type CompactTree, judgeConsistency, type TreeState } from '@certwright/ct';
+import { type CompactTree, checkConsistency, type TreeState } from '@certwright/ct';
 import type { CtLogEntity } from '@certwright/ct-schema';
 import type { CtLogs, IngestedBatch, LogLease } from '../logs/ct-logs';
 import { entryPages } from '../log-api/entry-pages';
@@ -99,8 +99,8 @@ class Commits {
     try {
       await this.finish();
     } catch (error) {
-      const isNoAnswer = error instanceof LogUnavailable && !(error instanceof LogUnproven);
-      throw isNoAnswer ? failure : error;
+      const isNoResponse = error instanceof LogUnavailable && !(error instanceof LogUnproven);
+      throw isNoResponse ? failure : error;
     }
   }
 
@@ -145,7 +145,7 @@ class Commits {
     if (this.isRefused) return false;
     try {
       const proof = await api.consistencyProof(computed.size, head, signal);
-      const verdict = judgeConsistency(computed, { size: head.treeSize, root: head.rootHash }, proof);
+      const verdict = checkConsistency(computed, { size: head.treeSize, root: head.rootHash }, proof);
       if (verdict === 'consistent') return true;
       const Fault = verdict === 'contradictory' ? LogMisbehaves : LogUnproven;
       const entries = `its first ${computed.size} entries, as it serves them,`;

@@ -16,7 +16,7 @@ export interface LogApisOptions {
   readonly userAgent: string;
   readonly timeoutMs: number;
   /** Bytes per second. */
-  readonly minAnswerRate: number;
+  readonly minResponseRate: number;
   readonly requestsPerSecond: PerLog<number>;
   readonly pageSize: number;
   readonly shares: MemoryShares;
@@ -40,11 +40,11 @@ export class LogApis {
 
   private open(log: CtLogEntity): LogApi {
     const key = readLogKey(log.keyDer);
-    if (key === null) throw new LogUnavailable('The key of the log is none that a log may have.');
-    const { guard, userAgent, timeoutMs, minAnswerRate, requestsPerSecond, pageSize, shares, now } =
+    if (key === null) throw new LogUnavailable('The key of the log is invalid or of an unsupported type.');
+    const { guard, userAgent, timeoutMs, minResponseRate, requestsPerSecond, pageSize, shares, now } =
       this.options;
     const pace = Pace.perSecond(requestsPerSecond.of(log));
-    const requests = new LogRequests({ guard, pace, userAgent, timeoutMs, minAnswerRate, now });
+    const requests = new LogRequests({ guard, pace, userAgent, timeoutMs, minResponseRate, now });
     const common = { url: log.url, key, requests, memory: logMemory(shares) };
     return log.kind === 'static'
       ? new StaticLog({ ...common, origin: log.origin ?? '' })

@@ -125,10 +125,12 @@ describe.each(kinds)('a log with the interface %s is stopped', (kind) => {
     await ingest.turn(ingest.follower());
     await stopped('fork');
     log.add(forgeMany(10, 150));
-    log.asked.length = 0;
+    log.requests.length = 0;
     await resumeLog(ingest.database, (await ingest.log()).id);
     expect(await ingest.turn(ingest.follower())).toMatchObject({ startIndex: '0', verifiedSize: '310' });
-    expect(log.asked.some((path) => path.includes('tile/data/000') || path.includes('start=0'))).toBe(false);
+    expect(log.requests.some((path) => path.includes('tile/data/000') || path.includes('start=0'))).toBe(
+      false,
+    );
     expect(await evidenceOf(ingest.database)).toMatchObject([{ kind: 'fork', headSize: '300' }]);
   });
 
@@ -177,7 +179,7 @@ describe.each(kinds)('a log with the interface %s is not stopped, but tried agai
 
   it.each<[string, (head: Buffer) => Buffer]>([
     ['cut off', (head) => head.subarray(0, head.length - 20)],
-    ['with octets changed', (head) => Buffer.from(head.toString('latin1').replace(/3/g, '4'), 'latin1')],
+    ['with bytes changed', (head) => Buffer.from(head.toString('latin1').replace(/3/g, '4'), 'latin1')],
     ['with zeros behind it', (head) => Buffer.concat([head, Buffer.alloc(50)])],
     [
       'of another log',
@@ -216,9 +218,9 @@ describe.each(kinds)('a log with the interface %s is not stopped, but tried agai
       response.end(kind === 'static' ? Buffer.alloc(real.length, 9) : JSON.stringify({ consistency: none }));
       return true;
     };
-    const answering = log.intercept;
+    const intercept = log.intercept;
     log.intercept = (path, response, request) =>
-      request.headers['user-agent'] === 'own' ? false : answering(path, response, request);
+      request.headers['user-agent'] === 'own' ? false : intercept(path, response, request);
     const kept = log.head;
     log.head = log.headAt(201, kept.timestamp - 1);
     expect(await ingest.turn(ingest.follower())).toMatchObject({ failures: 1, stoppedAt: null });
@@ -311,7 +313,7 @@ it.each(kinds)('a log that refuses proofs is still read, and verified at its hea
   };
   expect(await ingest.turn(ingest.follower())).toMatchObject({ verifiedSize: '5000', failures: 0 });
   expect(await ingest.rows('ct_issuance')).toBe(2_500);
-  expect(log.asked.filter(isProof).length).toBeLessThanOrEqual(2);
+  expect(log.requests.filter(isProof).length).toBeLessThanOrEqual(2);
 });
 
 it.each(kinds)('unproved entries that only a stopped log has are removed: %s', async (kind) => {
@@ -365,14 +367,14 @@ it.each(kinds)('unproved entries that only a stopped log has are removed: %s', a
 
 describe.each(kinds)('a log with the interface %s without a usable response', (kind) => {
   it.each([
-    ['is asked too often', 429],
+    ['is requested too often', 429],
     ['fails', 500],
-    ['is away', 503],
+    ['is unavailable', 503],
   ])('since it %s rests, and is read on', async (_, status) => {
     const log = await opened(kind, 700);
-    let answers = 0;
+    let responses = 0;
     log.intercept = (path, response) => {
-      if (!isEntries(path) || (answers += 1) !== 3) return false;
+      if (!isEntries(path) || (responses += 1) !== 3) return false;
       response.writeHead(status, { 'retry-after': '7' }).end();
       return true;
     };
@@ -413,11 +415,11 @@ describe.each(kinds)('a log with the interface %s without a usable response', (k
 
   it.each([
     ['an endless one', (response: ServerResponse) => pour(response)],
-    ['a page of somebody in between', (response: ServerResponse) => void response.end('<html>')],
-  ])('but %s as its head is not stopped for it', async (_, answer) => {
+    ['a page of a proxy', (response: ServerResponse) => void response.end('<html>')],
+  ])('but %s as its head is not stopped for it', async (_, respond) => {
     const log = await opened(kind, 10);
     log.intercept = (_, response) => {
-      answer(response);
+      respond(response);
       return true;
     };
     expect(await ingest.turn(ingest.follower())).toMatchObject({ failures: 1, stoppedAt: null });
@@ -442,9 +444,9 @@ describe.each(kinds)('a log with the interface %s without a usable response', (k
 
 /** Endless bytes, as fast as they are read. */
 function pour(response: ServerResponse): void {
-  const octets = Buffer.alloc(65_536, 0x20);
+  const bytes = Buffer.alloc(65_536, 0x20);
   const timer = setInterval(() => {
-    for (let each = 0; each < 16 && response.write(octets); each += 1);
+    for (let each = 0; each < 16 && response.write(bytes); each += 1);
   }, 1);
   response.once('close', () => clearInterval(timer));
 }
@@ -456,7 +458,7 @@ it('a data tile that unpacks to far more than its size is rejected', async () =>
     if (!path.startsWith('/tile/data')) return false;
     const packs = String(request.headers['accept-encoding']).includes('gzip');
     // It keeps sending the gzip bomb though gzip is no longer requested.
-    response.writeHead(200, { 'content-encoding': 'gzip', 'x-asked': String(packs) }).end(bomb);
+    response.writeHead(200, { 'content-encoding': 'gzip', 'x-requests': String(packs) }).end(bomb);
     return true;
   };
   const before = process.memoryUsage().rss;
@@ -548,7 +550,7 @@ it('only partial tiles of a checkpoint are requested, and the full tile once the
   };
   const follower = ingest.follower();
   await ingest.turn(follower);
-  expect(log.asked.filter((path) => path.includes('data/') && path.includes('.p/'))).toEqual([
+  expect(log.requests.filter((path) => path.includes('data/') && path.includes('.p/'))).toEqual([
     '/tile/data/001.p/24',
   ]);
   log.add(forgeMany(300, 150));

@@ -2,7 +2,7 @@ import type { CtLogEntity } from '@certwright/ct-schema';
 import type { CtLogs, LeasedLog } from '../logs/ct-logs';
 import type { LogApi, VerifiedHead } from '../log-api/log-api';
 import { LogMisbehaves, LogUnavailable } from '../log-api/log-faults';
-import { judgeHead, proveContinued } from './judge-head';
+import { checkHead, proveContinued } from './check-head';
 
 /** A log for one turn. */
 export interface Turn extends LeasedLog {
@@ -27,7 +27,7 @@ export class NewestHead {
     const { log, lease, api, signal } = turn;
     const kept = keptHead(log);
     const head = await api.head(signal);
-    const verdict = judgeHead(kept, head);
+    const verdict = checkHead(kept, head);
     if (verdict instanceof LogMisbehaves) throw verdict;
     if (verdict === 'smaller' && kept !== null) return await this.keptInstead(turn, kept, head);
     this.smallerSince.delete(log.id);
@@ -53,7 +53,7 @@ export class NewestHead {
     this.smallerSince.delete(log.id);
     const sizes = `${head.treeSize} entries where it had ${kept.treeSize}`;
     const evidence = { head, kept, computed: null, proof: null };
-    throw new LogMisbehaves('rollback', `The log keeps answering with an old head of ${sizes}.`, evidence);
+    throw new LogMisbehaves('rollback', `The log keeps returning an old head of ${sizes}.`, evidence);
   }
 
   private isOverdue(log: number): boolean {
@@ -75,7 +75,7 @@ export class NewestHead {
     };
     try {
       if (head.treeSize === kept.treeSize) {
-        const verdict = judgeHead(kept, head);
+        const verdict = checkHead(kept, head);
         if (verdict instanceof LogMisbehaves) throw verdict;
       } else await proveContinued({ kept, head }, api, signal);
     } catch (error) {

@@ -27,6 +27,6 @@ it('a log is released without a failure when the database recovers from an outag
   await eventually(async () =>
     expect(await ingest.log()).toMatchObject({ leasedUntil: null, failures: 0, lastError: null }),
   );
-  ingest.stumbled.length = 0;
+  ingest.failed.length = 0;
   expect(await ingest.turn(follower)).toMatchObject({ position: '10', verifiedSize: '10' });
 });

@@ -2,10 +2,10 @@ import { takesNothing } from '@certwright/ct';
 
 /** First and max rest after a failure, ms. */
 const firstMs = 1_000;
-const longestMs = 15 * 60_000;
+const maxMs = 15 * 60_000;
 
 /** Max rest, whatever Retry-After the log sends, ms. */
-const longestRetryAfterMs = 3_600_000;
+const maxRetryAfterMs = 3_600_000;
 
 /** Rest of a shard that accepts no more submissions and was read to its end, ms. */
 const closedShardMs = 6 * 3_600_000;
@@ -21,8 +21,8 @@ export function restAfterFailure(
   retryAfterMs: number | null,
   random: () => number,
 ): number {
-  const backOffMs = Math.min(longestMs, firstMs * 2 ** Math.min(20, failures - 1));
-  return Math.max(jittered(backOffMs, random), Math.min(longestRetryAfterMs, retryAfterMs ?? 0));
+  const backOffMs = Math.min(maxMs, firstMs * 2 ** Math.min(20, failures - 1));
+  return Math.max(jittered(backOffMs, random), Math.min(maxRetryAfterMs, retryAfterMs ?? 0));
 }
 
 export interface Shard {

@@ -20,7 +20,7 @@ const begun = '{"entries":[{"leaf_input":"AAAA';
 
 /** How a log responds to requests for entries, or to all requests. */
 const faults: Record<string, (response: ServerResponse) => void> = {
-  'answers nothing': () => undefined,
+  'sends nothing': () => undefined,
   'begins and says no more': (response) => void response.write(begun),
   'says much, and then no more': (response) => void response.write(begun + 'A'.repeat(50_000)),
   drips: (response) => {
@@ -52,9 +52,9 @@ it('slow or hanging logs do not block others, even if they outnumber the places'
   for (let nth = 0; nth < 40; nth += 1)
     logs.push(await FakeLog.open(nth % 2 === 0 ? 'rfc6962' : 'static', forgeMany(20, 100 * nth)));
   await ingest.keep(...logs);
-  const follow = ingest.follower({ timeoutMs: 600_000, minAnswerRate: 0 });
+  const follow = ingest.follower({ timeoutMs: 600_000, minResponseRate: 0 });
   const places = { places: 4, placesAside: 8, leaseMs: 60_000, pollMs: 100 };
-  const following = followLogs(ingest.logs, follow, places, (error) => ingest.stumbled.push(error));
+  const following = followLogs(ingest.logs, follow, places, (error) => ingest.failed.push(error));
   try {
     const healthy = logs.slice(slow);
     await eventually(
@@ -67,9 +67,9 @@ it('slow or hanging logs do not block others, even if they outnumber the places'
     );
     // All slow ones are still pending: they were requested before the others, and none has ended.
     expect(open.size).toBeGreaterThanOrEqual(slow);
-    expect({ unavailable: ingest.unavailable, stumbled: ingest.stumbled }).toEqual({
+    expect({ unavailable: ingest.unavailable, failed: ingest.failed }).toEqual({
       unavailable: [],
-      stumbled: [],
+      failed: [],
     });
   } finally {
     await following.stop();
@@ -90,7 +90,7 @@ it('a response below the minimum rate is aborted, and its log rests', async () =
     return true;
   };
   await ingest.keep(log);
-  const follower = ingest.follower({ timeoutMs: 600_000, minAnswerRate: 100_000 });
+  const follower = ingest.follower({ timeoutMs: 600_000, minResponseRate: 100_000 });
   expect(await ingest.turn(follower)).toMatchObject({ failures: 1, position: '0', stoppedAt: null });
   expect(ingest.unavailable[0]?.message).toMatch(/cut off: it came at \d+ bytes a second, less than 100000/);
   log.intercept = () => false;

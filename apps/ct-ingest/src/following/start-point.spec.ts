@@ -5,18 +5,18 @@ const day = (nth: number) => Date.UTC(2026, 0, 1 + nth);
 const started = async (text: string, entries: readonly (number | null)[]) => {
   const start = readStart(text);
   if (start === null) throw new Error('no start');
-  const asked: number[] = [];
+  const reads: number[] = [];
   const index = await startIndex(start, entries.length, async (at) => {
-    asked.push(at);
+    reads.push(at);
     return await Promise.resolve(entries[at] ?? null);
   });
-  return { index, asked: asked.length };
+  return { index, reads: reads.length };
 };
 const days = (count: number) => Array.from({ length: count }, (_, nth) => day(nth));
 
 describe('a date', () => {
   it('starts at the first entry that is not older', async () => {
-    expect(await started('2026-01-11', days(1_000))).toEqual({ index: 10, asked: 10 });
+    expect(await started('2026-01-11', days(1_000))).toEqual({ index: 10, reads: 10 });
     expect((await started('2026-01-11T00:00:00.001Z', days(20))).index).toBe(11);
     expect((await started('2025-01-01', days(20))).index).toBe(0);
     expect((await started('2027-01-01', days(20))).index).toBe(20);
@@ -27,9 +27,9 @@ describe('a date', () => {
     const wanted = 600;
     for (const holes of [[499], [wanted], [wanted - 1], [749, 750], days(1_000).map((_, at) => at)]) {
       const entries = days(1_000).map((at, nth) => (holes.includes(nth) ? null : at));
-      const { index, asked } = await started(new Date(day(wanted)).toISOString(), entries);
+      const { index, reads } = await started(new Date(day(wanted)).toISOString(), entries);
       expect(index).toBeLessThanOrEqual(wanted);
-      expect(asked).toBeLessThanOrEqual(10);
+      expect(reads).toBeLessThanOrEqual(10);
     }
   });
 

@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await ingest.close());
 
-const farAway = new Date('2200-01-01');
+const farFuture = new Date('2200-01-01');
 
 /** Excludes the privileges of their owner. */
 const grantsOf = async (table: string): Promise<string[]> => {
@@ -21,11 +21,11 @@ const grantsOf = async (table: string): Promise<string[]> => {
 
 it('drops and creates partitions without owning a table, with the grants of the parent tables', async () => {
   await ingest.database.query(`UPDATE ct_sequence SET next = 100000`);
-  const dropped = await dropExpired(ingest.asIngest, farAway);
+  const dropped = await dropExpired(ingest.asIngest, farFuture);
   expect(dropped).toEqual(expect.arrayContaining(['ct_issuance_p100000', 'ct_block_p100000']));
   expect(dropped.filter((name) => name.startsWith('ct_known_')).length).toBeGreaterThan(40);
 
-  await ensurePartitions(ingest.asIngest, farAway, 200_000, 200_000);
+  await ensurePartitions(ingest.asIngest, farFuture, 200_000, 200_000);
   for (const [partition, parent] of [
     ['ct_issuance_p200000', 'ct_issuance'],
     ['ct_block_p200000', 'ct_block'],

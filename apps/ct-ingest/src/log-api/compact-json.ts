@@ -19,12 +19,12 @@ export class CompactJson {
   ) {}
 
   /** Skips these bytes, which must come next. */
-  expect(octets: Buffer): void {
+  expect(expected: Buffer): void {
     if (this.failed) return;
     const { bytes, at } = this;
-    for (let nth = 0; nth < octets.length; nth += 1)
-      if (bytes[at + nth] !== octets[nth]) return this.fail(at + nth >= bytes.length);
-    this.at = at + octets.length;
+    for (let nth = 0; nth < expected.length; nth += 1)
+      if (bytes[at + nth] !== expected[nth]) return this.fail(at + nth >= bytes.length);
+    this.at = at + expected.length;
   }
 
   /** Position of the text before the next quote; skips the quote, too. Text with escapes has another layout. */

@@ -8,10 +8,10 @@ const never = new AbortController().signal;
 class Source implements EntrySource {
   readonly memory = new MemoryBudget(100);
   underWay = 0;
-  mostUnderWay = 0;
+  maxUnderWay = 0;
 
   constructor(
-    private readonly answers: { readonly long?: readonly number[]; readonly short?: number } = {},
+    private readonly responses: { readonly long?: readonly number[]; readonly short?: number } = {},
   ) {}
 
   rangeEnd(from: number, to: number): number {
@@ -19,10 +19,10 @@ class Source implements EntrySource {
   }
 
   async fetch(range: EntryRange, _: number, signal: AbortSignal): Promise<EntryPage | null> {
-    this.mostUnderWay = Math.max(this.mostUnderWay, (this.underWay += 1));
-    const page = await this.page(range, this.answers.short ?? 10, 10, signal);
+    this.maxUnderWay = Math.max(this.maxUnderWay, (this.underWay += 1));
+    const page = await this.page(range, this.responses.short ?? 10, 10, signal);
     this.underWay -= 1;
-    if (!this.answers.long?.some((at) => at >= range.from && at < range.to)) return page;
+    if (!this.responses.long?.some((at) => at >= range.from && at < range.to)) return page;
     page.release();
     return null;
   }
@@ -34,12 +34,12 @@ class Source implements EntrySource {
 
   private async page(
     { from, to }: EntryRange,
-    most: number,
-    octets: number,
+    max: number,
+    bytes: number,
     signal: AbortSignal,
   ): Promise<EntryPage> {
-    const held = await this.memory.reserve(octets, signal);
-    const count = Math.min(most, to - from);
+    const held = await this.memory.reserve(bytes, signal);
+    const count = Math.min(max, to - from);
     const entries = Array.from({ length: count }, (__, at): FetchedEntry => entry(from + at));
     return { from, entries, release: () => held.release() };
   }
@@ -64,7 +64,7 @@ const all = Array.from({ length: 94 }, (_, at) => String(3 + at));
 it.each([1, 4, 20])('returns all entries in order, from %i parallel requests', async (parallel) => {
   const source = new Source();
   expect(await read(source, parallel)).toEqual(all);
-  expect(source.mostUnderWay).toBeLessThanOrEqual(parallel);
+  expect(source.maxUnderWay).toBeLessThanOrEqual(parallel);
 });
 
 it('leaves no gap after short pages', async () => {
@@ -81,5 +81,5 @@ it('holds no memory when the caller stops early', async () => {
     release();
     break;
   }
-  expect((await source.memory.reserve(100, never)).octets).toBe(100);
+  expect((await source.memory.reserve(100, never)).bytes).toBe(100);
 });

@@ -2,7 +2,7 @@ import { entryLeafHash, leafHash, type LogEntry } from '@certwright/ct';
 import type { FetchedEntry } from './log-api';
 
 /** Bytes. A longer certificate is not a server's: its entry is counted and partly stored, and not indexed. */
-export const longestIndexed = 1_048_576;
+export const maxIndexed = 1_048_576;
 
 /** Bytes that are stored of an entry that is not indexed. */
 export const keptOfOdd = 65_536;
@@ -13,7 +13,7 @@ export const merkleTreeLeafHead = Buffer.from([0, 0]);
 export function fetchedEntry(entry: LogEntry): FetchedEntry {
   const { timestampedEntry } = entry;
   const submitted = entry.type === 'precertificate' ? entry.precertificateDer.length : 0;
-  if (timestampedEntry.length + submitted <= longestIndexed)
+  if (timestampedEntry.length + submitted <= maxIndexed)
     return { kind: 'read', leafHash: entryLeafHash(entry), entry };
   const leaf = Buffer.concat([merkleTreeLeafHead, timestampedEntry.subarray(0, keptOfOdd)]);
   return hugeEntry(entryLeafHash(entry), leaf, timestampedEntry.length + merkleTreeLeafHead.length);

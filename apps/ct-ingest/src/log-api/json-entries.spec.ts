@@ -22,11 +22,11 @@ it.each([
     JSON.stringify({ entries: entries.map(({ leaf_input, extra_data }) => ({ extra_data, leaf_input })) }),
   ],
   [
-    'with members that nobody knows',
+    'with unknown members',
     JSON.stringify({ version: 1, entries: entries.map((each) => ({ ...each, sct: '' })), more: [] }),
   ],
-  ['with members that nobody knows in the last entry', usual.replace(/\}\]\}$/, ',"sct":""}]}')],
-])('an answer %s says the same as one without', (_, text) => {
+  ['with unknown members in the last entry', usual.replace(/\}\]\}$/, ',"sct":""}]}')],
+])('a response %s says the same as one without', (_, text) => {
   const expected = read(usual);
   expect(expected.map(({ kind }) => kind)).toEqual(entries.map(() => 'read'));
   expect(read(text)).toEqual(expected);
@@ -46,7 +46,7 @@ it('invalid base64 in one entry makes it odd, and the others are read', () => {
 it.each([
   ['as usual', usual],
   ['otherwise', JSON.stringify({ entries }, null, 2)],
-])('no more are read than were asked for, of an answer that is written %s', (_, text) => {
+])('no more are read than were requested, of a response that is written %s', (_, text) => {
   expect(read(text, 3)).toEqual(read(usual).slice(0, 3));
   expect(read(text, 5)).toEqual(read(usual));
 });
@@ -55,14 +55,14 @@ it.each([
   ['objects', '{"entries":[', '{},'],
   ['lists within lists', '', '['],
   ['white space', '', ' '],
-  ['members that nobody knows', '{', '"a":{"b":[1,"c\\"",2]},'],
+  ['unknown members', '{', '"a":{"b":[1,"c\\"",2]},'],
   ['digits', '{"a":', '1'],
-])('an answer of millions of %s is given up after 64 KiB', (_, begin, one) => {
-  const answer = new JsonEntries({ max: 100, chains: new KnownChains(), maxHeld: 1e9, maxEntry: 1e9 });
-  answer.take(Buffer.from(begin));
+])('a response of millions of %s is given up after 64 KiB', (_, begin, one) => {
+  const response = new JsonEntries({ max: 100, chains: new KnownChains(), maxHeld: 1e9, maxEntry: 1e9 });
+  response.take(Buffer.from(begin));
   expect(() => {
-    for (let taken = 0; taken < 70_000; taken += one.length) answer.take(Buffer.from(one));
-  }).toThrow('The log answered');
+    for (let taken = 0; taken < 70_000; taken += one.length) response.take(Buffer.from(one));
+  }).toThrow('The log returned');
 });
 
 it('of a response with millions of entries, reads only the requested number', () => {
@@ -83,10 +83,10 @@ describe('a response in chunks', () => {
 
   function inPieces(text: string, size: number) {
     const bytes = Buffer.from(text);
-    const answer = new JsonEntries({ max: 100, chains: new KnownChains(), maxHeld: 1e9, maxEntry: 1e9 });
-    for (let at = 0; at < bytes.length; at += size) answer.take(bytes.subarray(at, at + size));
-    answer.end();
-    return answer.entries;
+    const response = new JsonEntries({ max: 100, chains: new KnownChains(), maxHeld: 1e9, maxEntry: 1e9 });
+    for (let at = 0; at < bytes.length; at += size) response.take(bytes.subarray(at, at + size));
+    response.end();
+    return response.entries;
   }
 });
 
@@ -101,19 +101,19 @@ it.each([
       leaf_input: longLeaf(leafBytes),
       extra_data: Buffer.concat([Buffer.from([0, 0, 1]), precertificate]).toString('base64'),
     };
-    const answer = new JsonEntries({ max: 1, chains: new KnownChains(), maxHeld: 1, maxEntry: Infinity });
+    const response = new JsonEntries({ max: 1, chains: new KnownChains(), maxHeld: 1, maxEntry: Infinity });
     const bytes = Buffer.from(JSON.stringify({ entries: [{ leaf_input, extra_data }] }));
     let most = 0;
     const take = () => {
       for (let at = 0; at < bytes.length; at += 65_536) {
-        answer.take(bytes.subarray(at, at + 65_536));
-        most = Math.max(most, answer.bytesUnderWay);
+        response.take(bytes.subarray(at, at + 65_536));
+        most = Math.max(most, response.bytesUnderWay);
       }
     };
     expect(take).toThrow(EnoughEntries);
     expect(most).toBeLessThan(4_000_000);
     const leaf = Buffer.from(leaf_input, 'base64');
-    expect(answer.entries).toEqual([
+    expect(response.entries).toEqual([
       {
         kind: 'odd',
         leafHash: leafHash(leaf),
@@ -127,28 +127,28 @@ it.each([
 
 it.each([
   ['says that it is short', Buffer.alloc(64)],
-  ['is of a type that nobody knows', Buffer.alloc(64, 0x41)],
+  ['is of an unknown type', Buffer.alloc(64, 0x41)],
 ])('a leaf that goes on without end though it %s is not read on', (_, head) => {
-  const answer = new JsonEntries({ max: 1, chains: new KnownChains(), maxHeld: 1, maxEntry: Infinity });
-  answer.take(Buffer.from(`{"entries":[{"leaf_input":"${head.toString('base64').replace(/=*$/, 'AA')}`));
+  const response = new JsonEntries({ max: 1, chains: new KnownChains(), maxHeld: 1, maxEntry: Infinity });
+  response.take(Buffer.from(`{"entries":[{"leaf_input":"${head.toString('base64').replace(/=*$/, 'AA')}`));
   expect(() => {
-    for (let taken = 0; taken < 2_000_000; taken += 65_536) answer.take(Buffer.alloc(65_536, 'A'));
-  }).toThrow('longer than an entry can be');
+    for (let taken = 0; taken < 2_000_000; taken += 65_536) response.take(Buffer.alloc(65_536, 'A'));
+  }).toThrow('exceeds the maximum length');
 });
 
 it('an entry that exceeds its limit is not read, and earlier ones are kept', () => {
-  const answer = new JsonEntries({ max: 9, chains: new KnownChains(), maxHeld: 1e9, maxEntry: 20_000 });
+  const response = new JsonEntries({ max: 9, chains: new KnownChains(), maxHeld: 1e9, maxEntry: 20_000 });
   const long = { leaf_input: longLeaf(30_000), extra_data: '' };
   const bytes = Buffer.from(JSON.stringify({ entries: [...entries, long] }));
-  expect(() => answer.take(bytes)).toThrow(EntryIsLong);
-  expect(answer.entries).toHaveLength(5);
+  expect(() => response.take(bytes)).toThrow(EntryIsLong);
+  expect(response.entries).toHaveLength(5);
 });
 
 /** A MerkleTreeLeaf of a certificate with this length. */
-function longLeaf(octets: number): string {
+function longLeaf(bytes: number): string {
   const head = Buffer.alloc(15);
-  head.writeUIntBE(octets, 12, 3);
-  return Buffer.concat([head, Buffer.alloc(octets, 7), Buffer.alloc(2)]).toString('base64');
+  head.writeUIntBE(bytes, 12, 3);
+  return Buffer.concat([head, Buffer.alloc(bytes, 7), Buffer.alloc(2)]).toString('base64');
 }
 
 it.each([
@@ -158,11 +158,11 @@ it.each([
   ['with something behind it', `${usual}{}`],
   ['with two commas', usual.replace('},{', '},,{')],
   ['with a comma behind the last entry', usual.replace(']}', ',]}')],
-])('an answer %s is no JSON', (_, text) => expect(() => read(text)).toThrow('something that is not JSON'));
+])('a response %s is no JSON', (_, text) => expect(() => read(text)).toThrow('something that is not JSON'));
 
 it.each([
   ['nothing in it', ''],
   ['no entries', '{"entries":[]}'],
   ['something else', '{"error":"no"}'],
   ['an entry without a leaf', '{"entries":[{"leaf_input":7,"extra_data":""}]}'],
-])('an answer with %s is none', (_, text) => expect(() => read(text)).toThrow('The log answered'));
+])('a response with %s is none', (_, text) => expect(() => read(text)).toThrow('The log returned'));

@@ -7,7 +7,7 @@ import type { FetchedEntry } from './log-api';
 import { LogUnavailable } from './log-faults';
 import { EnoughEntries, EntryIsLong, HeldEntries, type StreamedBounds } from './streamed-entries';
 
-const notJson = 'The log answered something that is not JSON.';
+const notJson = 'The log returned something that is not JSON.';
 
 /** How nearly all logs write an entry: the parts around the base64. */
 const pieces = {
@@ -29,7 +29,7 @@ const whiteSpace: ReadonlySet<number> = new Set([' ', '\t', '\r', '\n'].map(code
 
 /** What may come next in an object or the list of entries. */
 type Expecting =
-  | 'answer'
+  | 'response'
   | 'nameOrEnd'
   | 'name'
   | 'inName'
@@ -57,7 +57,7 @@ export interface JsonEntriesOptions extends StreamedBounds {
  */
 export class JsonEntries {
   private readonly held = new HeldEntries();
-  private expecting: Expecting = 'answer';
+  private expecting: Expecting = 'response';
   /** An incomplete entry. */
   private readonly carried = new Pieces();
   private lookedAtBytes = 0;
@@ -96,7 +96,7 @@ export class JsonEntries {
   end(): void {
     if (this.carried.length > 0) this.read(this.carried.take(), false);
     if (this.expecting !== 'nothing') throw new LogUnavailable(notJson);
-    if (this.entries.length === 0) throw new LogUnavailable('The log answered get-entries without entries.');
+    if (this.entries.length === 0) throw new LogUnavailable('The log returned no entries for get-entries.');
   }
 
   /** @param goesOn an incomplete entry may be buffered */
@@ -144,7 +144,7 @@ export class JsonEntries {
     const byte = bytes[at] ?? 0;
     this.beside += 1;
     if (this.beside > maxBeside)
-      throw new LogUnavailable('The log answered get-entries with far more than was asked for.');
+      throw new LogUnavailable('The log returned far more than was requested by get-entries.');
     if (this.expecting === 'inName') return this.inName(byte, at);
     if (this.expecting === 'inSkipped') return this.inSkipped(byte, at);
     if (!whiteSpace.has(byte)) this.token(byte);
@@ -153,7 +153,7 @@ export class JsonEntries {
 
   private token(byte: number): void {
     switch (this.expecting) {
-      case 'answer':
+      case 'response':
         return this.expect(byte, [[open, 'nameOrEnd']]);
       case 'nameOrEnd':
       case 'name':
@@ -275,14 +275,14 @@ export function readJsonEntries(
   max: number,
   chains = new KnownChains(),
 ): readonly FetchedEntry[] {
-  const answer = new JsonEntries({ max, chains, maxHeld: Infinity, maxEntry: Infinity });
+  const response = new JsonEntries({ max, chains, maxHeld: Infinity, maxEntry: Infinity });
   try {
-    answer.take(body);
-    answer.end();
+    response.take(body);
+    response.end();
   } catch (error) {
     if (!(error instanceof EnoughEntries)) throw error;
   }
-  return answer.entries;
+  return response.entries;
 }
 
 /** @throws LogUnavailable */

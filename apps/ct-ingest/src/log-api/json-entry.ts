@@ -1,8 +1,8 @@
 import { readLeaf } from '@certwright/ct';
-import { fetchedEntry, hugeEntry, keptOfOdd, longestIndexed, oddEntry } from './fetched-entry';
+import { fetchedEntry, hugeEntry, keptOfOdd, maxIndexed, oddEntry } from './fetched-entry';
 import type { FetchedEntry } from './log-api';
 import { LogUnavailable } from './log-faults';
-import { Base64Text, HashedOctets, KeptOctets } from './long-text';
+import { Base64Text, HashedBytes, KeptBytes } from './long-text';
 import { EntryIsLong } from './streamed-entries';
 
 /** Bytes of the lengths of an ASN.1Cert, of a vector of them (RFC 6962, section 3.1) and of extensions (section 3.4). */
@@ -26,13 +26,9 @@ const leafPrefix = Buffer.from([0]);
 
 /** An entry of a `get-entries` response, whose members arrive in any order and in chunks. */
 export class JsonEntry {
-  private readonly leaf = new KeptOctets(
-    longestIndexed + maxExtensions + aroundCertificate,
-    maxLeaf,
-    keptOfOdd,
-  );
-  private readonly extraData = new KeptOctets(longestIndexed + maxChain + aroundCertificate, maxExtraData, 0);
-  private readonly leafHash = new HashedOctets(leafPrefix, this.leaf);
+  private readonly leaf = new KeptBytes(maxIndexed + maxExtensions + aroundCertificate, maxLeaf, keptOfOdd);
+  private readonly extraData = new KeptBytes(maxIndexed + maxChain + aroundCertificate, maxExtraData, 0);
+  private readonly leafHash = new HashedBytes(leafPrefix, this.leaf);
   private readonly texts = {
     leaf_input: new Base64Text(this.leafHash),
     extra_data: new Base64Text(this.extraData),
@@ -53,7 +49,7 @@ export class JsonEntry {
   /** A string with this name begins. @returns false: it is not used */
   begin(name: string): boolean {
     if (name !== 'leaf_input' && name !== 'extra_data') return false;
-    if (this.seen.has(name)) throw new LogUnavailable(`The log answered an entry with ${name} twice.`);
+    if (this.seen.has(name)) throw new LogUnavailable(`The log returned an entry with ${name} twice.`);
     this.seen.add(name);
     this.current = this.texts[name];
     return true;
@@ -72,15 +68,14 @@ export class JsonEntry {
 
   /** @throws LogUnavailable when it has no leaf */
   end(): FetchedEntry {
-    if (!this.seen.has('leaf_input'))
-      throw new LogUnavailable('The log answered get-entries with an entry without a leaf.');
+    if (!this.seen.has('leaf_input')) throw new LogUnavailable('The log returned an entry without a leaf.');
     const { leaf, extraData, texts } = this;
     if (leaf.isTooLong || extraData.isTooLong)
-      return hugeEntry(this.leafHash.digest(), leaf.octets, leaf.length);
+      return hugeEntry(this.leafHash.digest(), leaf.bytes, leaf.length);
     const isMalformed = texts.leaf_input.isMalformed || texts.extra_data.isMalformed;
-    if (isMalformed || !this.seen.has('extra_data')) return oddEntry(leaf.octets, 'json');
-    const reading = readLeaf(leaf.octets, extraData.octets);
-    return reading.ok ? fetchedEntry(reading.entry) : oddEntry(leaf.octets, reading.fault);
+    if (isMalformed || !this.seen.has('extra_data')) return oddEntry(leaf.bytes, 'json');
+    const reading = readLeaf(leaf.bytes, extraData.bytes);
+    return reading.ok ? fetchedEntry(reading.entry) : oddEntry(leaf.bytes, reading.fault);
   }
 
   /**
@@ -91,10 +86,10 @@ export class JsonEntry {
     const { leaf } = this;
     if (this.hasLookedAhead || leaf.length < aroundCertificate) return;
     this.hasLookedAhead = true;
-    const { octets } = leaf;
-    const at = lengthAt[octets.readUInt16BE(typeAt)];
-    const certificate = at === undefined ? longestIndexed : octets.readUIntBE(at, 3);
+    const { bytes } = leaf;
+    const at = lengthAt[bytes.readUInt16BE(typeAt)];
+    const certificate = at === undefined ? maxIndexed : bytes.readUIntBE(at, 3);
     leaf.limitTo(certificate + maxExtensions + aroundCertificate);
-    if (certificate > longestIndexed) leaf.willBeTooLong();
+    if (certificate > maxIndexed) leaf.willBeTooLong();
   }
 }

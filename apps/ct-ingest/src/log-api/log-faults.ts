@@ -13,7 +13,7 @@ export class LogUnavailable extends Error {
 }
 
 /** The response is longer than allowed, as sent or unpacked. */
-export class AnswerTooLong extends LogUnavailable {}
+export class ResponseTooLong extends LogUnavailable {}
 
 /** The log does not have the requested item (404, 410, other 4xx): a retry gets the same response. */
 export class LogRefuses extends LogUnavailable {}

@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { type AddressGuard, guardedRequest, OutboundFault } from '@certwright/outbound';
-import { AnswerRate } from './answer-rate';
-import { AnswerTooLong, LogRefuses, LogUnavailable } from './log-faults';
+import { ResponseRate } from './response-rate';
+import { ResponseTooLong, LogRefuses, LogUnavailable } from './log-faults';
 import type { Pace } from './pace';
 import { Unpacking } from './unpacking';
 
@@ -12,7 +12,7 @@ const inflate = promisify(gunzip);
 /** A streamed response may have megabytes: it may take this many request timeouts while it keeps the minimum rate. */
 const maxTimeouts = 10;
 
-export interface Asking {
+export interface LogRequest {
   readonly url: string;
   /** Bytes, unpacked. */
   readonly maxBytes: number;
@@ -24,11 +24,11 @@ export interface RequestsOptions {
   readonly userAgent: string;
   readonly timeoutMs: number;
   /** Bytes per second; a slower streamed response is aborted. */
-  readonly minAnswerRate: number;
+  readonly minResponseRate: number;
   readonly now: () => number;
 }
 
-type Answer = Awaited<ReturnType<typeof guardedRequest>>;
+type LogResponse = Awaited<ReturnType<typeof guardedRequest>>;
 
 /** A retry gets the same response: Bad Request, Forbidden, Method Not Allowed, Unprocessable Content, Not Implemented. */
 const refusals: ReadonlySet<number> = new Set([400, 403, 405, 422, 501]);
@@ -40,21 +40,21 @@ export class LogRequests {
   /**
    * The body of a 200, unpacked and buffered as a whole; null: not found (404, 410).
    *
-   * @throws LogUnavailable for every other response and for none; AnswerTooLong; the reason of the signal
+   * @throws LogUnavailable for every other response and for none; ResponseTooLong; the reason of the signal
    */
-  async get({ url, maxBytes }: Asking, signal: AbortSignal): Promise<Buffer | null> {
+  async get({ url, maxBytes }: LogRequest, signal: AbortSignal): Promise<Buffer | null> {
     const { pace, timeoutMs } = this.options;
     await pace.turn(signal);
-    const answer = await this.request({ url, timeoutMs, maxResponseBytes: maxBytes, signal });
-    const { path, encoding } = this.accepted(answer, url) ?? {};
+    const response = await this.request({ url, timeoutMs, maxResponseBytes: maxBytes, signal });
+    const { path, encoding } = this.accepted(response, url) ?? {};
     if (path === undefined) return null;
-    return encoding === 'gzip' ? await unpack(answer.body, maxBytes, path) : answer.body;
+    return encoding === 'gzip' ? await unpack(response.body, maxBytes, path) : response.body;
   }
 
   /** For required responses. @throws LogUnavailable also when it is not found */
-  async getSome(asking: Asking, signal: AbortSignal): Promise<Buffer> {
-    const body = await this.get(asking, signal);
-    if (body === null) throw new LogRefuses(`The log has no ${new URL(asking.url).pathname}.`);
+  async getSome(logRequest: LogRequest, signal: AbortSignal): Promise<Buffer> {
+    const body = await this.get(logRequest, signal);
+    if (body === null) throw new LogRefuses(`The log has no ${new URL(logRequest.url).pathname}.`);
     return body;
   }
 
@@ -66,24 +66,24 @@ export class LogRequests {
    * @throws as `get`, and LogUnavailable for a response that is too slow
    */
   async stream(
-    { url, maxBytes }: Asking,
+    { url, maxBytes }: LogRequest,
     take: (piece: Buffer) => void,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { pace, timeoutMs, minAnswerRate } = this.options;
+    const { pace, timeoutMs, minResponseRate } = this.options;
     await pace.turn(signal);
-    const rate = new AnswerRate(minAnswerRate, timeoutMs);
+    const rate = new ResponseRate(minResponseRate, timeoutMs);
     const unpacking = new Unpacking(take, maxBytes);
     const onBody = (piece: Buffer, headers: IncomingHttpHeaders) => {
       rate.received(piece.length);
       return headers['content-encoding'] === 'gzip' ? unpacking.write(piece) : take(piece);
     };
     try {
-      const answer = await this.request({
+      const response = await this.request({
         ...{ url, onBody, maxResponseBytes: maxBytes, timeoutMs: timeoutMs * maxTimeouts },
         signal: AbortSignal.any([signal, rate.signal]),
       });
-      const accepted = this.accepted(answer, url);
+      const accepted = this.accepted(response, url);
       if (accepted?.encoding === 'gzip') await unpacking.end();
       return accepted !== null;
     } finally {
@@ -93,7 +93,7 @@ export class LogRequests {
   }
 
   /** Null: not found. @throws LogUnavailable for an incomplete response or an encoding that was not requested */
-  private accepted({ status, headers, truncated }: Answer, url: string) {
+  private accepted({ status, headers, truncated }: LogResponse, url: string) {
     const { pace } = this.options;
     const path = new URL(url).pathname;
     if (status === 404 || status === 410) return null;
@@ -101,13 +101,13 @@ export class LogRequests {
     if (status !== 200) {
       const retryAfterMs = this.retryAfterMs(headers['retry-after']);
       const Fault = refusals.has(status) ? LogRefuses : LogUnavailable;
-      throw new Fault(`The log answered ${status} to ${path}.`, retryAfterMs);
+      throw new Fault(`The log returned ${status} for ${path}.`, retryAfterMs);
     }
-    pace.answered();
-    if (truncated) throw new AnswerTooLong(`The answer to ${path} is too long.`);
+    pace.succeeded();
+    if (truncated) throw new ResponseTooLong(`The response to ${path} is too long.`);
     const encoding = headers['content-encoding'] ?? 'identity';
     if (encoding !== 'gzip' && encoding !== 'identity')
-      throw new LogUnavailable(`The answer to ${path} is encoded in a way that was not asked for.`);
+      throw new LogUnavailable(`The response to ${path} has a content encoding that was not requested.`);
     return { path, encoding };
   }
 
@@ -116,7 +116,7 @@ export class LogRequests {
       Parameters<typeof guardedRequest>[1],
       'url' | 'timeoutMs' | 'maxResponseBytes' | 'signal' | 'onBody'
     >,
-  ): Promise<Answer> {
+  ): Promise<LogResponse> {
     const { guard, userAgent } = this.options;
     try {
       const headers = { 'user-agent': userAgent, 'accept-encoding': 'gzip' };
@@ -140,7 +140,7 @@ async function unpack(body: Buffer, maxBytes: number, path: string): Promise<Buf
     return await inflate(body, { maxOutputLength: maxBytes });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
-      throw new AnswerTooLong(`The answer to ${path} unpacks to more than is read.`);
-    throw new LogUnavailable(`The answer to ${path} cannot be unpacked.`);
+      throw new ResponseTooLong(`The response to ${path} unpacks to more than is read.`);
+    throw new LogUnavailable(`The response to ${path} cannot be unpacked.`);
   }
 }

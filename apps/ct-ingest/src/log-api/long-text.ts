@@ -7,8 +7,8 @@ const backslash = '\\'.charCodeAt(0);
 const group = 4;
 
 /** Receives consecutive bytes. */
-export interface Octets {
-  take(octets: Buffer): void;
+export interface ByteSink {
+  take(bytes: Buffer): void;
 }
 
 /** Decodes the base64 of a JSON string as it arrives. Invalid base64 is kept as it is, and marked. */
@@ -20,7 +20,7 @@ export class Base64Text {
   private escape = '';
   private isPadded = false;
 
-  constructor(private readonly octets: Octets) {}
+  constructor(private readonly sink: ByteSink) {}
 
   /** @param characters inside the string @throws LogUnavailable for an invalid JSON escape */
   take(characters: Buffer): void {
@@ -35,20 +35,20 @@ export class Base64Text {
   end(): void {
     if (this.rest === '' && this.escape === '') return;
     this.isMalformed = true;
-    this.octets.take(Buffer.from(this.rest, 'base64'));
+    this.sink.take(Buffer.from(this.rest, 'base64'));
   }
 
   private decode(text: string): void {
-    const octets = Buffer.from(text, 'base64');
+    const bytes = Buffer.from(text, 'base64');
     const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
     // Buffer skips invalid characters, and accepts the URL alphabet and non-zero trailing bits (RFC 4648, section 3.5).
-    const isWhole = octets.length === (text.length / group) * 3 - padding;
+    const isWhole = bytes.length === (text.length / group) * 3 - padding;
     const isExact =
-      padding === 0 || octets.toString('base64', octets.length - (3 - padding)) === text.slice(-group);
+      padding === 0 || bytes.toString('base64', bytes.length - (3 - padding)) === text.slice(-group);
     if (this.isPadded || !isWhole || !isExact || text.includes('-') || text.includes('_'))
       this.isMalformed = true;
     if (padding > 0) this.isPadded = true;
-    this.octets.take(octets);
+    this.sink.take(bytes);
   }
 
   private unescaped(text: string): string {
@@ -59,13 +59,13 @@ export class Base64Text {
     try {
       return JSON.parse(json) as string;
     } catch {
-      throw new LogUnavailable('The log answered something that is not JSON.');
+      throw new LogUnavailable('The log returned something that is not JSON.');
     }
   }
 }
 
 /** Keeps bytes up to a limit; beyond it, none or the first ones. */
-export class KeptOctets implements Octets {
+export class KeptBytes implements ByteSink {
   length = 0;
   private readonly pieces = new Pieces();
 
@@ -81,17 +81,16 @@ export class KeptOctets implements Octets {
   ) {}
 
   /** @throws LogUnavailable for more than `max` bytes */
-  take(octets: Buffer): void {
-    this.length += octets.length;
-    if (this.length > this.max)
-      throw new LogUnavailable('An entry of the log is longer than an entry can be.');
-    if (!this.isTooLong || this.kept < this.beginning) this.pieces.push(octets);
+  take(bytes: Buffer): void {
+    this.length += bytes.length;
+    if (this.length > this.max) throw new LogUnavailable('An entry of the log exceeds the maximum length.');
+    if (!this.isTooLong || this.kept < this.beginning) this.pieces.push(bytes);
     if (this.isTooLong) this.cut();
   }
 
   /** At most this many bytes follow. */
-  limitTo(octets: number): void {
-    this.max = Math.min(this.max, octets);
+  limitTo(bytes: number): void {
+    this.max = Math.min(this.max, bytes);
   }
 
   /** Bytes of memory. */
@@ -111,10 +110,10 @@ export class KeptOctets implements Octets {
   }
 
   /** All bytes, or the first ones. */
-  get octets(): Buffer {
-    const octets = this.pieces.take();
-    this.pieces.push(octets);
-    return octets;
+  get bytes(): Buffer {
+    const bytes = this.pieces.take();
+    this.pieces.push(bytes);
+    return bytes;
   }
 
   private cut(): void {
@@ -124,19 +123,19 @@ export class KeptOctets implements Octets {
 }
 
 /** The hash of consecutive bytes after a prefix. */
-export class HashedOctets implements Octets {
+export class HashedBytes implements ByteSink {
   private readonly hash = createHash('sha256');
 
   constructor(
     before: Uint8Array,
-    private readonly next: Octets,
+    private readonly next: ByteSink,
   ) {
     this.hash.update(before);
   }
 
-  take(octets: Buffer): void {
-    this.hash.update(octets);
-    this.next.take(octets);
+  take(bytes: Buffer): void {
+    this.hash.update(bytes);
+    this.next.take(bytes);
   }
 
   digest(): Buffer {

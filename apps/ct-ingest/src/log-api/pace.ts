@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Max gap between requests, ms, however often a log responds that requests are too frequent. */
-const longestGapMs = 60_000;
+const maxGapMs = 60_000;
 
 /** Factors by which the gap grows when a log responds that requests are too frequent, and shrinks with each response after that. */
 const [slower, faster] = [2, 0.95];
@@ -33,10 +33,10 @@ export class Pace {
   }
 
   slowDown(): void {
-    this.gapMs = Math.min(longestGapMs, this.gapMs * slower);
+    this.gapMs = Math.min(maxGapMs, this.gapMs * slower);
   }
 
-  answered(): void {
+  succeeded(): void {
     this.gapMs = Math.max(this.usualGapMs, this.gapMs * faster);
   }
 }

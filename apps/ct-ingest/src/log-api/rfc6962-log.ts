@@ -15,10 +15,10 @@ import type { LogRequests } from './log-requests';
 import { EnoughEntries, EntryIsLong, type StreamedBounds } from './streamed-entries';
 
 /** Heads and proofs: a proof of 64 hashes takes 3 kB. */
-const smallAnswer = 65_536;
+const smallResponse = 65_536;
 
 /** A leaf and a precertificate of 2^24 bytes, and a chain of the same size, in base64 and JSON: the max size of an entry. */
-const maxAnswer = 72 * 1_048_576;
+const maxResponse = 72 * 1_048_576;
 
 export interface Rfc6962Options {
   /** Ends in a slash. */
@@ -43,20 +43,20 @@ export class Rfc6962Log implements LogApi {
   }
 
   async head(signal: AbortSignal): Promise<VerifiedHead> {
-    const signed = await this.options.requests.getSome(this.ask('get-sth', {}), signal);
+    const signed = await this.options.requests.getSome(this.request('get-sth', {}), signal);
     const reading = readSignedTreeHead(parseJson(signed), this.options.key);
     if (reading.ok) return { ...reading.head, signed };
     throw new LogUnavailable(
       reading.fault === 'json'
-        ? 'The log answered get-sth with something else.'
+        ? 'The log returned something other than a tree head for get-sth.'
         : `The log has not signed its tree head (${reading.fault}).`,
     );
   }
 
   async consistencyProof(from: number, head: VerifiedHead, signal: AbortSignal): Promise<readonly Buffer[]> {
     if (from === 0 || from === head.treeSize) return [];
-    const asking = this.ask('get-sth-consistency', { first: from, second: head.treeSize });
-    return hashesOf(parseJson(await this.options.requests.getSome(asking, signal)), 'consistency');
+    const request = this.request('get-sth-consistency', { first: from, second: head.treeSize });
+    return hashesOf(parseJson(await this.options.requests.getSome(request, signal)), 'consistency');
   }
 
   /** From the path of the last entry, whose siblings are all on the left. */
@@ -64,11 +64,11 @@ export class Rfc6962Log implements LogApi {
     const page = await this.fetchLong({ from: size - 1, to: size }, size, signal);
     page.release();
     const hash = page.entries[0]?.leafHash ?? leafHash(Buffer.alloc(0));
-    const asking = this.ask('get-proof-by-hash', { hash: hash.toString('base64'), tree_size: size });
-    const path = hashesOf(parseJson(await this.options.requests.getSome(asking, signal)), 'audit_path');
+    const request = this.request('get-proof-by-hash', { hash: hash.toString('base64'), tree_size: size });
+    const path = hashesOf(parseJson(await this.options.requests.getSome(request, signal)), 'audit_path');
     const root = path.reduce((right, left) => nodeHash(left, right), hash);
     const tree = treeUpTo({ leafHash: hash, treeSize: size, path }, root);
-    if (tree === null) throw new LogUnavailable('The log answered get-proof-by-hash with another proof.');
+    if (tree === null) throw new LogUnavailable('The log returned another proof for get-proof-by-hash.');
     return tree;
   }
 
@@ -94,11 +94,11 @@ export class Rfc6962Log implements LogApi {
     const { maxPage, whilePageIsRead, maxPageEntry } = this.options.memory.shares;
     const bounds = { maxHeld: maxPage, maxEntry: maxPageEntry };
     const page = await this.entries(range, bounds, whilePageIsRead, signal);
-    const asked = range.to - range.from;
+    const requested = range.to - range.from;
     const got = page?.entries.length ?? 1;
     if (page?.isFull !== false) this.fittingSize = Math.max(1, got);
     else this.fittingSize = Math.min(this.options.pageSize, this.fittingSize * 2);
-    if (page?.isFull === false && got < asked) this.likedSize = got;
+    if (page?.isFull === false && got < requested) this.likedSize = got;
     return page;
   }
 
@@ -119,25 +119,25 @@ export class Rfc6962Log implements LogApi {
   ): Promise<(EntryPage & { readonly isFull: boolean }) | null> {
     const { memory: log, requests, chains } = this.options;
     const memory = await log.budget.reserve(reserved, signal);
-    const answer = new JsonEntries({ ...bounds, max: to - from, chains });
+    const response = new JsonEntries({ ...bounds, max: to - from, chains });
     let isFull = false;
     try {
-      const asking = { ...this.ask('get-entries', { start: from, end: to - 1 }), maxBytes: maxAnswer };
+      const request = { ...this.request('get-entries', { start: from, end: to - 1 }), maxBytes: maxResponse };
       try {
-        if (!(await requests.stream(asking, (piece) => answer.take(piece), signal)))
+        if (!(await requests.stream(request, (piece) => response.take(piece), signal)))
           throw new LogUnavailable('The log has no get-entries.');
-        answer.end();
+        response.end();
       } catch (error) {
-        if (error instanceof EnoughEntries) isFull = answer.entries.length < to - from;
+        if (error instanceof EnoughEntries) isFull = response.entries.length < to - from;
         else if (error instanceof EntryIsLong) isFull = true;
         else throw error;
       }
-      const { entries } = answer;
+      const { entries } = response;
       if (entries.length === 0) {
         memory.release();
         return null;
       }
-      memory.shrinkTo(answer.bytes);
+      memory.shrinkTo(response.bytes);
       return { from, entries, isFull, release: () => memory.release() };
     } catch (error) {
       memory.release();
@@ -145,18 +145,19 @@ export class Rfc6962Log implements LogApi {
     }
   }
 
-  private ask(call: string, query: Readonly<Record<string, string | number>>) {
+  private request(call: string, query: Readonly<Record<string, string | number>>) {
     const url = new URL(`ct/v1/${call}`, this.options.url);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
-    return { url: url.href, maxBytes: smallAnswer };
+    return { url: url.href, maxBytes: smallResponse };
   }
 }
 
-function hashesOf(answer: unknown, member: string): Buffer[] {
-  const texts = membersOf(answer)[member];
+function hashesOf(response: unknown, member: string): Buffer[] {
+  const texts = membersOf(response)[member];
   if (!Array.isArray(texts) || !texts.every((text) => typeof text === 'string'))
-    throw new LogUnavailable(`The log answered without ${member}.`);
+    throw new LogUnavailable(`The log returned a response without ${member}.`);
   const hashes = texts.map((text) => Buffer.from(text, 'base64'));
-  if (!hashes.every(({ length }) => length === 32)) throw new LogUnavailable(`A hash in ${member} is none.`);
+  if (!hashes.every(({ length }) => length === 32))
+    throw new LogUnavailable(`A hash in ${member} does not have 32 bytes.`);
   return hashes;
 }

@@ -14,21 +14,21 @@ import {
 } from '@certwright/ct';
 import type { LogMemory } from '../memory/log-memory';
 import type { EntryPage, EntryRange, LogApi, VerifiedHead } from './log-api';
-import { AnswerTooLong, LogUnavailable } from './log-faults';
+import { ResponseTooLong, LogUnavailable } from './log-faults';
 import type { LogRequests } from './log-requests';
 import { EnoughEntries, EntryIsLong, type StreamedBounds } from './streamed-entries';
 import { TileLeaves } from './tile-leaves';
 
 /** Bytes: a note may have signatures of many witnesses; a CA certificate has one or two kB. */
-const longestCheckpoint = 65_536;
-const longestIssuer = 262_144;
-const hashOctets = 32;
+const maxCheckpoint = 65_536;
+const maxIssuer = 262_144;
+const hashBytes = 32;
 
 /** Max bytes of entries that are kept of a tile with a long one: those before it are downloaded again for those after it. */
 const maxHeldOfLong = 262_144;
 
 /** Max size of a tile of 256 entries. It is read in chunks. */
-const longestTile = 2 ** 33;
+const maxTile = 2 ** 33;
 
 export interface StaticLogOptions {
   /** Ends in a slash. */
@@ -49,12 +49,12 @@ export class StaticLog implements LogApi {
 
   async head(signal: AbortSignal): Promise<VerifiedHead> {
     const { origin, key, requests } = this.options;
-    const asking = { url: this.urlOf('checkpoint'), maxBytes: longestCheckpoint };
-    const signed = await requests.getSome(asking, signal);
+    const request = { url: this.urlOf('checkpoint'), maxBytes: maxCheckpoint };
+    const signed = await requests.getSome(request, signal);
     const reading = readCheckpoint(signed, origin, key);
     if (reading.ok) return { ...reading.head, signed };
     // A page of an intermediary, truncated or garbled data, or another log's: not signed by the log.
-    throw new LogUnavailable(`The log answered without a checkpoint that it has signed (${reading.fault}).`);
+    throw new LogUnavailable(`The log returned no checkpoint that it has signed (${reading.fault}).`);
   }
 
   async consistencyProof(from: number, head: VerifiedHead, signal: AbortSignal): Promise<readonly Buffer[]> {
@@ -80,9 +80,9 @@ export class StaticLog implements LogApi {
   async issuer(fingerprint: Buffer, signal: AbortSignal): Promise<Buffer | null> {
     const url = this.urlOf(`issuer/${fingerprint.toString('hex')}`);
     try {
-      return await this.options.requests.get({ url, maxBytes: longestIssuer }, signal);
+      return await this.options.requests.get({ url, maxBytes: maxIssuer }, signal);
     } catch (error) {
-      if (error instanceof AnswerTooLong) return null;
+      if (error instanceof ResponseTooLong) return null;
       throw error;
     }
   }
@@ -137,7 +137,8 @@ export class StaticLog implements LogApi {
       return null;
     } catch (error) {
       memory.release();
-      if (error instanceof AnswerTooLong) throw new LogUnavailable(`Data tile ${place.index} is endless.`);
+      if (error instanceof ResponseTooLong)
+        throw new LogUnavailable(`Data tile ${place.index} exceeds the maximum length.`);
       throw error;
     }
   }
@@ -151,7 +152,7 @@ export class StaticLog implements LogApi {
     const { requests } = this.options;
     for (const each of new Set([width, tileWidth])) {
       const url = this.urlOf(tilePath('data', { index, width: each }));
-      if (await requests.stream({ url, maxBytes: longestTile }, take, signal)) return;
+      if (await requests.stream({ url, maxBytes: maxTile }, take, signal)) return;
     }
     throw new LogUnavailable(`The log has no data tile ${index}.`);
   }
@@ -173,23 +174,23 @@ export class StaticLog implements LogApi {
     }
     return ranges.map((range) => {
       const hash = hashOfRange(range, treeSize, ({ level, index }) => tiles.get(`${level}/${index}`));
-      if (hash === null) throw new LogUnavailable('A hash tile of the log has another length than it says.');
+      if (hash === null) throw new LogUnavailable('A hash tile of the log has the wrong length.');
       return hash;
     });
   }
 
   private async hashTile({ level, index, width }: HashTile, signal: AbortSignal): Promise<Buffer> {
     const { requests } = this.options;
-    const ask = (of: number) => ({
+    const request = (of: number) => ({
       url: this.urlOf(tilePath(level, { index, width: of })),
-      maxBytes: tileWidth * hashOctets,
+      maxBytes: tileWidth * hashBytes,
     });
     try {
       const tile =
-        (await requests.get(ask(width), signal)) ?? (await requests.getSome(ask(tileWidth), signal));
-      return tile.subarray(0, width * hashOctets);
+        (await requests.get(request(width), signal)) ?? (await requests.getSome(request(tileWidth), signal));
+      return tile.subarray(0, width * hashBytes);
     } catch (error) {
-      if (error instanceof AnswerTooLong) throw new LogUnavailable('A hash tile of the log is too long.');
+      if (error instanceof ResponseTooLong) throw new LogUnavailable('A hash tile of the log is too long.');
       throw error;
     }
   }

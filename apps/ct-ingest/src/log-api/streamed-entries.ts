@@ -14,7 +14,7 @@ export interface StreamedBounds {
 }
 
 /** Bytes of memory of an entry in addition to its data. */
-const besideOctets = 1_024;
+const overheadBytes = 1_024;
 
 /** Collected entries, and their approximate memory in bytes. */
 export class HeldEntries {
@@ -30,13 +30,13 @@ export class HeldEntries {
   }
 
   private bytesOf(fetched: FetchedEntry): number {
-    if (fetched.kind === 'odd') return fetched.leaf.length + besideOctets;
+    if (fetched.kind === 'odd') return fetched.leaf.length + overheadBytes;
     const { timestampedEntry, chain, ...entry } = fetched.entry;
     // Entries share known chains.
     const isShared = this.chains.has(chain.bytes);
     this.chains.add(chain.bytes);
     const precertificate = entry.type === 'precertificate' ? entry.precertificateDer.length : 0;
-    const octets = timestampedEntry.length + precertificate + (isShared ? 0 : chain.bytes.length);
-    return octets + besideOctets;
+    const bytes = timestampedEntry.length + precertificate + (isShared ? 0 : chain.bytes.length);
+    return bytes + overheadBytes;
   }
 }

@@ -13,7 +13,7 @@ const whole = readDataTile(tile, { index: 1, width: 256 });
 const hashes = whole.ok ? whole.entries.map((entry) => entryLeafHash(entry).toString('hex')) : [];
 
 /** @returns leaf hashes of the tile in chunks of this many bytes */
-function taken(octets: number, options: Partial<ConstructorParameters<typeof TileLeaves>[0]> = {}): string[] {
+function taken(size: number, options: Partial<ConstructorParameters<typeof TileLeaves>[0]> = {}): string[] {
   const leaves = new TileLeaves({
     first: 256,
     width: 256,
@@ -23,7 +23,7 @@ function taken(octets: number, options: Partial<ConstructorParameters<typeof Til
     ...options,
   });
   try {
-    for (let at = 0; at < tile.length; at += octets) leaves.take(tile.subarray(at, at + octets));
+    for (let at = 0; at < tile.length; at += size) leaves.take(tile.subarray(at, at + size));
   } catch (error) {
     if (!(error instanceof EnoughEntries)) throw error;
   }
@@ -32,9 +32,9 @@ function taken(octets: number, options: Partial<ConstructorParameters<typeof Til
 
 it.each([1, 7, 1_000, 65_536, 1_000_000])(
   'reads a real tile in chunks of %i bytes like a single one',
-  (octets) => {
+  (size) => {
     expect(hashes).toHaveLength(256);
-    expect(taken(octets)).toEqual(hashes);
+    expect(taken(size)).toEqual(hashes);
   },
 );
 
@@ -47,18 +47,18 @@ it('keeps only the requested entries', () => {
 });
 
 it('rejects invalid data and other tiles', () => {
-  expect(() => taken(1_000, { first: 512, from: 512 })).toThrow('not in the form');
+  expect(() => taken(1_000, { first: 512, from: 512 })).toThrow('not a valid TileLeaf');
   const leaves = new TileLeaves({ first: 0, width: 256, from: 0, maxHeld: 1e9, maxEntry: 1e9 });
-  expect(() => leaves.take(Buffer.alloc(100, 0x1f))).toThrow('not known');
+  expect(() => leaves.take(Buffer.alloc(100, 0x1f))).toThrow('unknown type');
 });
 
 describe.each(['certificate', 'precertificate'] as const)('a huge %s', (kind) => {
   const submissions = [7, 8, 9].map((nth) => forgePair(nth, { padding: nth === 8 ? 1_500_000 : 0 })[kind]);
   const forged = submissions.map((submission, at) => served(submission, at, true));
-  const octets = Buffer.concat(forged.map(({ tileLeaf }) => tileLeaf));
+  const bytes = Buffer.concat(forged.map(({ tileLeaf }) => tileLeaf));
   const bounds = { first: 0, width: 3, from: 0, maxHeld: 1e9 };
   const take = (leaves: TileLeaves, size: number) => () => {
-    for (let at = 0; at < octets.length; at += size) leaves.take(octets.subarray(at, at + size));
+    for (let at = 0; at < bytes.length; at += size) leaves.take(bytes.subarray(at, at + size));
   };
 
   it.each([11, 1_000, 65_536, 10_000_000])('is hashed as it arrives, in chunks of %i bytes', (size) => {

@@ -1,9 +1,9 @@
 import { readDataTile, tileWidth } from '@certwright/ct';
 import { Pieces } from '@certwright/outbound';
-import { fetchedEntry, hugeEntry, keptOfOdd, longestIndexed, merkleTreeLeafHead } from './fetched-entry';
+import { fetchedEntry, hugeEntry, keptOfOdd, maxIndexed, merkleTreeLeafHead } from './fetched-entry';
 import type { FetchedEntry } from './log-api';
 import { LogUnavailable } from './log-faults';
-import { HashedOctets, KeptOctets } from './long-text';
+import { HashedBytes, KeptBytes } from './long-text';
 import { EnoughEntries, EntryIsLong, HeldEntries, type StreamedBounds } from './streamed-entries';
 
 export interface TileLeavesOptions extends StreamedBounds {
@@ -53,12 +53,12 @@ export class TileLeaves {
     let at = 0;
     while (at < bytes.length) {
       if (this.huge === null) {
-        const { whole, isLong, octets } = this.leafLength(bytes, at);
-        if (whole) this.leaf(bytes.subarray(at, at + octets));
+        const { whole, isLong, size } = this.leafLength(bytes, at);
+        if (whole) this.leaf(bytes.subarray(at, at + size));
         else if (isLong) this.huge = new HugeLeaf();
-        else this.wanted = octets;
+        else this.wanted = size;
         if (!whole && !isLong) break;
-        if (whole) at += octets;
+        if (whole) at += size;
       } else {
         at = this.huge.take(bytes, at);
         if (this.huge.isWhole) {
@@ -90,27 +90,27 @@ export class TileLeaves {
   /** Length of the TileLeaf at this position; while it is incomplete, the number of bytes needed to determine more. */
   private leafLength(bytes: Buffer, at: number) {
     const has = bytes.length - at;
-    const needs = (octets: number, isLong = false) => ({ whole: false, isLong, octets });
-    let octets = headBytes;
-    if (has < octets) return needs(octets);
+    const needs = (size: number, isLong = false) => ({ whole: false, isLong, size });
+    let size = headBytes;
+    if (has < size) return needs(size);
     const type = typeAt(bytes, at);
-    if (type === 1) octets += keyHashBytes;
-    for (const lengthOctets of type === 1 ? [3, 2, 3, 2] : [3, 2, 2]) {
-      octets += lengthOctets;
-      if (has < octets) return needs(octets);
-      const length = bytes.readUIntBE(at + octets - lengthOctets, lengthOctets);
-      octets += length;
-      if (octets > this.options.maxEntry) throw new EntryIsLong();
-      if (length > longestIndexed) return needs(octets, true);
-      if (has < octets) return needs(octets);
+    if (type === 1) size += keyHashBytes;
+    for (const lengthBytes of type === 1 ? [3, 2, 3, 2] : [3, 2, 2]) {
+      size += lengthBytes;
+      if (has < size) return needs(size);
+      const length = bytes.readUIntBE(at + size - lengthBytes, lengthBytes);
+      size += length;
+      if (size > this.options.maxEntry) throw new EntryIsLong();
+      if (length > maxIndexed) return needs(size, true);
+      if (has < size) return needs(size);
     }
-    return { whole: true, isLong: false, octets };
+    return { whole: true, isLong: false, size };
   }
 }
 
 function typeAt(bytes: Buffer, at: number): number {
   const type = bytes.readUInt16BE(at + 8);
-  if (type > 1) throw new LogUnavailable('A data tile has an entry of a type that is not known.');
+  if (type > 1) throw new LogUnavailable('A data tile has an entry of an unknown type.');
   return type;
 }
 
@@ -118,29 +118,28 @@ function tileEntry(leaf: Buffer, index: number): FetchedEntry {
   // A tile of only this entry: `leaf_index` is checked against the tile's position and the position in it.
   const reading = readDataTile(Buffer.from(leaf), { index: index / tileWidth, width: 1 });
   const entry = reading.ok ? reading.entries[0] : undefined;
-  if (entry === undefined)
-    throw new LogUnavailable(`Entry ${index} of the log is not in the form of a tile's.`);
+  if (entry === undefined) throw new LogUnavailable(`Entry ${index} of the log is not a valid TileLeaf.`);
   return fetchedEntry(entry);
 }
 
 /** A TileLeaf that is not indexed. The hashed fields come first: head, certificate and extensions. */
 class HugeLeaf {
-  private readonly kept = new KeptOctets(0, Infinity, keptOfOdd);
-  private readonly hash = new HashedOctets(beforeLeaf, this.kept);
+  private readonly kept = new KeptBytes(0, Infinity, keptOfOdd);
+  private readonly hash = new HashedBytes(beforeLeaf, this.kept);
   /** Remaining bytes of the current vector or head. */
   private left = 0;
-  private length = { value: 0, octets: 0 };
+  private length = { value: 0, bytesLeft: 0 };
   /** Bytes of the lengths of the following vectors; null: the type is not known yet. */
   private vectors: number[] | null = null;
   private hashed = 2;
   private isHashed = true;
 
   get isWhole(): boolean {
-    return this.left === 0 && this.length.octets === 0 && this.vectors?.length === 0;
+    return this.left === 0 && this.length.bytesLeft === 0 && this.vectors?.length === 0;
   }
 
   get entry(): FetchedEntry {
-    const leaf = Buffer.concat([merkleTreeLeafHead, this.kept.octets]);
+    const leaf = Buffer.concat([merkleTreeLeafHead, this.kept.bytes]);
     return hugeEntry(this.hash.digest(), leaf, merkleTreeLeafHead.length + this.kept.length);
   }
 
@@ -153,8 +152,8 @@ class HugeLeaf {
         const end = Math.min(bytes.length, at + this.left);
         this.left -= end - at;
         at = this.passed(bytes, at, end);
-      } else at = this.lengthOctet(bytes, at);
-      if (this.vectors !== null && this.left === 0 && this.length.octets === 0) this.nextVector();
+      } else at = this.lengthByte(bytes, at);
+      if (this.vectors !== null && this.left === 0 && this.length.bytesLeft === 0) this.nextVector();
     }
     return at;
   }
@@ -168,16 +167,16 @@ class HugeLeaf {
   }
 
   private nextVector(): void {
-    const octets = this.vectors?.shift();
-    if (octets === undefined) return;
+    const bytesLeft = this.vectors?.shift();
+    if (bytesLeft === undefined) return;
     this.isHashed = this.hashed-- > 0;
-    this.length = { value: 0, octets };
+    this.length = { value: 0, bytesLeft };
   }
 
-  private lengthOctet(bytes: Buffer, at: number): number {
-    const { value, octets } = this.length;
-    this.length = { value: value * 256 + (bytes[at] ?? 0), octets: octets - 1 };
-    if (octets === 1) this.left = this.length.value;
+  private lengthByte(bytes: Buffer, at: number): number {
+    const { value, bytesLeft } = this.length;
+    this.length = { value: value * 256 + (bytes[at] ?? 0), bytesLeft: bytesLeft - 1 };
+    if (bytesLeft === 1) this.left = this.length.value;
     return this.passed(bytes, at, at + 1);
   }
 

@@ -1,5 +1,5 @@
 import { createGunzip } from 'node:zlib';
-import { AnswerTooLong, LogUnavailable } from './log-faults';
+import { ResponseTooLong, LogUnavailable } from './log-faults';
 
 /** Unpacks gzip as it arrives: one chunk at a time is buffered. */
 export class Unpacking {
@@ -43,7 +43,7 @@ export class Unpacking {
     if (this.gunzip.destroyed) return;
     try {
       this.bytes += piece.length;
-      if (this.bytes > this.maxBytes) throw new AnswerTooLong('An answer unpacks to more than is read.');
+      if (this.bytes > this.maxBytes) throw new ResponseTooLong('A response unpacks to more than is read.');
       this.take(piece);
     } catch (error) {
       this.gunzip.destroy(error as Error);
@@ -53,5 +53,5 @@ export class Unpacking {
 
 function unpackingFault(error: Error): Error {
   const isOfZlib = String((error as NodeJS.ErrnoException).code).startsWith('Z_');
-  return isOfZlib ? new LogUnavailable('An answer of the log cannot be unpacked.') : error;
+  return isOfZlib ? new LogUnavailable('A response of the log cannot be unpacked.') : error;
 }

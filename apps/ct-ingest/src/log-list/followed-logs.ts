@@ -6,10 +6,10 @@ import { nameKey } from './per-log';
 const usualMmdS = { rfc6962: 86_400, static: 60 } as const;
 
 /** Range of a database integer. */
-const longestMmdS = 2 ** 31 - 1;
+const maxMmdS = 2 ** 31 - 1;
 
 /** Characters of a description and of an operator's name: the longest known ones have 60. */
-const longestName = 200;
+const maxName = 200;
 
 /** A certificate that expires at the end of a shard's interval may be logged for a while after, ms. */
 const afterIntervalMs = 86_400_000;
@@ -79,7 +79,7 @@ function listed(log: LogOfList, enabled: boolean): ListedLog {
 
 /** An invalid value for one log must not prevent the others from being stored. */
 function isDelay(mmd: number | null): mmd is number {
-  return Number.isInteger(mmd) && (mmd ?? 0) <= longestMmdS;
+  return Number.isInteger(mmd) && (mmd ?? 0) <= maxMmdS;
 }
 
 /** Removes control characters: the text is used in log lines, metrics and terminals. */
@@ -87,7 +87,7 @@ function nameIn(text: string): string {
   return text
     .replace(/\p{Cc}+/gu, ' ')
     .trim()
-    .slice(0, longestName)
+    .slice(0, maxName)
     .toWellFormed();
 }
 

@@ -40,7 +40,7 @@ const tiled = (name: string, host: string) =>
   });
 
 let said: LogList | Error;
-const told: string[] = [];
+const reported: string[] = [];
 const list = (rfc6962: object[], static_: object[] = []) => {
   const read = readLogList({ operators: [{ name: 'Operator', logs: rfc6962, tiled_logs: static_ }] });
   if (read === null) throw new Error('no list');
@@ -52,7 +52,7 @@ const keeping = () =>
     logs,
     async () => (said instanceof Error ? await Promise.reject(said) : said),
     new WantedLogs(['usable', 'readonly']),
-    { kept: (followed, all) => void told.push(`${followed} of ${all}`), faulty: () => undefined },
+    { kept: (followed, all) => void reported.push(`${followed} of ${all}`), faulty: () => undefined },
     Date.now,
   );
 const row = async (name: string): Promise<Partial<CtLogEntity> | undefined> =>
@@ -134,18 +134,18 @@ describe('when the list changes', () => {
     list([listed('one')]);
     await keep.run();
     const before = await logs.all();
-    said = new Error('away');
-    await expect(keep.run()).rejects.toThrow('away');
+    said = new Error('unavailable');
+    await expect(keep.run()).rejects.toThrow('unavailable');
     expect(await logs.all()).toEqual(before);
   });
 
   it('reports each change once', async () => {
     const keep = keeping();
-    told.length = 0;
+    reported.length = 0;
     for (const names of [['one'], ['one'], ['one', 'two']]) {
       list(names.map((name) => listed(name)));
       await keep.run();
     }
-    expect(told).toEqual(['1 of 1', '2 of 2']);
+    expect(reported).toEqual(['1 of 1', '2 of 2']);
   });
 });

@@ -29,11 +29,11 @@ export class KeepLogList {
     );
     const logs = followedLogs(list, this.wanted, begun, this.now());
     await this.logs.keep(logs);
-    this.tell(list, logs.filter(({ enabled }) => enabled).length);
+    this.report(list, logs.filter(({ enabled }) => enabled).length);
   }
 
   /** Once per change. */
-  private tell({ logs, faults }: LogList, followed: number): void {
+  private report({ logs, faults }: LogList, followed: number): void {
     const said = JSON.stringify([logs.length, followed, faults]);
     if (said === this.last) return;
     this.last = said;

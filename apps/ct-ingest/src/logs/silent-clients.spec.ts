@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(async () => await ct.close());
 
 const copy = 'COPY ct_run FROM STDIN (FORMAT binary)';
-const longAnswer = `SELECT repeat('x', 2000) FROM generate_series(1, 20000)`;
+const longResult = `SELECT repeat('x', 2000) FROM generate_series(1, 20000)`;
 
 /** Members of a `pg` connection that its type lacks. */
 interface Wire {
@@ -47,7 +47,7 @@ async function frozen(statement: string, applicationName: string) {
   return { ended, end, wakesUp: () => connection.stream.resume() };
 }
 
-it.each([copy, longAnswer])(
+it.each([copy, longResult])(
   'a frozen process is disconnected, and blocks no others: %s',
   async (statement) => {
     const { ended, wakesUp } = await frozen(statement, 'spec');
@@ -63,7 +63,7 @@ it.each([copy, longAnswer])(
 );
 
 it('sessions with another name, and active ones, are not ended', async () => {
-  const { end } = await frozen(longAnswer, 'pg_dump');
+  const { end } = await frozen(longResult, 'pg_dump');
   const working = ct.database.query('SELECT pg_sleep(0.2)');
   expect(await endSilentClients(ct.database, 0)).toBe(0);
   await working;

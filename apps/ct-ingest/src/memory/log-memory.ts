@@ -9,5 +9,5 @@ export interface LogMemory {
 }
 
 export function logMemory(shares: MemoryShares): LogMemory {
-  return { shares, budget: new MemoryBudget(shares.answers) };
+  return { shares, budget: new MemoryBudget(shares.responses) };
 }

@@ -6,8 +6,8 @@ it('grants free memory immediately, and the rest in the order of the requests', 
   const budget = new MemoryBudget(100);
   const first = await budget.reserve(60, never);
   const granted: string[] = [];
-  const reserve = async (name: string, octets: number): Promise<Reservation> => {
-    const reservation = await budget.reserve(octets, never);
+  const reserve = async (name: string, bytes: number): Promise<Reservation> => {
+    const reservation = await budget.reserve(bytes, never);
     granted.push(name);
     return reservation;
   };
@@ -29,7 +29,7 @@ it('releases each reservation once', async () => {
   first.release();
   first.release();
   first.shrinkTo(50);
-  expect(first.octets).toBe(0);
+  expect(first.bytes).toBe(0);
   await budget.reserve(100, never);
   const late = new AbortController();
   const waiting = budget.reserve(1, late.signal);
@@ -45,9 +45,9 @@ it('removes a cancelled request, so that it blocks no others', async () => {
   const small = budget.reserve(50, never);
   impatient.abort(new Error('no more'));
   await expect(large).rejects.toThrow('no more');
-  expect((await small).octets).toBe(50);
+  expect((await small).bytes).toBe(50);
 });
 
 it('limits a request to the whole budget', async () => {
-  expect((await new MemoryBudget(100).reserve(1_000, never)).octets).toBe(100);
+  expect((await new MemoryBudget(100).reserve(1_000, never)).bytes).toBe(100);
 });

@@ -1,14 +1,14 @@
 /** A reservation of bytes for one piece of work. */
 export interface Reservation {
-  readonly octets: number;
+  readonly bytes: number;
   /** Returns the part that is not needed. */
-  shrinkTo(octets: number): void;
+  shrinkTo(bytes: number): void;
   /** Idempotent. */
   release(): void;
 }
 
 interface Waiting {
-  readonly octets: number;
+  readonly bytes: number;
   readonly grant: () => void;
 }
 
@@ -20,14 +20,14 @@ export class MemoryBudget {
   private free: number;
   private readonly waiting: Waiting[] = [];
 
-  constructor(readonly octets: number) {
-    this.free = octets;
+  constructor(readonly bytes: number) {
+    this.free = bytes;
   }
 
   /** A larger size than the whole budget reserves the whole budget. @throws the reason of the signal */
-  async reserve(octets: number, signal: AbortSignal): Promise<Reservation> {
+  async reserve(bytes: number, signal: AbortSignal): Promise<Reservation> {
     signal.throwIfAborted();
-    const wanted = Math.min(octets, this.octets);
+    const wanted = Math.min(bytes, this.bytes);
     if (this.waiting.length === 0 && this.free >= wanted) {
       this.free -= wanted;
       return this.reservation(wanted);
@@ -39,7 +39,7 @@ export class MemoryBudget {
         this.serve();
       };
       const entry: Waiting = {
-        octets: wanted,
+        bytes: wanted,
         grant: () => {
           signal.removeEventListener('abort', abandon);
           resolve(this.reservation(wanted));
@@ -50,8 +50,8 @@ export class MemoryBudget {
     });
   }
 
-  private reservation(octets: number): Reservation {
-    let held = octets;
+  private reservation(bytes: number): Reservation {
+    let held = bytes;
     const shrinkTo = (wanted: number) => {
       if (wanted >= held) return;
       this.free += held - wanted;
@@ -59,7 +59,7 @@ export class MemoryBudget {
       this.serve();
     };
     return {
-      get octets() {
+      get bytes() {
         return held;
       },
       shrinkTo,
@@ -68,9 +68,9 @@ export class MemoryBudget {
   }
 
   private serve(): void {
-    for (let next = this.waiting[0]; next !== undefined && next.octets <= this.free; next = this.waiting[0]) {
+    for (let next = this.waiting[0]; next !== undefined && next.bytes <= this.free; next = this.waiting[0]) {
       this.waiting.shift();
-      this.free -= next.octets;
+      this.free -= next.bytes;
       next.grant();
     }
   }

@@ -9,13 +9,13 @@ it.each([
   [512, 56],
   [65_536, 208],
 ])('shares %i MiB out so that %i logs never need more than there is', (limit, wanted) => {
-  const { logs, answers, batch, whileEntryIsRead, whilePageIsRead, maxPage } = memoryShares(limit, wanted);
+  const { logs, responses, batch, whileEntryIsRead, whilePageIsRead, maxPage } = memoryShares(limit, wanted);
   expect(logs).toBeLessThanOrEqual(wanted);
   // In addition to 200 MiB for the process itself.
-  expect(logs * (answers + batch)).toBeLessThanOrEqual((limit - 200) * mebibyte);
+  expect(logs * (responses + batch)).toBeLessThanOrEqual((limit - 200) * mebibyte);
   // Each log can read the longest indexed entry without waiting for another log, and several ordinary responses in parallel.
-  expect(whileEntryIsRead).toBeLessThanOrEqual(answers);
-  expect(whilePageIsRead * 3).toBeLessThanOrEqual(answers);
+  expect(whileEntryIsRead).toBeLessThanOrEqual(responses);
+  expect(whilePageIsRead * 3).toBeLessThanOrEqual(responses);
   expect(maxPage).toBeGreaterThan(mebibyte);
 });
 

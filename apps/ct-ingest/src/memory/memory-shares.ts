@@ -7,13 +7,13 @@ const mebibyte = 1_048_576;
 const setAside = 240 * mebibyte;
 
 /** Min share of a log, bytes. If shares would be smaller, fewer logs are followed in parallel and the others wait for their turn. */
-const minShare = { answers: 5 * mebibyte, batch: 2 * mebibyte };
+const minShare = { responses: 5 * mebibyte, batch: 2 * mebibyte };
 
 /** Max share, bytes: a larger one has no benefit, as a batch has 2,048 entries. */
-const maxShare = { answers: 24 * mebibyte, batch: 9 * mebibyte };
+const maxShare = { responses: 24 * mebibyte, batch: 9 * mebibyte };
 
 /** Part of a share for responses; the rest is for the batch. */
-const forAnswers = 0.7;
+const forResponses = 0.7;
 
 /** Max responses that are prefetched in parallel when each takes its max memory. */
 const pagesAtATime = 3;
@@ -32,7 +32,7 @@ export interface MemoryShares {
   /** Number of logs that have a share at the same time. */
   readonly logs: number;
   /** Of one log, for pending or unread responses. */
-  readonly answers: number;
+  readonly responses: number;
   /** For collected entries of a response. */
   readonly maxPage: number;
   readonly maxPageEntry: number;
@@ -46,18 +46,18 @@ export interface MemoryShares {
 /** @param logs max number of logs to follow at the same time */
 export function memoryShares(limitMib: number, logs: number): MemoryShares {
   const shared = limitMib * mebibyte - setAside;
-  const fitting = Math.max(1, Math.min(logs, Math.floor(shared / (minShare.answers + minShare.batch))));
+  const fitting = Math.max(1, Math.min(logs, Math.floor(shared / (minShare.responses + minShare.batch))));
   const share = shared / fitting;
-  const answers = between(minShare.answers, Math.floor(share * forAnswers), maxShare.answers);
-  const whilePageIsRead = Math.floor(answers / pagesAtATime);
+  const responses = between(minShare.responses, Math.floor(share * forResponses), maxShare.responses);
+  const whilePageIsRead = Math.floor(responses / pagesAtATime);
   return {
     logs: fitting,
-    answers,
+    responses,
     maxPage: whilePageIsRead - besidePage,
     maxPageEntry,
     whilePageIsRead,
-    whileEntryIsRead: minShare.answers,
-    batch: between(minShare.batch, Math.floor(share - answers), maxShare.batch),
+    whileEntryIsRead: minShare.responses,
+    batch: between(minShare.batch, Math.floor(share - responses), maxShare.batch),
   };
 }
 

@@ -3,7 +3,7 @@ import { bodyDeflation } from '@certwright/ct-index';
 import { packingText, type Pieces } from './thread-text';
 
 /** Jobs per thread: one in progress and one queued, so that the thread never waits for this process, which may be busy reading. */
-const mostJobs = 2;
+const maxJobs = 2;
 
 /** Many times the memory that a thread needs, MiB. */
 const memory = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 8 };
@@ -45,13 +45,13 @@ export class PackingThread {
   }
 
   get hasRoom(): boolean {
-    return this.jobs.length < mostJobs;
+    return this.jobs.length < maxJobs;
   }
 
   take(job: Job): void {
-    const { octets, ends } = joined(job.ders);
+    const { bytes, ends } = joined(job.ders);
     this.jobs.push(job);
-    this.worker.postMessage({ octets, ends }, [octets.buffer, ends.buffer]);
+    this.worker.postMessage({ bytes, ends }, [bytes.buffer, ends.buffer]);
   }
 
   async end(): Promise<void> {
@@ -60,20 +60,20 @@ export class PackingThread {
 }
 
 function joined(pieces: readonly Buffer[]): Pieces {
-  const octets = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  const bytes = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
   const ends = new Uint32Array(pieces.length);
   let at = 0;
   pieces.forEach((piece, nth) => {
-    octets.set(piece, at);
+    bytes.set(piece, at);
     ends[nth] = at += piece.length;
   });
-  return { octets, ends };
+  return { bytes, ends };
 }
 
-function parted({ octets, ends }: Pieces): Buffer[] {
+function parted({ bytes, ends }: Pieces): Buffer[] {
   let start = 0;
   return Array.from(ends, (end) => {
-    const piece = Buffer.from(octets.buffer, start, end - start);
+    const piece = Buffer.from(bytes.buffer, start, end - start);
     start = end;
     return piece;
   });

@@ -4,7 +4,7 @@ import type { BodyPacker } from './body-packer';
 import { type Job, PackingThread } from './packing-thread';
 
 /** Bytes that are packed in one job: takes some milliseconds, compared with which the transfer to a thread and back is negligible. */
-const octetsOfJob = 65_536;
+const jobBytes = 65_536;
 
 /**
  * Packs in threads, since packing takes several times as long as all other work on an entry. Queued data is held by its batch only, and
@@ -83,7 +83,7 @@ function jobsOf(issuances: readonly NewIssuance[]): Buffer[][] {
     const der = body.subarray(1);
     if (room <= 0) {
       jobs.push([]);
-      room = octetsOfJob;
+      room = jobBytes;
     }
     jobs.at(-1)?.push(der);
     room -= der.length;

@@ -2,7 +2,7 @@ import type { bodyDeflation } from '@certwright/ct-index';
 
 /** Concatenated pieces. Both buffers are transferred with the message. */
 export interface Pieces {
-  readonly octets: Uint8Array<ArrayBuffer>;
+  readonly bytes: Uint8Array<ArrayBuffer>;
   /** End offset of each piece. */
   readonly ends: Uint32Array<ArrayBuffer>;
 }
@@ -18,9 +18,9 @@ function packAll(load: NodeJS.Require): void {
   const { parentPort, workerData } = load('node:worker_threads') as typeof import('node:worker_threads');
   const { deflateRawSync } = load('node:zlib') as typeof import('node:zlib');
   const { firstByte, options } = workerData as typeof bodyDeflation;
-  parentPort?.on('message', ({ octets: ders, ends }: Pieces) => {
+  parentPort?.on('message', ({ bytes: ders, ends }: Pieces) => {
     // A shortened body and its first byte fit in place of the original.
-    const octets = new Uint8Array(ders.length);
+    const bytes = new Uint8Array(ders.length);
     const packedEnds = new Uint32Array(ends.length);
     let [start, at] = [0, 0];
     ends.forEach((end, nth) => {
@@ -29,14 +29,14 @@ function packAll(load: NodeJS.Require): void {
         chunkSize: Math.max(64, end - start),
       });
       if (deflated.length < end - start) {
-        octets[at] = firstByte;
-        octets.set(deflated, at + 1);
+        bytes[at] = firstByte;
+        bytes.set(deflated, at + 1);
         at += deflated.length + 1;
       }
       packedEnds[nth] = at;
       start = end;
     });
-    const answer: Pieces = { octets: octets.slice(0, at), ends: packedEnds };
-    parentPort?.postMessage(answer, [answer.octets.buffer, answer.ends.buffer]);
+    const response: Pieces = { bytes: bytes.slice(0, at), ends: packedEnds };
+    parentPort?.postMessage(response, [response.bytes.buffer, response.ends.buffer]);
   });
 }

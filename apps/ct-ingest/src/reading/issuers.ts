@@ -6,13 +6,13 @@ import type { NewIssuer } from '@certwright/ct-index';
 export type FetchIssuer = (fingerprint: Buffer) => Promise<Buffer | null>;
 
 /** Max cached issuers, and certificates of issuers: all public CAs together have some thousand. */
-const mostKept = 5_000;
+const maxKept = 5_000;
 
 /** Max bytes of each cache: CA certificates have one or two kB, but a log may contain any size. */
-const mostOctetsKept = 16 * 1_048_576;
+const maxKeptBytes = 16 * 1_048_576;
 
 /** Max names per key. */
-const mostNames = 16;
+const maxNames = 16;
 
 /** The issuer of a self-issued root, or of a certificate without a chain in the log, cannot be identified by a key. */
 const unknownKey = Buffer.alloc(32);
@@ -28,7 +28,7 @@ interface CaCertificate {
 export class Issuers {
   /** By key, or certificate. */
   private readonly issuers = new Kept<readonly NewIssuer[]>((issuers) =>
-    issuers.reduce((sum, issuer) => sum + octetsOf(issuer), 0),
+    issuers.reduce((sum, issuer) => sum + bytesOf(issuer), 0),
   );
   private readonly certificates = new Kept<CaCertificate | null>((certificate) =>
     certificate === null ? 0 : certificate.der.length + certificate.spkiDer.length,
@@ -58,7 +58,7 @@ export class Issuers {
       certificateDer: found?.der ?? null,
       spkiDer: found?.spkiDer ?? null,
     };
-    this.issuers.set(key, [issuer, ...(this.issuers.get(key) ?? [])].slice(0, mostNames));
+    this.issuers.set(key, [issuer, ...(this.issuers.get(key) ?? [])].slice(0, maxNames));
     return issuer;
   }
 
@@ -96,7 +96,7 @@ export class Issuers {
 }
 
 /** Approximate memory use. */
-export function octetsOf({ nameDer, certificateDer, spkiDer }: NewIssuer): number {
+export function bytesOf({ nameDer, certificateDer, spkiDer }: NewIssuer): number {
   return nameDer.length + (certificateDer?.length ?? 0) + (spkiDer?.length ?? 0);
 }
 
@@ -132,10 +132,10 @@ function sha256(bytes: Uint8Array): Buffer {
 
 /** Evicts the oldest when the count or the size exceeds its limit. */
 class Kept<T> {
-  private readonly values = new Map<string, { readonly value: T; readonly octets: number }>();
-  private octets = 0;
+  private readonly values = new Map<string, { readonly value: T; readonly bytes: number }>();
+  private bytes = 0;
 
-  constructor(private readonly octetsOf: (value: T) => number) {}
+  constructor(private readonly bytesOf: (value: T) => number) {}
 
   get(key: string): T | undefined {
     return this.values.get(key)?.value;
@@ -143,17 +143,17 @@ class Kept<T> {
 
   set(key: string, value: T): void {
     this.drop(key);
-    const octets = this.octetsOf(value);
-    this.values.set(key, { value, octets });
-    this.octets += octets;
+    const bytes = this.bytesOf(value);
+    this.values.set(key, { value, bytes });
+    this.bytes += bytes;
     for (const [oldest] of this.values) {
-      if (this.values.size <= mostKept && this.octets <= mostOctetsKept) return;
+      if (this.values.size <= maxKept && this.bytes <= maxKeptBytes) return;
       this.drop(oldest);
     }
   }
 
   private drop(key: string): void {
-    this.octets -= this.values.get(key)?.octets ?? 0;
+    this.bytes -= this.values.get(key)?.bytes ?? 0;
     this.values.delete(key);
   }
 }

@@ -51,7 +51,7 @@ function issuanceOf(
     spkiSha256: sha256(issued.spkiDer ?? nothing),
     issuer,
     crlUrl: issued.crlUrl,
-    serial: serialOctets(issued.serial),
+    serial: serialBytes(issued.serial),
     notBefore: dateOf(issued.notBefore) ?? new Date(0),
     notAfter: dateOf(issued.notAfter) ?? noEnd,
     dnsNames: issued.dnsNames,
@@ -61,7 +61,7 @@ function issuanceOf(
 }
 
 /** Magnitude without leading zeros; a negative number has a leading zero byte, unlike any positive one of two bytes or more. */
-function serialOctets(serial: string | null): Buffer {
+function serialBytes(serial: string | null): Buffer {
   if (serial === null) return nothing;
   return Buffer.from(serial.startsWith('-') ? `00${serial.slice(1)}` : serial, 'hex');
 }

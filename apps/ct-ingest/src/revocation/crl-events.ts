@@ -9,7 +9,7 @@ export interface CrlEvents {
   refused(crl: DueCrl, problem: string, restMs: number): void;
   unavailable(crl: DueCrl, problem: string, restMs: number): void;
   /** An unexpected error. */
-  stumbled(crl: DueCrl, error: unknown): void;
+  failed(crl: DueCrl, error: unknown): void;
 }
 
 export interface CrlWatchEvents {

@@ -1,12 +1,12 @@
 /** First rest after a failure, and max rest of a list that was never accepted, ms. */
 const firstRestMs = 60_000;
-export const longestRestMs = 86_400_000;
+export const maxRestMs = 86_400_000;
 
 /** Max rest of a host, ms: one request is sent then; its lists may soon be out of date. */
-export const longestHostRestMs = 3_600_000;
+export const maxHostRestMs = 3_600_000;
 
 /** Max rest, whatever Retry-After the server sends, ms. */
-const longestRetryAfterMs = 86_400_000;
+const maxRetryAfterMs = 86_400_000;
 
 /** Max share by which the interval is shortened at random, so that lists do not synchronize. Never lengthened: the max is a bound. */
 const jitter = 0.2;
@@ -45,10 +45,10 @@ export function restOfCurrent(
 /** @param failures consecutive, including this one */
 export function restAfterFailure(
   failures: number,
-  longestMs: number,
+  maxRetryMs: number,
   retryAfterMs: number | null,
   random: () => number,
 ): number {
-  const backOffMs = Math.min(longestMs, firstRestMs * 2 ** Math.min(20, failures - 1));
-  return Math.max(jittered(backOffMs, random), Math.min(longestRetryAfterMs, retryAfterMs ?? 0));
+  const backOffMs = Math.min(maxRetryMs, firstRestMs * 2 ** Math.min(20, failures - 1));
+  return Math.max(jittered(backOffMs, random), Math.min(maxRetryAfterMs, retryAfterMs ?? 0));
 }

@@ -70,7 +70,7 @@ it.each([
   (limit, longest, following, list) => {
     const memory = crlMemory(limit, longest);
     expect(memory.followingMib).toBe(following);
-    expect(memory.longestList).toBe(list * 1_048_576);
-    expect(memory.lists).toBeGreaterThanOrEqual(2 * memory.longestList);
+    expect(memory.maxList).toBe(list * 1_048_576);
+    expect(memory.lists).toBeGreaterThanOrEqual(2 * memory.maxList);
   },
 );

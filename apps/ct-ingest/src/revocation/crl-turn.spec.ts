@@ -16,16 +16,16 @@ let ingest: IngestFixture;
 let crls: CtCrls;
 let hosts: CrlHosts;
 let origin: string;
-let answer: RequestListener = () => undefined;
-const asked: { readonly url: string | undefined; readonly headers: IncomingHttpHeaders }[] = [];
-const told: string[] = [];
+let respond: RequestListener = () => undefined;
+const requests: { readonly url: string | undefined; readonly headers: IncomingHttpHeaders }[] = [];
+const reported: string[] = [];
 const maker = new CrlMaker('Spec CA');
 const other = new CrlMaker('Other CA');
 let issuer: number;
 
 const server = createServer((request, response) => {
-  asked.push({ url: request.url, headers: request.headers });
-  answer(request, response);
+  requests.push({ url: request.url, headers: request.headers });
+  respond(request, response);
 });
 
 beforeAll(async () => {
@@ -40,7 +40,7 @@ afterAll(async () => {
   await ingest.close();
 });
 beforeEach(async () => {
-  asked.length = told.length = 0;
+  requests.length = reported.length = 0;
   await ingest.database.query(`TRUNCATE ct_crl, ct_crl_host, ct_revocation, ct_issuer`);
   issuer = await known(maker);
 });
@@ -71,14 +71,14 @@ function turnWith(change: Partial<CrlTurnOptions> = {}): CrlTurn {
       now: Date.now,
     },
     events: {
-      applied: (_, { outcome }) => void told.push(outcome),
-      unchanged: () => void told.push('unchanged'),
-      refused: (_, problem) => void told.push(`refused: ${problem}`),
-      unavailable: (_, problem) => void told.push(`unavailable: ${problem}`),
-      stumbled: (_, error) => void told.push(`stumbled: ${String(error)}`),
+      applied: (_, { outcome }) => void reported.push(outcome),
+      unchanged: () => void reported.push('unchanged'),
+      refused: (_, problem) => void reported.push(`refused: ${problem}`),
+      unavailable: (_, problem) => void reported.push(`unavailable: ${problem}`),
+      failed: (_, error) => void reported.push(`failed: ${String(error)}`),
     },
     memory: new MemoryBudget(64 * 1_048_576),
-    mostOctets: 8 * 1_048_576,
+    maxBytes: 8 * 1_048_576,
     intervals: { minMs: 60_000, maxMs: 3_600_000 },
     graceMs: 3_600_000,
     leaseMs: 30_000,
@@ -95,11 +95,11 @@ async function round(change: Partial<CrlTurnOptions> = {}): Promise<readonly str
   await ingest.database.query(`UPDATE ct_crl SET due_at = now() - interval '1 second'`);
   await ingest.database.query(`UPDATE ct_crl_host SET rests_until = now() - interval '1 second'`);
   await hosts.discover();
-  told.length = 0;
+  reported.length = 0;
   const turn = turnWith(change);
   for (let lease = await hosts.lease(30_000); lease !== null; lease = await hosts.lease(30_000))
     await turn.run(lease, new AbortController().signal);
-  return [...told];
+  return [...reported];
 }
 
 async function statuses(crl: number, ...serials: readonly string[]): Promise<string[]> {
@@ -115,7 +115,7 @@ async function statuses(crl: number, ...serials: readonly string[]): Promise<str
 }
 
 const send = (body: Buffer, headers: Record<string, string> = {}) => {
-  answer = (_, response: ServerResponse) => response.writeHead(200, headers).end(body);
+  respond = (_, response: ServerResponse) => response.writeHead(200, headers).end(body);
 };
 
 async function dueIn(): Promise<number> {
@@ -129,7 +129,7 @@ describe('a list', () => {
   it('is fetched, verified and applied, and then requested conditionally', async () => {
     const crl = await named('/1.crl');
     const list = maker.make({ revoked: { '0102': 1 }, number: 5 });
-    answer = ({ headers }, response) => {
+    respond = ({ headers }, response) => {
       if (headers['if-none-match'] === '"one"') response.writeHead(304).end();
       else
         response
@@ -141,7 +141,7 @@ describe('a list', () => {
     expect(await statuses(crl, '0102', '03')).toEqual(['revoked', 'good']);
     expect(await dueIn()).toBeGreaterThan(3_000);
     expect(await round()).toEqual(['unchanged']);
-    expect(asked.at(-1)?.headers).toMatchObject({
+    expect(requests.at(-1)?.headers).toMatchObject({
       'if-none-match': '"one"',
       'if-modified-since': 'Sun, 22 Nov 2026 00:00:00 GMT',
       'user-agent': 'spec',
@@ -168,9 +168,9 @@ describe('a list', () => {
     forged[forged.length - 1] = (forged.at(-1) ?? 0) ^ 1;
     const day = 86_400_000;
     const others: readonly (readonly [Buffer, string])[] = [
-      [forged, 'The signature of the list is not that of its issuer.'],
-      [new CrlMaker('Spec CA').make({ number: 7 }), 'The signature of the list is not that of its issuer.'],
-      [other.make({ number: 7 }), 'The list is of another issuer.'],
+      [forged, 'The signature of the list is invalid.'],
+      [new CrlMaker('Spec CA').make({ number: 7 }), 'The signature of the list is invalid.'],
+      [other.make({ number: 7 }), 'The list has another issuer.'],
       [maker.make({ number: 4, thisUpdateIn: 0 }), 'The list is older than the one that is known.'],
       [maker.make({ number: 7, thisUpdateIn: -day }), 'The list is older than the one that is known.'],
       [
@@ -181,10 +181,10 @@ describe('a list', () => {
         maker.make({ number: 7, thisUpdateIn: -30 * day, nextUpdateIn: null }),
         'The list is past its next update.',
       ],
-      [maker.make({ number: 7, thisUpdateIn: day }), 'The list is of the future.'],
-      [maker.make({ number: 7, isDelta: true }), 'The list says only what changed since another one.'],
-      [maker.make({ number: 7, places: [`${origin}/2.crl`] }), 'The list is for another place.'],
-      [Buffer.from('<html>'), 'What came is no list that can be read (not_a_crl).'],
+      [maker.make({ number: 7, thisUpdateIn: day }), 'The list is dated in the future.'],
+      [maker.make({ number: 7, isDelta: true }), 'The list is a delta CRL.'],
+      [maker.make({ number: 7, places: [`${origin}/2.crl`] }), 'The list is for another URL.'],
+      [Buffer.from('<html>'), 'The response is not a readable revocation list (not_a_crl).'],
     ];
     for (const [body, problem] of others) {
       send(body);
@@ -203,11 +203,11 @@ describe('a list', () => {
         places: ['ldap://x', `${origin.replace('http', 'https')}/2.crl`],
       }),
     };
-    answer = ({ url }, response) => response.end(shards[url ?? '']);
+    respond = ({ url }, response) => response.end(shards[url ?? '']);
     expect(await round()).toEqual(['applied', 'applied']);
     expect(await statuses(one, '01', '02', '03')).toEqual(['revoked', 'revoked', 'good']);
-    answer = (_, response) => response.end(shards['/1.crl']);
-    expect((await round()).slice().sort()).toEqual(['refused: The list is for another place.', 'same']);
+    respond = (_, response) => response.end(shards['/1.crl']);
+    expect((await round()).slice().sort()).toEqual(['refused: The list is for another URL.', 'same']);
     expect(await statuses(two, '02')).toEqual(['revoked']);
   });
 
@@ -227,7 +227,7 @@ describe('a list', () => {
     send(Buffer.from('not packed'), { 'content-encoding': 'gzip' });
     expect(await round()).toEqual(['unavailable: The list cannot be unpacked.']);
     send(maker.make(), { 'content-encoding': 'br' });
-    expect(await round()).toEqual(['unavailable: The list is encoded in a way that was not asked for.']);
+    expect(await round()).toEqual(['unavailable: The list has a content encoding that was not requested.']);
   });
 
   it('that is longer than most is fetched with more memory, and an endless one is not', async () => {
@@ -237,16 +237,16 @@ describe('a list', () => {
     );
     send(maker.make({ revoked }));
     expect(await round()).toEqual(['applied']);
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
     expect(await statuses(crl, '100000', '109c3f', '109c40')).toEqual(['revoked', 'revoked', 'good']);
     // Now its approximate length is known.
     expect(await round()).toEqual(['same']);
-    expect(asked).toHaveLength(3);
-    answer = (_, response) => {
+    expect(requests).toHaveLength(3);
+    respond = (_, response) => {
       const more = () => void (response.writable && response.write(Buffer.alloc(262_144), more));
       more();
     };
-    expect(await round()).toEqual(['unavailable: The list is longer than 8388608 octets.']);
+    expect(await round()).toEqual(['unavailable: The list is longer than 8388608 bytes.']);
   });
 });
 
@@ -254,7 +254,7 @@ describe('a server', () => {
   it('that redirects is followed, but not to a forbidden address, nor without limit', async () => {
     const crl = await named('/1.crl');
     const list = maker.make({ revoked: { '01': 1 } });
-    answer = ({ url }, response) =>
+    respond = ({ url }, response) =>
       url === '/2.crl' ? response.end(list) : response.writeHead(302, { location: '/2.crl' }).end();
     expect(await round()).toEqual(['applied']);
     expect(await statuses(crl, '01')).toEqual(['revoked']);
@@ -264,27 +264,27 @@ describe('a server', () => {
       'http://[::1]/',
       'file:///etc/passwd',
     ]) {
-      answer = (_, response) => response.writeHead(302, { location }).end();
+      respond = (_, response) => response.writeHead(302, { location }).end();
       expect(await round()).toEqual([expect.stringMatching(/^unavailable: /) as string]);
     }
-    answer = (_, response) => response.writeHead(301, { location: '/again' }).end();
+    respond = (_, response) => response.writeHead(301, { location: '/again' }).end();
     expect(await round()).toEqual(['unavailable: The server redirects more than 3 times.']);
   });
 
   it('at a forbidden address receives no request', async () => {
     await named('http://10.1.2.3/1.crl');
     expect(await round()).toEqual([expect.stringMatching(/^unavailable: .*10\.0\.0\.0\/8/) as string]);
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   it('that takes too long is skipped, with the rest of its lists', async () => {
     await named('/1.crl');
     await named('/2.crl');
-    answer = (_, response) => void response.write('a');
+    respond = (_, response) => void response.write('a');
     const short = { guard: new AddressGuard({ allowedNetworks: ['127.0.0.1/32'] }), userAgent: 'spec' };
-    const told = await round({ fetching: { ...short, timeoutMs: 150, now: Date.now } });
-    expect(told).toEqual([expect.stringMatching(/^unavailable: /) as string]);
-    expect(asked.map(({ url }) => url)).not.toContain('/2.crl');
+    const reported = await round({ fetching: { ...short, timeoutMs: 150, now: Date.now } });
+    expect(reported).toEqual([expect.stringMatching(/^unavailable: /) as string]);
+    expect(requests.map(({ url }) => url)).not.toContain('/2.crl');
     const [host] = await ingest.database.query<[{ failures: number; rests: boolean }]>(
       `SELECT failures, rests_until > now() + interval '30 seconds' AS rests FROM ct_crl_host`,
     );
@@ -294,16 +294,16 @@ describe('a server', () => {
   it('that sends Retry-After receives no request until then', async () => {
     await named('/1.crl');
     await named('/2.crl');
-    answer = (_, response) => response.writeHead(503, { 'retry-after': '7200' }).end();
-    expect(await round()).toEqual(['unavailable: The server answered 503.']);
+    respond = (_, response) => response.writeHead(503, { 'retry-after': '7200' }).end();
+    expect(await round()).toEqual(['unavailable: The server returned 503.']);
     const [{ s }] = await ingest.database.query<[{ s: number }]>(
       `SELECT extract(epoch FROM rests_until - now())::float8 AS s FROM ct_crl_host`,
     );
     expect(s).toBeGreaterThan(7_000);
-    answer = (_, response) => response.writeHead(404).end();
+    respond = (_, response) => response.writeHead(404).end();
     expect(await round()).toEqual([
-      'unavailable: The server answered 404.',
-      'unavailable: The server answered 404.',
+      'unavailable: The server returned 404.',
+      'unavailable: The server returned 404.',
     ]);
   });
 
@@ -311,7 +311,7 @@ describe('a server', () => {
     for (let nth = 0; nth < 6; nth += 1) await named(`/${nth}.crl`);
     let atATime = 0;
     const seen: number[] = [];
-    answer = (_, response) => {
+    respond = (_, response) => {
       seen.push((atATime += 1));
       setImmediate(() => {
         atATime -= 1;
@@ -326,12 +326,12 @@ describe('a server', () => {
     };
     await Promise.all([work(), work(), work()]);
     expect(seen).toEqual([1, 1, 1, 1, 1, 1]);
-    expect(told).toHaveLength(6);
+    expect(reported).toHaveLength(6);
   });
 
   it('whose lease is lost, or whose process stops, is abandoned at once', async () => {
     await named('/1.crl');
-    answer = () => undefined;
+    respond = () => undefined;
     await hosts.discover();
     const lease = await hosts.lease(30_000);
     if (lease === null) throw new Error('no lease');
@@ -339,25 +339,25 @@ describe('a server', () => {
     const running = turnWith().run(lease, stopping.signal);
     stopping.abort(new Error('the process stops'));
     await running;
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     expect(await hosts.lease(1)).not.toBeNull();
   });
 
   it('that returned a list before it failed has failed once, not once more', async () => {
     await named('/1.crl');
     const list = maker.make();
-    answer = ({ url }, response) => (url === '/1.crl' ? response.end(list) : response.writeHead(503).end());
+    respond = ({ url }, response) => (url === '/1.crl' ? response.end(list) : response.writeHead(503).end());
     await round();
     await named('/2.crl');
     await ingest.database.query(`UPDATE ct_crl_host SET failures = 9`);
-    expect(await round()).toEqual(['same', 'unavailable: The server answered 503.']);
+    expect(await round()).toEqual(['same', 'unavailable: The server returned 503.']);
     expect(await ingest.database.query(`SELECT failures FROM ct_crl_host`)).toEqual([{ failures: 1 }]);
   });
 
   it('that was leased to another process meanwhile is left to it', async () => {
     await named('/1.crl');
     const list = maker.make();
-    answer = (_, response) =>
+    respond = (_, response) =>
       void ingest.database
         .query(`UPDATE ct_crl_host SET lease_token = lease_token + 1`)
         .then(() => response.end(list));
@@ -371,7 +371,7 @@ describe('a server', () => {
     const giant = new CrlMaker('x'.repeat(3_000_000));
     await named('/1.crl');
     send(giant.make());
-    expect(await round()).toEqual(['refused: The list is of another issuer.']);
+    expect(await round()).toEqual(['refused: The list has another issuer.']);
   });
 });
 

@@ -6,14 +6,14 @@ import type { MemoryBudget } from '../memory/memory-budget';
 import type { CrlEvents } from './crl-events';
 import {
   type CrlIntervals,
-  longestHostRestMs,
-  longestRestMs,
+  maxHostRestMs,
+  maxRestMs,
   restAfterFailure,
   restOfCurrent,
 } from './crl-intervals';
 import { crlSignature, type SignatureVerdict } from './crl-signature';
-import { type CrlAnswer, type CrlFetching, CrlTooLong, CrlUnavailable, fetchCrl } from './fetch-crl';
-import { judgeCrl } from './judge-crl';
+import { type CrlResponse, type CrlFetching, CrlTooLong, CrlUnavailable, fetchCrl } from './fetch-crl';
+import { checkCrl } from './check-crl';
 import type { CrlHosts } from './store/crl-hosts';
 import type { CtCrls, DueCrl } from './store/ct-crls';
 import type { HostLease } from './store/host-lease';
@@ -35,10 +35,10 @@ function holdHost(
   const lost = new AbortController();
   let heldUntilMs = performance.now() + leaseMs;
   const lengthen = async () => {
-    const askedAtMs = performance.now();
+    const requestedAtMs = performance.now();
     try {
       await hosts.lengthen(lease, leaseMs);
-      heldUntilMs = askedAtMs + leaseMs;
+      heldUntilMs = requestedAtMs + leaseMs;
     } catch (error) {
       if (error instanceof LeaseLost) lost.abort(error);
       else if (performance.now() > heldUntilMs)
@@ -57,7 +57,7 @@ export interface CrlTurnOptions {
   /** Max bytes of all lists together. */
   readonly memory: MemoryBudget;
   /** Max bytes of one list. */
-  readonly mostOctets: number;
+  readonly maxBytes: number;
   readonly intervals: CrlIntervals;
   /** How long a list is accepted after its next update, ms. */
   readonly graceMs: number;
@@ -71,22 +71,22 @@ export interface CrlTurnOptions {
 }
 
 /** Most lists are shorter, bytes: more memory is reserved only when needed. */
-const usualOctets = 1_048_576;
+const usualBytes = 1_048_576;
 
 /** Approximate bytes of an entry with an entry extension and a long serial number. */
-const entryOctets = 64;
+const entryBytes = 64;
 
 /** Bytes of memory per byte of a list: its chunks, and the whole. */
-const perOctet = 2;
+const memoryPerByte = 2;
 
 const signatureProblems: Readonly<Record<Exclude<SignatureVerdict, 'valid'>, string>> = {
-  algorithm: 'The list is signed by an algorithm that is not accepted.',
-  key: 'The list is signed by another kind of key than that of its issuer.',
-  forged: 'The signature of the list is not that of its issuer.',
+  algorithm: 'The signature algorithm of the list is not accepted.',
+  key: 'The signature algorithm of the list does not match the key of its issuer.',
+  forged: 'The signature of the list is invalid.',
 };
 
 /** Bytes that are hashed at a time: some milliseconds. */
-const hashedOctets = 2 * 1_048_576;
+const hashedBytes = 2 * 1_048_576;
 
 /** A list was received and rejected. */
 class CrlRefused extends Error {}
@@ -116,7 +116,7 @@ export class CrlTurn {
       const restMs =
         unavailable === null
           ? 0
-          : restAfterFailure(failures, longestHostRestMs, unavailable.retryAfterMs, random);
+          : restAfterFailure(failures, maxHostRestMs, unavailable.retryAfterMs, random);
       await hosts.release(lease, restMs, failures).catch((error: unknown) => {
         if (!(error instanceof LeaseLost)) throw error;
       });
@@ -150,43 +150,43 @@ export class CrlTurn {
       if (error instanceof LeaseLost) throw error;
       const unavailable = error instanceof CrlUnavailable ? error : null;
       // The rest does not exceed the list's own interval.
-      const longestMs = crl.checkedAt === null ? longestRestMs : intervals.maxMs;
+      const maxRetryMs = crl.checkedAt === null ? maxRestMs : intervals.maxMs;
       const retryAfterMs = unavailable?.retryAfterMs ?? null;
-      const restMs = restAfterFailure(crl.failures + 1, longestMs, retryAfterMs, random);
+      const restMs = restAfterFailure(crl.failures + 1, maxRetryMs, retryAfterMs, random);
       const problem = error instanceof Error ? error.message : String(error);
       await crls.failed(crl, problem, restMs);
       if (unavailable !== null) events.unavailable(crl, problem, restMs);
       else if (error instanceof CrlRefused) events.refused(crl, problem, restMs);
-      else events.stumbled(crl, error);
+      else events.failed(crl, error);
       return unavailable;
     }
   }
 
   private async fetchAndApply(crl: DueCrl, signal: AbortSignal): Promise<void> {
-    const { mostOctets, gapMs } = this.options;
-    const likely = crl.entries * entryOctets;
-    if (likely < usualOctets && usualOctets < mostOctets) {
+    const { maxBytes, gapMs } = this.options;
+    const likely = crl.entries * entryBytes;
+    if (likely < usualBytes && usualBytes < maxBytes) {
       try {
-        return await this.within(usualOctets, crl, signal);
+        return await this.within(usualBytes, crl, signal);
       } catch (error) {
         if (!(error instanceof CrlTooLong)) throw error;
         await delay(gapMs, undefined, { signal });
       }
     }
-    await this.within(mostOctets, crl, signal);
+    await this.within(maxBytes, crl, signal);
   }
 
-  private async within(mostOctets: number, crl: DueCrl, signal: AbortSignal): Promise<void> {
+  private async within(maxBytes: number, crl: DueCrl, signal: AbortSignal): Promise<void> {
     const { memory, fetching, crls, events, intervals, now, random } = this.options;
-    const reserved = await memory.reserve(mostOctets * perOctet, signal);
+    const reserved = await memory.reserve(maxBytes * memoryPerByte, signal);
     try {
       // A list that was never accepted, or is about to run out, is requested unconditionally (no ETag).
       const isKnown = crl.checkedAt !== null && crl.freshUntil !== null && crl.freshUntil.getTime() > now();
       const { etag, lastModified } = isKnown ? crl : { etag: null, lastModified: null };
-      const answer = await fetchCrl(fetching, { url: crl.url, etag, lastModified, mostOctets, signal });
-      if (answer.kind === 'list') {
-        reserved.shrinkTo(answer.body.length);
-        return await this.accept(crl, answer, signal);
+      const response = await fetchCrl(fetching, { url: crl.url, etag, lastModified, maxBytes, signal });
+      if (response.kind === 'list') {
+        reserved.shrinkTo(response.body.length);
+        return await this.accept(crl, response, signal);
       }
       await crls.unchanged(crl, restOfCurrent(crl.nextUpdate?.getTime() ?? null, intervals, now(), random));
       events.unchanged(crl);
@@ -197,16 +197,17 @@ export class CrlTurn {
 
   private async accept(
     due: DueCrl,
-    { body, etag, lastModified }: CrlAnswer & { kind: 'list' },
+    { body, etag, lastModified }: CrlResponse & { kind: 'list' },
     signal: AbortSignal,
   ): Promise<void> {
     const { crls, events, graceMs, intervals, now, random } = this.options;
     const startedMs = now();
     const reading = readCrl(body);
-    if (!reading.ok) throw new CrlRefused(`What came is no list that can be read (${reading.fault}).`);
+    if (!reading.ok)
+      throw new CrlRefused(`The response is not a readable revocation list (${reading.fault}).`);
     const { crl } = reading;
-    const judgement = judgeCrl(crl, due, graceMs, startedMs);
-    if (!judgement.ok) throw new CrlRefused(judgement.problem);
+    const checked = checkCrl(crl, due, graceMs, startedMs);
+    if (!checked.ok) throw new CrlRefused(checked.problem);
     const verdict = await crlSignature(crl, due.spkiDer);
     if (verdict !== 'valid') throw new CrlRefused(signatureProblems[verdict]);
     const revoked = new RevokedCertificates(crl);
@@ -217,26 +218,27 @@ export class CrlTurn {
         number: crl.number,
         thisUpdate: new Date(crl.thisUpdate),
         nextUpdate: dateOf(crl),
-        freshUntil: new Date(judgement.freshUntilMs),
+        freshUntil: new Date(checked.freshUntilMs),
         etag,
         lastModified,
         revoked: revoked.pieces(),
-        covers: () => judgement.covers && revoked.unreadable === 0,
+        covers: () => checked.covers && revoked.unreadable === 0,
       },
       restOfCurrent(crl.nextUpdate, intervals, now(), random),
       signal,
     );
     if (applied.outcome === 'older') throw new CrlRefused('The list is older than the one that is known.');
-    if (applied.outcome === 'crowded') throw new CrlRefused('Its issuer has more revocations than are kept.');
+    if (applied.outcome === 'crowded')
+      throw new CrlRefused('Its issuer has more revocations than the maximum.');
     events.applied(due, applied, now() - startedMs);
   }
 }
 
 /** Many megabytes: yields to other work. */
-async function sha256(octets: Buffer): Promise<Buffer> {
+async function sha256(bytes: Buffer): Promise<Buffer> {
   const hash = createHash('sha256');
-  for (let at = 0; at < octets.length; at += hashedOctets) {
-    hash.update(octets.subarray(at, at + hashedOctets));
+  for (let at = 0; at < bytes.length; at += hashedBytes) {
+    hash.update(bytes.subarray(at, at + hashedBytes));
     await others();
   }
   return hash.digest();

@@ -5,7 +5,7 @@ import { type AddressGuard, type GuardedAnswer, guardedRequest, OutboundFault } 
 const inflate = promisify(gunzip);
 
 /** Lists move to a CDN with one redirect, or from http to https with another. */
-const mostRedirects = 3;
+const maxRedirects = 3;
 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
@@ -24,17 +24,17 @@ export class CrlUnavailable extends Error {
 /** The list exceeds the max size of the request. */
 export class CrlTooLong extends CrlUnavailable {}
 
-export interface CrlAsking {
+export interface CrlRequest {
   readonly url: string;
   /** Validators of the known list; null: there is no known list, or it has none. */
   readonly etag: string | null;
   readonly lastModified: string | null;
   /** Max bytes, unpacked. Reading takes twice as much memory. */
-  readonly mostOctets: number;
+  readonly maxBytes: number;
   readonly signal: AbortSignal;
 }
 
-export type CrlAnswer =
+export type CrlResponse =
   | { readonly kind: 'unchanged' }
   | {
       readonly kind: 'list';
@@ -56,23 +56,23 @@ export interface CrlFetching {
  *
  * @throws CrlUnavailable; the reason of the signal
  */
-export async function fetchCrl(fetching: CrlFetching, asking: CrlAsking): Promise<CrlAnswer> {
+export async function fetchCrl(fetching: CrlFetching, crlRequest: CrlRequest): Promise<CrlResponse> {
   const untilMs = fetching.now() + fetching.timeoutMs;
-  let { url } = asking;
-  for (let hop = 0; hop <= mostRedirects; hop += 1) {
-    const answer = await request(fetching, asking, url, untilMs, hop === 0);
-    const { location } = answer.headers;
-    if (!redirects.has(answer.status) || location === undefined)
-      return await read(answer, asking, fetching.now);
+  let { url } = crlRequest;
+  for (let hop = 0; hop <= maxRedirects; hop += 1) {
+    const response = await request(fetching, crlRequest, url, untilMs, hop === 0);
+    const { location } = response.headers;
+    if (!redirects.has(response.status) || location === undefined)
+      return await read(response, crlRequest, fetching.now);
     if (!URL.canParse(location, url)) throw new CrlUnavailable('The server redirects to no URL.');
     url = new URL(location, url).href;
   }
-  throw new CrlUnavailable(`The server redirects more than ${mostRedirects} times.`);
+  throw new CrlUnavailable(`The server redirects more than ${maxRedirects} times.`);
 }
 
 async function request(
   { guard, userAgent, now }: CrlFetching,
-  { etag, lastModified, mostOctets, signal }: CrlAsking,
+  { etag, lastModified, maxBytes, signal }: CrlRequest,
   url: string,
   untilMs: number,
   isFirst: boolean,
@@ -87,7 +87,7 @@ async function request(
         ...(lastModified === null ? {} : { 'if-modified-since': lastModified }),
       },
       timeoutMs: Math.max(1, untilMs - now()),
-      maxResponseBytes: mostOctets,
+      maxResponseBytes: maxBytes,
       signal,
       // The list is signed, and it may be the one with the status of its server's certificate.
       tls: { verify: false },
@@ -99,34 +99,38 @@ async function request(
   }
 }
 
-async function read(answer: GuardedAnswer, asking: CrlAsking, now: () => number): Promise<CrlAnswer> {
-  const { status, headers, body, truncated } = answer;
-  if (status === 304 && (asking.etag ?? asking.lastModified) !== null) return { kind: 'unchanged' };
+async function read(
+  response: GuardedAnswer,
+  crlRequest: CrlRequest,
+  now: () => number,
+): Promise<CrlResponse> {
+  const { status, headers, body, truncated } = response;
+  if (status === 304 && (crlRequest.etag ?? crlRequest.lastModified) !== null) return { kind: 'unchanged' };
   if (status !== 200) {
     const isBusy = status === 429 || status === 503;
     throw new CrlUnavailable(
-      `The server answered ${status}.`,
+      `The server returned ${status}.`,
       isBusy,
       isBusy ? retryAfterMs(headers['retry-after'], now) : null,
     );
   }
-  if (truncated) throw new CrlTooLong(`The list is longer than ${asking.mostOctets} octets.`);
+  if (truncated) throw new CrlTooLong(`The list is longer than ${crlRequest.maxBytes} bytes.`);
   return {
     kind: 'list',
-    body: await unpacked(body, headers['content-encoding'], asking.mostOctets),
+    body: await unpacked(body, headers['content-encoding'], crlRequest.maxBytes),
     etag: shortHeader(headers['etag']),
     lastModified: shortHeader(headers['last-modified']),
   };
 }
 
 /** It was not requested, but some servers store packed files and send them packed. */
-async function unpacked(body: Buffer, encoding: string | undefined, mostOctets: number): Promise<Buffer> {
+async function unpacked(body: Buffer, encoding: string | undefined, maxBytes: number): Promise<Buffer> {
   if (encoding === undefined || encoding === 'identity') return body;
   if (encoding !== 'gzip' && encoding !== 'x-gzip')
-    throw new CrlUnavailable('The list is encoded in a way that was not asked for.');
+    throw new CrlUnavailable('The list has a content encoding that was not requested.');
   try {
     // So that all chunks together take no more than an unpacked list.
-    return await inflate(body, { maxOutputLength: Math.max(1, Math.floor(mostOctets - body.length / 2)) });
+    return await inflate(body, { maxOutputLength: Math.max(1, Math.floor(maxBytes - body.length / 2)) });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
       throw new CrlTooLong('The list unpacks to more than is read.');

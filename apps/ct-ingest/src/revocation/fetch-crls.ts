@@ -23,7 +23,7 @@ export class FetchCrls implements OnApplicationBootstrap, OnModuleDestroy, Befor
 
   onApplicationBootstrap(): void {
     const onError = (error: unknown) =>
-      this.running.log.warn({ err: error }, 'no host with revocation lists can be asked');
+      this.running.log.warn({ err: error }, 'cannot lease a host with revocation lists');
     this.places = Array.from({ length: this.config.CRL_CONCURRENCY }, () =>
       repeat(async () => await this.next(), { afterErrorMs, onError }),
     );

@@ -7,7 +7,7 @@ import type { CrlEvents, CrlWatchEvents } from './crl-events';
 export function observeCrls({ log: lines, metrics: { registry } }: RunningProcess): CrlEvents {
   const fetches = new Counter({
     name: 'certwright_ct_crl_fetches_total',
-    help: 'Revocation lists that this process asked for, by what became of that',
+    help: 'Revocation lists that this process requested, by outcome',
     labelNames: ['outcome'],
     registers: [registry],
   });
@@ -35,9 +35,9 @@ export function observeCrls({ log: lines, metrics: { registry } }: RunningProces
       fetches.inc({ outcome: 'unavailable' });
       lines.info({ url, problem, rest_ms: restMs }, 'revocation list unavailable');
     },
-    stumbled: ({ url }, error) => {
-      fetches.inc({ outcome: 'stumbled' });
-      lines.error({ url, err: error }, 'unforeseen; it is tried again');
+    failed: ({ url }, error) => {
+      fetches.inc({ outcome: 'stumbled' }); // language: value of a metric
+      lines.error({ url, err: error }, 'unexpected error; retrying');
     },
   };
 }
@@ -54,7 +54,7 @@ export function watchedCrls({ log: lines, metrics: { registry } }: RunningProces
   });
   const entries = new Gauge({
     name: 'certwright_ct_crl_entries',
-    help: 'Revocations that stand on all lists together',
+    help: 'Revocations on all lists together',
     registers: [registry],
   });
   return {

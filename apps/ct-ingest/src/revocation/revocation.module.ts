@@ -34,7 +34,7 @@ class RevocationRounds {
   @Round('forgetCrls')
   async forget(): Promise<number> {
     const forgotten = await this.crls.forget();
-    if (forgotten > 0) this.running.log.info({ lists: forgotten }, 'revocation lists forgotten');
+    if (forgotten > 0) this.running.log.info({ lists: forgotten }, 'unused revocation lists deleted');
     return forgetRestMs;
   }
 }
@@ -71,9 +71,9 @@ const isOff = ({ REVOCATION }: Config): boolean => REVOCATION === 'off';
         running: RunningProcess,
       ) => {
         if (isOff(config)) return null;
-        const { lists, longestList: mostOctets } = crlMemory(config.MEMORY_LIMIT, config.CRL_SIZE_LIMIT);
+        const { lists, maxList: maxBytes } = crlMemory(config.MEMORY_LIMIT, config.CRL_SIZE_LIMIT);
         const turn = new CrlTurn({
-          ...{ crls, hosts, mostOctets },
+          ...{ crls, hosts, maxBytes },
           leaseMs: config.LEASE_TIME,
           turnMs: config.TURN_TIME,
           gapMs: config.CRL_GAP,

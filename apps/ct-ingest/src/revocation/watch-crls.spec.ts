@@ -5,14 +5,14 @@ const crl = (id: number): StaleCrl => ({ id, url: `http://a/${id}.crl`, nextUpda
 
 it('reports once that a list is out of date, and once that it is fresh again', async () => {
   let stale: readonly StaleCrl[] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   const counts: CrlCounts = { wanted: 3, fresh: 1, stale: 2, failing: 0, overdue: 0, entries: 7 };
   const watch = new WatchCrls(
     { counts: async () => counts, stale: async () => stale },
     {
-      counted: ({ entries }) => void told.push(`counted ${entries}`),
-      wentStale: ({ id }) => void told.push(`stale ${id}`),
-      freshAgain: ({ id }) => void told.push(`fresh ${id}`),
+      counted: ({ entries }) => void reported.push(`counted ${entries}`),
+      wentStale: ({ id }) => void reported.push(`stale ${id}`),
+      freshAgain: ({ id }) => void reported.push(`fresh ${id}`),
     },
   );
   const looks: readonly (readonly StaleCrl[])[] = [[], [crl(1)], [crl(1), crl(2)], [crl(2)], []];
@@ -20,11 +20,11 @@ it('reports once that a list is out of date, and once that it is fresh again', a
     stale = look;
     expect(await watch.run()).toBeGreaterThan(0);
   }
-  expect(told.filter((each) => !each.startsWith('counted'))).toEqual([
+  expect(reported.filter((each) => !each.startsWith('counted'))).toEqual([
     'stale 1',
     'stale 2',
     'fresh 1',
     'fresh 2',
   ]);
-  expect(told.filter((each) => each === 'counted 7')).toHaveLength(5);
+  expect(reported.filter((each) => each === 'counted 7')).toHaveLength(5);
 });

@@ -33,7 +33,7 @@ const pair = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 /** A log on loopback with a real tree and real signatures, and configurable behaviour. */
 export class FakeLog {
   /** Requests by path, in order. */
-  readonly asked: string[] = [];
+  readonly requests: string[] = [];
   intercept: Interception = () => false;
   /** Max entries of a get-entries response. */
   page = 100;
@@ -127,18 +127,18 @@ export class FakeLog {
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url ?? '/';
-    this.asked.push(path);
+    this.requests.push(path);
     if (await this.intercept(path, response, request)) return;
     const { pathname, searchParams } = new URL(path, this.url);
     const body =
-      this.kind === 'static' ? this.staticAnswer(pathname) : this.rfc6962Answer(pathname, searchParams);
+      this.kind === 'static' ? this.staticResponse(pathname) : this.rfc6962Response(pathname, searchParams);
     if (body === null) return void response.writeHead(404).end();
     const acceptsGzip = String(request.headers['accept-encoding']).includes('gzip');
     if (!this.gzip || !acceptsGzip || !pathname.startsWith('/tile/data')) return void response.end(body);
     response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(body, { level: 1 }));
   }
 
-  private rfc6962Answer(pathname: string, query: URLSearchParams): Buffer | null {
+  private rfc6962Response(pathname: string, query: URLSearchParams): Buffer | null {
     const number = (name: string) => Number(query.get(name));
     const json = (value: unknown) => Buffer.from(JSON.stringify(value));
     const base64 = (hashes: readonly Buffer[]) => hashes.map((each) => each.toString('base64'));
@@ -162,11 +162,11 @@ export class FakeLog {
         });
       }
       case '/ct/v1/get-entries': {
-        const asked = this.entries.slice(
+        const requested = this.entries.slice(
           number('start'),
           Math.min(number('end') + 1, number('start') + this.page),
         );
-        const entries = upTo(longestAnswer, asked).map(entryJson);
+        const entries = upTo(maxResponse, requested).map(entryJson);
         if (entries.length === 0) return null;
         const parted = entries.flatMap((entry, nth) => (nth === 0 ? [entry] : [comma, entry]));
         return Buffer.concat([Buffer.from('{"entries":['), ...parted, Buffer.from(']}')]);
@@ -176,7 +176,7 @@ export class FakeLog {
     }
   }
 
-  private staticAnswer(pathname: string): Buffer | null {
+  private staticResponse(pathname: string): Buffer | null {
     if (pathname === '/checkpoint') return this.checkpoint();
     if (pathname === `/issuer/${sha256(issuerDer).toString('hex')}`) return issuerDer;
     const match = /^\/tile\/(data|\d)\/((?:x\d{3}\/)*\d{3})(?:\.p\/(\d+))?$/.exec(pathname);
@@ -238,10 +238,10 @@ function entryJson(entry: ServedEntry): Buffer {
 }
 
 /** Max bytes of the leaves in one response: real logs have a limit, too. */
-const longestAnswer = 20_000_000;
+const maxResponse = 20_000_000;
 
-function upTo(octets: number, entries: readonly ServedEntry[]): readonly ServedEntry[] {
+function upTo(maxBytes: number, entries: readonly ServedEntry[]): readonly ServedEntry[] {
   let sum = 0;
-  const end = entries.findIndex(({ leaf }) => (sum += leaf.length) > octets);
+  const end = entries.findIndex(({ leaf }) => (sum += leaf.length) > maxBytes);
   return end < 0 ? entries : entries.slice(0, Math.max(1, end));
 }

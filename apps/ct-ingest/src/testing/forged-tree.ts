@@ -1,12 +1,12 @@
 import { leafHash, nodeHash, emptyRoot } from '@certwright/ct';
 import { issuerDer, issuerSpkiSha256, sha256, type Submission } from './forged-entries';
 
-const uint = (value: number, octets: number): Buffer => {
+const uint = (value: number, width: number): Buffer => {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64BE(BigInt(value));
-  return bytes.subarray(8 - octets);
+  return bytes.subarray(8 - width);
 };
-const vector = (octets: number, bytes: Uint8Array) => Buffer.concat([uint(bytes.length, octets), bytes]);
+const vector = (width: number, bytes: Uint8Array) => Buffer.concat([uint(bytes.length, width), bytes]);
 
 /** An entry in a log's response. */
 export interface ServedEntry {
@@ -51,8 +51,8 @@ function entryOf({ leafDer, precertificateDer, timestamp }: Submission, index: n
 }
 
 /** A certificate in an RFC 6962 log whose issuer's certificate is longer by this many bytes, different for each `nth`. */
-export function belowLongIssuer(submission: Submission, octets: number, nth: number): ServedEntry {
-  const issuer = Buffer.concat([issuerDer, Buffer.alloc(octets, nth)]);
+export function belowLongIssuer(submission: Submission, bytes: number, nth: number): ServedEntry {
+  const issuer = Buffer.concat([issuerDer, Buffer.alloc(bytes, nth)]);
   return { ...served(submission, 0, false), extraData: vector(3, vector(3, issuer)) };
 }
 

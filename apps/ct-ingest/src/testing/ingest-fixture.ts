@@ -23,7 +23,7 @@ import { Issuers } from '../reading/issuers';
 import { RecentIssuances } from '../reading/recent-issuances';
 import type { FakeLog } from './fake-log';
 
-export interface Wishes {
+export interface FollowerOptions {
   readonly start?: string;
   readonly parallel?: number;
   readonly pageSize?: number;
@@ -33,7 +33,7 @@ export interface Wishes {
   readonly leaseMs?: number;
   readonly turnMs?: number;
   readonly timeoutMs?: number;
-  readonly minAnswerRate?: number;
+  readonly minResponseRate?: number;
   readonly stalePatienceMs?: number;
   readonly now?: () => number;
 }
@@ -43,7 +43,7 @@ export class IngestFixture {
   readonly stopped: LogMisbehaves[] = [];
   readonly unproven: LogUnproven[] = [];
   readonly unavailable: { readonly message: string; readonly restMs: number }[] = [];
-  readonly stumbled: unknown[] = [];
+  readonly failed: unknown[] = [];
   readonly outcomes: Partial<Record<EntryOutcome, number>> = {};
   leasesLost = 0;
 
@@ -90,7 +90,7 @@ export class IngestFixture {
       'ct_known',
     ])
       await this.database.query(`DELETE FROM ${table}`);
-    this.unproven.length = this.stopped.length = this.unavailable.length = this.stumbled.length = 0;
+    this.unproven.length = this.stopped.length = this.unavailable.length = this.failed.length = 0;
     for (const outcome of Object.keys(this.outcomes)) delete this.outcomes[outcome as EntryOutcome];
   }
 
@@ -112,18 +112,18 @@ export class IngestFixture {
     await this.logs.keep(followedLogs(list, new WantedLogs(['usable']), new Set(), Date.now()));
   }
 
-  follower(wishes: Wishes = {}): FollowLog {
+  follower(overrides: FollowerOptions = {}): FollowLog {
     const usual = <T>(value: T) => perLog(['x'], () => value) ?? { of: () => value };
-    const start = perLog([wishes.start ?? 'beginning'], readStart);
+    const start = perLog([overrides.start ?? 'beginning'], readStart);
     if (start === null) throw new Error('no start');
-    const shares = { ...memoryShares(512, 16), ...wishes.shares };
+    const shares = { ...memoryShares(512, 16), ...overrides.shares };
     const apis = new LogApis({
       guard: new AddressGuard({ allowedNetworks: ['127.0.0.0/8'] }),
       userAgent: 'spec',
-      timeoutMs: wishes.timeoutMs ?? 20_000,
-      requestsPerSecond: usual(wishes.requestsPerSecond ?? 10_000),
-      pageSize: wishes.pageSize ?? 100,
-      minAnswerRate: wishes.minAnswerRate ?? 1,
+      timeoutMs: overrides.timeoutMs ?? 20_000,
+      requestsPerSecond: usual(overrides.requestsPerSecond ?? 10_000),
+      pageSize: overrides.pageSize ?? 100,
+      minResponseRate: overrides.minResponseRate ?? 1,
       shares,
       now: Date.now,
     });
@@ -133,8 +133,8 @@ export class IngestFixture {
       reading: {
         issuers: new Issuers(),
         recent: new RecentIssuances(1_000),
-        scope: wishes.scope ?? everything,
-        now: wishes.now ?? Date.now,
+        scope: overrides.scope ?? everything,
+        now: overrides.now ?? Date.now,
       },
       packer: asTheyAre,
       maxBatch: shares.batch,
@@ -146,14 +146,14 @@ export class IngestFixture {
         unproven: (_, fault) => void this.unproven.push(fault),
         stopped: (_, fault) => void this.stopped.push(fault),
         leaseLost: () => void (this.leasesLost += 1),
-        stumbled: (_, error) => void this.stumbled.push(error),
+        failed: (_, error) => void this.failed.push(error),
       },
       start,
-      parallel: usual(wishes.parallel ?? 4),
-      leaseMs: wishes.leaseMs ?? 60_000,
-      turnMs: wishes.turnMs ?? 60_000,
+      parallel: usual(overrides.parallel ?? 4),
+      leaseMs: overrides.leaseMs ?? 60_000,
+      turnMs: overrides.turnMs ?? 60_000,
       pollIntervalMs: 0,
-      stalePatienceMs: wishes.stalePatienceMs ?? 60_000,
+      stalePatienceMs: overrides.stalePatienceMs ?? 60_000,
       random: Math.random,
     };
     return new FollowLog(options);
@@ -165,7 +165,7 @@ export class IngestFixture {
     const leased = await this.logs.lease(60_000);
     if (leased === null) throw new Error('no log is due');
     await follower.turn(leased, stopping);
-    if (this.stumbled.length > 0) throw this.stumbled[0];
+    if (this.failed.length > 0) throw this.failed[0];
     return await this.log(leased.log.id);
   }
 

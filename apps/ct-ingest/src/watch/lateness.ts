@@ -20,27 +20,27 @@ interface SeenHead {
 export class Lateness {
   /** Heads whose entries are not yet all ingested, oldest first. */
   private heads: SeenHead[] = [];
-  private answeredAtMs: number;
+  private respondedAtMs: number;
   private last: WatchedLog | null = null;
 
   constructor(nowMs: number) {
-    this.answeredAtMs = nowMs;
+    this.respondedAtMs = nowMs;
   }
 
   /** @returns ms */
   look(log: WatchedLog, nowMs: number): number {
-    if (hasAnswered(this.last, log, nowMs)) this.answeredAtMs = nowMs;
+    if (hasResponded(this.last, log, nowMs)) this.respondedAtMs = nowMs;
     this.last = log;
     const [position, headSize] = [Number(log.position), Number(log.headSize)];
     this.heads = this.heads.filter(({ size }) => size > position);
     const isNew = headSize > Math.max(position, this.heads.at(-1)?.size ?? 0);
     if (isNew && this.heads.length < maxHeads) this.heads.push({ size: headSize, atMs: nowMs });
-    return nowMs - Math.min(this.heads[0]?.atMs ?? nowMs, this.answeredAtMs);
+    return nowMs - Math.min(this.heads[0]?.atMs ?? nowMs, this.respondedAtMs);
   }
 }
 
 /** The log has responded since the last check, or is in its normal rest after a response. */
-function hasAnswered(before: WatchedLog | null, log: WatchedLog, nowMs: number): boolean {
+function hasResponded(before: WatchedLog | null, log: WatchedLog, nowMs: number): boolean {
   if (before !== null && (before.position !== log.position || before.headSize !== log.headSize)) return true;
   if (before !== null && before.headAt?.getTime() !== log.headAt?.getTime()) return true;
   if (log.failures > 0 || log.lastError !== null) return false;

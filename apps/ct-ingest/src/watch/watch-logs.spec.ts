@@ -69,8 +69,8 @@ it('raises an alarm for a log that is ingested occasionally, and lags increasing
 });
 
 it.each([
-  ['cannot be fetched', { failures: 3, lastError: 'no answer', dueAt: new Date(startMs + 1e9) }],
-  ['is not fetched by anybody', {}],
+  ['cannot be fetched', { failures: 3, lastError: 'no response', dueAt: new Date(startMs + 1e9) }],
+  ['is not fetched by any process', {}],
 ])('a log whose head %s has an alarm within 15 minutes', async (_, change) => {
   const { alarms } = await watched(() => healthy(change));
   expect(alarms).toEqual(['lags at 10']);

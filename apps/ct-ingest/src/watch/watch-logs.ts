@@ -43,7 +43,7 @@ export class WatchLogs {
     const logs = await this.logs.all();
     const lateMs = new Map(logs.map((log) => [log.id, this.lateMs(log)] as const));
     this.events.seen(logs, lateMs);
-    for (const log of logs) this.judge(log, lateMs.get(log.id) ?? 0);
+    for (const log of logs) this.check(log, lateMs.get(log.id) ?? 0);
     return restMs;
   }
 
@@ -58,7 +58,7 @@ export class WatchLogs {
     return lateness.look(log, nowMs);
   }
 
-  private judge(log: CtLogEntity, lateMs: number): void {
+  private check(log: CtLogEntity, lateMs: number): void {
     const lags = isFollowed(log) && (lateMs > maxLateMs || isLagging(log, this.now()));
     if (changes(this.lagging, log.id, lags)) {
       if (lags) this.events.lags(log, lateMs);

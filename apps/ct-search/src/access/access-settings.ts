@@ -5,7 +5,7 @@ import type { AnonymousRates } from './anonymous-limits';
 export const accessSettings = {
   DATABASE_URL: url<string>({
     meaning:
-      'The core database (PostgreSQL), where API keys and search plans are looked up; while it is away a key is answered 503, and queries without one go on',
+      'The core database (PostgreSQL), where API keys and search plans are looked up; while it is unavailable, queries with a key get 503, and queries without a key continue',
     schemes: ['postgres', 'postgresql'],
   }),
   DATABASE_POOL_SIZE: integer({
@@ -16,14 +16,14 @@ export const accessSettings = {
     default: 4,
   }),
   KEY_TIMEOUT: durationMs({
-    meaning: 'A key that the core database has not found or missed after this time is answered 503',
+    meaning: 'A key whose look-up in the core database takes longer gets 503',
     minMs: 100,
     maxMs: 60_000,
     default: 3_000,
   }),
   REDIS_URL: url<string>({
     meaning:
-      'Redis, for rate limits and news of disabled keys; while it is away limits hold per process, and a disabled key works for up to 10 s',
+      'Redis, for rate limits and news of disabled keys; while it is unavailable, limits hold per process, and a disabled key works for up to 10 s',
     schemes: ['redis', 'rediss'],
   }),
   FAILED_AUTHENTICATION_PER_MIN: limitSettings.FAILED_AUTHENTICATION_PER_MIN,
@@ -56,7 +56,7 @@ export const accessSettings = {
     default: 10,
   }),
   ANONYMOUS_TIME_LIMIT: durationMs({
-    meaning: 'How long a query without a key may run; then it is answered 504 `timeout`',
+    meaning: 'How long a query without a key may run; then it gets 504 `timeout`',
     minMs: 100,
     maxMs: 600_000,
     default: 5_000,

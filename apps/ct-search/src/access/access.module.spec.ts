@@ -136,9 +136,9 @@ it('shares the limits of an address between processes', async () => {
 });
 
 it('returns service_outage while the core database is unavailable, but admits anonymous requests', async () => {
-  const away = new URL(database.url);
-  away.port = String(await freePort());
-  const { access, readiness } = open({ DATABASE_URL: away.href });
+  const unreachable = new URL(database.url);
+  unreachable.port = String(await freePort());
+  const { access, readiness } = open({ DATABASE_URL: unreachable.href });
   await expect(admit(access, mintApiKey('1', randomBytes))).rejects.toMatchObject({
     code: 'service_outage',
     retryAfterS: 5,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { eventually, severableLink, type TestDatabase, testDatabase } from '@certwright/testing';
-import { CoreAccounts, CoreAway } from './core-accounts';
+import { CoreAccounts, CoreUnavailable } from './core-accounts';
 
 let database: TestDatabase;
 const opened: { close(): Promise<void> }[] = [];
@@ -95,8 +95,8 @@ describe('an unavailable database', () => {
     const subject = accounts(through(link.port));
     await subject.check();
     link.cut();
-    await expect(subject.findSearchKey(secretSha256)).rejects.toThrow(CoreAway);
-    await expect(subject.check()).rejects.toThrow(CoreAway);
+    await expect(subject.findSearchKey(secretSha256)).rejects.toThrow(CoreUnavailable);
+    await expect(subject.check()).rejects.toThrow(CoreUnavailable);
     link.restore();
     expect(await subject.findSearchKey(secretSha256)).toMatchObject({ disabled: false });
   });
@@ -116,7 +116,7 @@ describe('an unavailable database', () => {
     const subject = accounts(database.url, 500);
     await database.transaction(async (tx) => {
       await tx.query('LOCK TABLE api_key IN ACCESS EXCLUSIVE MODE');
-      await expect(subject.findSearchKey(secretSha256)).rejects.toThrow(CoreAway);
+      await expect(subject.findSearchKey(secretSha256)).rejects.toThrow(CoreUnavailable);
     });
     await eventually(async () =>
       expect(await subject.findSearchKey(secretSha256)).toMatchObject({ disabled: false }),
@@ -130,7 +130,7 @@ describe('an unavailable database', () => {
     const subject = accounts(through(link.port), 500);
     await eventually(async () => await subject.check());
     link.silence();
-    await expect(subject.findSearchKey(secretSha256)).rejects.toThrow(CoreAway);
+    await expect(subject.findSearchKey(secretSha256)).rejects.toThrow(CoreUnavailable);
     await eventually(async () =>
       expect(await subject.findSearchKey(secretSha256)).toMatchObject({ disabled: false }),
     );
@@ -141,14 +141,14 @@ describe('an unavailable database', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     opened.push({ close: async () => await new Promise<void>((resolve) => server.close(() => resolve())) });
     const subject = accounts(through((server.address() as AddressInfo).port), 300);
-    await expect(subject.findSearchKey(randomBytes(32))).rejects.toThrow(CoreAway);
-    await expect(subject.check()).rejects.toThrow(CoreAway);
+    await expect(subject.findSearchKey(randomBytes(32))).rejects.toThrow(CoreUnavailable);
+    await expect(subject.check()).rejects.toThrow(CoreUnavailable);
   });
 
   it('is not reported for an invalid statement', async () => {
     const subject = accounts();
     await database.query(`ALTER TABLE search_plan RENAME TO elsewhere`);
-    await expect(subject.findSearchKey(randomBytes(32))).rejects.not.toThrow(CoreAway);
+    await expect(subject.findSearchKey(randomBytes(32))).rejects.not.toThrow(CoreUnavailable);
     await database.query(`ALTER TABLE elsewhere RENAME TO search_plan`);
   });
 });

@@ -1,6 +1,6 @@
 import { Problem } from '@certwright/errors';
 import { DatabasePool } from '@certwright/postgres';
-import type { ApiKeys } from '@certwright/service';
+import { type ApiKeys, within } from '@certwright/service';
 import type { SearchKey } from './search-access';
 
 export interface CoreAccountsOptions {
@@ -15,10 +15,10 @@ export interface CoreAccountsOptions {
 }
 
 /** The core database is unavailable: the status of the key is unknown. Try again later. */
-export class CoreAway extends Error {
+export class CoreUnavailable extends Error {
   constructor(cause: unknown) {
-    super('the core database does not answer', { cause });
-    this.name = 'CoreAway';
+    super('the core database is unavailable', { cause });
+    this.name = 'CoreUnavailable';
   }
 }
 
@@ -47,16 +47,16 @@ export class CoreAccounts {
   /**
    * @param secretSha256 SHA-256 over the whole key as sent
    * @returns `null` when there is no such key
-   * @throws CoreAway
+   * @throws CoreUnavailable
    */
   async findSearchKey(secretSha256: Buffer): Promise<SearchKey | null> {
-    const [row] = await this.#ask<SearchKeyRow>({ ...searchKeyStatement, values: [secretSha256] });
+    const [row] = await this.#query<SearchKeyRow>({ ...searchKeyStatement, values: [secretSha256] });
     return row === undefined ? null : searchKeyOf(row);
   }
 
-  /** Whether keys can be looked up; for readiness. @throws CoreAway */
+  /** Whether keys can be looked up; for readiness. @throws CoreUnavailable */
   async check(): Promise<void> {
-    await this.#ask({ text: 'SELECT FROM search_plan WHERE is_default' });
+    await this.#query({ text: 'SELECT FROM search_plan WHERE is_default' });
   }
 
   /** Waits for pending queries. */
@@ -64,7 +64,7 @@ export class CoreAccounts {
     await this.#pool.end();
   }
 
-  async #ask<Row extends object>(statement: {
+  async #query<Row extends object>(statement: {
     readonly text: string;
     readonly name?: string;
     readonly values?: unknown[];
@@ -72,21 +72,8 @@ export class CoreAccounts {
     try {
       return (await within(this.#timeoutMs, this.#pool.query<Row>(statement))).rows;
     } catch (error) {
-      throw isOutage(error) ? new CoreAway(error) : error;
+      throw isOutage(error) ? new CoreUnavailable(error) : error;
     }
-  }
-}
-
-/** Limit of connecting and of querying, and of both together. */
-async function within<T>(ms: number, pending: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([pending, tooLate]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 
@@ -160,7 +147,7 @@ export class SearchKeys implements ApiKeys<SearchKey> {
     try {
       return await this.accounts.findSearchKey(secretSha256);
     } catch (error) {
-      if (!(error instanceof CoreAway)) throw error;
+      if (!(error instanceof CoreUnavailable)) throw error;
       throw new Problem('service_outage', 'API keys cannot be looked up at present. Please try again.', {
         retryAfterS: outageRetryAfterS,
       });

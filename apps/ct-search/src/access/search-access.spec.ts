@@ -180,10 +180,10 @@ describe('a request without a key', () => {
   it.each([
     ['single', 100, 36],
     ['subdomains', 10, 360],
-  ] as const)('is counted by the hour when its query holds: %s', async (kind, most, waitS) => {
+  ] as const)('is counted by the hour when its query holds: %s', async (kind, max, waitS) => {
     const { query, clock } = opened();
-    expect(await outcomes(most + 1, () => query(kind))).toEqual({
-      admitted: most,
+    expect(await outcomes(max + 1, () => query(kind))).toEqual({
+      admitted: max,
       [`rate_limited ${waitS}`]: 1,
     });
     // Retry-After is correct: not two seconds earlier, and then once.

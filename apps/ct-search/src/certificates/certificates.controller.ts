@@ -6,7 +6,7 @@ import { type Admitted, AdmissionGuard, AdmittedRequest } from '../access/admiss
 import { IndexReaders } from '../ct-index/index-readers';
 import { certificateOf } from '../issuances/certificate';
 import { bodyOf } from '../issuances/find-issuances';
-import { sendBytes } from '../wire/answer';
+import { sendBytes } from '../wire/response';
 import { Describes, issuanceId } from '../wire/openapi';
 
 /** RFC 2585, section 4.1; RFC 8555, section 9.1. */
@@ -24,11 +24,11 @@ const DescribesCertificate = (form: Form, summary: string, schema: object) =>
       summary,
       access: 'either',
       success: { content: { [mediaTypes[form]]: { schema: { type: 'string', ...schema } } } },
-      headers: { ETag: 'Names these very octets.' },
+      headers: { ETag: 'Identifies exactly these bytes.' },
       fails: { not_found: 'No such issuance' },
     }),
     issuanceId,
-    ApiHeader({ name: 'If-None-Match', description: 'Answered 304 while the certificate has this ETag.' }),
+    ApiHeader({ name: 'If-None-Match', description: 'Returns 304 while the certificate has this ETag.' }),
   );
 
 /** Downloads of certificates. */

@@ -17,9 +17,9 @@ beforeAll(async () => {
 afterAll(async () => await search.stop());
 
 it('GET /issuances/{id}.der returns the certificate', async () => {
-  const answer = await search.get(`/v1/issuances/${ids[0]}.der`);
-  expect(answer.bytes).toEqual(certificate.der);
-  expect(answer.headers).toMatchObject({
+  const response = await search.get(`/v1/issuances/${ids[0]}.der`);
+  expect(response.bytes).toEqual(certificate.der);
+  expect(response.headers).toMatchObject({
     'content-type': 'application/pkix-cert',
     'content-disposition': `attachment; filename="${ids[0]}.der"`,
     'access-control-allow-origin': '*',
@@ -28,15 +28,15 @@ it('GET /issuances/{id}.der returns the certificate', async () => {
 });
 
 it('GET /issuances/{id}.pem returns the same in PEM', async () => {
-  const answer = await search.get(`/v1/issuances/${ids[0]}.pem`);
-  expect(answer.headers['content-type']).toBe('application/pem-certificate-chain');
-  expect(answer.text).toBe(new X509Certificate(certificate.der).toString());
+  const response = await search.get(`/v1/issuances/${ids[0]}.pem`);
+  expect(response.headers['content-type']).toBe('application/pem-certificate-chain');
+  expect(response.text).toBe(new X509Certificate(certificate.der).toString());
 });
 
 it('a precertificate is cached for minutes only, as its certificate may follow', async () => {
-  const answer = await search.get(`/v1/issuances/${ids[1]}.der`);
-  expect(answer.bytes).toEqual(precertificate.der);
-  expect(answer.headers['cache-control']).toBe('public, max-age=300');
+  const response = await search.get(`/v1/issuances/${ids[1]}.der`);
+  expect(response.bytes).toEqual(precertificate.der);
+  expect(response.headers['cache-control']).toBe('public, max-age=300');
 });
 
 describe('If-None-Match', () => {
@@ -44,8 +44,8 @@ describe('If-None-Match', () => {
     const at = `/v1/issuances/${ids[0]}.${form}`;
     const etag = String((await search.get(at)).headers['etag']);
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-      const answer = await search.get(at, { 'if-none-match': known });
-      expect([answer.status, answer.text, answer.headers['etag']]).toEqual([304, '', etag]);
+      const response = await search.get(at, { 'if-none-match': known });
+      expect([response.status, response.text, response.headers['etag']]).toEqual([304, '', etag]);
     }
     expect((await search.get(at, { 'if-none-match': '"other"' })).status).toBe(200);
   });

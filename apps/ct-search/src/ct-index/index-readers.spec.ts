@@ -43,7 +43,7 @@ it('limits the total time of a request, including all statements and the wait fo
     timeouts.push(leftMs);
     return await Promise.resolve([(nowMs += 60)]);
   };
-  const pool = { ask: query, look: async () => await Promise.reject(new Error('not asked')) };
+  const pool = { query, look: async () => await Promise.reject(new Error('not expected')) };
   const reader = new IndexReader(pool, 150, new SettledHomes(), false, () => nowMs);
   expect([await reader.query('one'), await reader.query('two')]).toEqual([[70], [140]]);
   expect(timeouts).toEqual([140 + 75, 70]);

@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import { type Lookup, type PageReader, pageSession, SettledHomes } from '@certwright/ct-index';
-import { DatabasePool } from '@certwright/postgres';
+import { DatabasePool, statementName } from '@certwright/postgres';
 import type { Logger } from '@certwright/service';
 import type { QueryConfig } from 'pg';
 import { databaseProblem, timeUp } from './database-problem';
-import { type Ask, type BatchLimits, LookupBatches } from './lookup-batches';
+import { type RunQuery, type BatchLimits, LookupBatches } from './lookup-batches';
 
 export interface IndexDatabase {
   /** `postgres://user:password@host:port/database`. */
@@ -17,7 +16,7 @@ export interface IndexDatabase {
 }
 
 /** How long a request waits for a connection, ms: its time limit, within these bounds. */
-const connectTimeoutMs = { least: 1_000, most: 5_000 } as const;
+const connectTimeoutMs = { min: 1_000, max: 5_000 } as const;
 
 /** Max share of the connections for lookups of one kind. */
 const shareOfBatches = 0.5;
@@ -25,8 +24,8 @@ const shareOfBatches = 0.5;
 /** Idle timeout of a connection, ms. */
 const idleTimeoutMs = 30_000;
 
-/** The client for whom data is read. */
-export interface Asker {
+/** The caller for whom data is read. */
+export interface Caller {
   /** Requests of different kinds do not wait for each other's connections. */
   readonly kind: string;
   /** Time limit of all statements of a request. */
@@ -42,15 +41,15 @@ class IndexPool {
     private readonly limits: BatchLimits,
   ) {}
 
-  async look<Question, Answer>(
-    lookup: Lookup<Question, Answer>,
-    questions: readonly Question[],
+  async look<Input, Result>(
+    lookup: Lookup<Input, Result>,
+    inputs: readonly Input[],
     timeoutMs: () => number,
-  ): Promise<readonly Answer[]> {
-    return await this.batchesOf(lookup).look(questions, timeoutMs);
+  ): Promise<readonly Result[]> {
+    return await this.batchesOf(lookup).look(inputs, timeoutMs);
   }
 
-  readonly ask: Ask = async (text, values, timeoutMs) => {
+  readonly query: RunQuery = async (text, values, timeoutMs) => {
     const client = await this.pool.connect();
     const query_timeout = Math.ceil(timeoutMs());
     if (query_timeout <= 0) {
@@ -58,7 +57,12 @@ class IndexPool {
       throw timeUp();
     }
     try {
-      const { rows } = await client.query({ name: nameOf(text), text, values, query_timeout } as QueryConfig);
+      const { rows } = await client.query({
+        name: statementName(text),
+        text,
+        values,
+        query_timeout,
+      } as QueryConfig);
       client.release();
       return rows;
     } catch (error) {
@@ -72,10 +76,10 @@ class IndexPool {
   }
 
   /** There is one object per lookup. */
-  private batchesOf<Question, Answer>(lookup: Lookup<Question, Answer>): LookupBatches<Question, Answer> {
-    let batches = this.batches.get(lookup) as LookupBatches<Question, Answer> | undefined;
+  private batchesOf<Input, Result>(lookup: Lookup<Input, Result>): LookupBatches<Input, Result> {
+    let batches = this.batches.get(lookup) as LookupBatches<Input, Result> | undefined;
     if (batches === undefined) {
-      batches = new LookupBatches(lookup, this.ask, this.limits);
+      batches = new LookupBatches(lookup, this.query, this.limits);
       this.batches.set(lookup, batches);
     }
     return batches;
@@ -89,7 +93,7 @@ export class IndexReader implements PageReader {
   private graceMs: number;
 
   constructor(
-    private readonly pool: Pick<IndexPool, 'ask' | 'look'>,
+    private readonly pool: Pick<IndexPool, 'query' | 'look'>,
     timeLimitMs: number,
     readonly settled: SettledHomes = new SettledHomes(),
     readonly isSharded = false,
@@ -104,15 +108,15 @@ export class IndexReader implements PageReader {
    * @throws Problem `timeout`, `service_outage`
    */
   async query<T = unknown>(text: string, values: unknown[] = []): Promise<T> {
-    return (await this.inTime(async (timeoutMs) => await this.pool.ask(text, values, timeoutMs))) as T;
+    return (await this.inTime(async (timeoutMs) => await this.pool.query(text, values, timeoutMs))) as T;
   }
 
   /** Throws the same errors as `query`. */
-  async look<Question, Answer>(
-    lookup: Lookup<Question, Answer>,
-    questions: readonly Question[],
-  ): Promise<readonly Answer[]> {
-    return await this.inTime(async (timeoutMs) => await this.pool.look(lookup, questions, timeoutMs));
+  async look<Input, Result>(
+    lookup: Lookup<Input, Result>,
+    inputs: readonly Input[],
+  ): Promise<readonly Result[]> {
+    return await this.inTime(async (timeoutMs) => await this.pool.look(lookup, inputs, timeoutMs));
   }
 
   private async inTime<T>(read: (timeoutMs: () => number) => Promise<T>): Promise<T> {
@@ -140,7 +144,7 @@ export class IndexReaders {
 
   constructor(private readonly database: IndexDatabase) {}
 
-  within({ kind, timeLimitMs }: Asker): IndexReader {
+  within({ kind, timeLimitMs }: Caller): IndexReader {
     const name = `${kind} ${timeLimitMs}`;
     let pool = this.pools.get(name);
     if (pool === undefined) {
@@ -161,25 +165,14 @@ export class IndexReaders {
       connectionString: url,
       application_name: 'ct-search',
       max: poolSize,
-      connectionTimeoutMillis: Math.max(connectTimeoutMs.least, Math.min(connectTimeoutMs.most, timeLimitMs)),
+      connectionTimeoutMillis: Math.max(connectTimeoutMs.min, Math.min(connectTimeoutMs.max, timeLimitMs)),
       idleTimeoutMillis: idleTimeoutMs,
       keepAlive: true,
       statement_timeout: timeLimitMs,
       options: pageSession,
     });
     pool.on('error', (error) => log.warn({ err: error }, 'a connection to the ct database is lost'));
-    const mostUnderWay = Math.max(1, Math.floor(poolSize * shareOfBatches));
-    return new IndexPool(pool, isSharded ? { mostUnderWay: poolSize, mostAtOnce: 1 } : { mostUnderWay });
+    const maxUnderWay = Math.max(1, Math.floor(poolSize * shareOfBatches));
+    return new IndexPool(pool, isSharded ? { maxUnderWay: poolSize, maxAtOnce: 1 } : { maxUnderWay });
   }
-}
-
-const names = new Map<string, string>();
-
-/** A statement's name is a digest of its text; the texts are constants of the code, three per partition. */
-function nameOf(text: string): string {
-  const known = names.get(text);
-  if (known !== undefined) return known;
-  const name = createHash('sha256').update(text).digest('base64url').slice(0, 32);
-  names.set(text, name);
-  return name;
 }

@@ -3,95 +3,97 @@ import { LookupBatches } from './lookup-batches';
 
 /** Each row of the result is the statement's parameter. */
 const echo: Lookup<unknown, unknown> = {
-  of: async (reader, questions) => await reader.query<unknown[]>('echo', [...questions]),
+  of: async (reader, inputs) => await reader.query<unknown[]>('echo', [...inputs]),
 };
 const soon = () => 1_000;
 
-interface Asked {
-  readonly questions: unknown[];
+interface Statement {
+  readonly inputs: unknown[];
   readonly timeoutMs: number;
-  readonly answer: (rows: unknown[]) => void;
+  readonly resolve: (rows: unknown[]) => void;
   readonly fail: (error: unknown) => void;
 }
 
-let asked: Asked[];
+let statements: Statement[];
 beforeEach(() => {
-  asked = [];
+  statements = [];
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
 });
 afterEach(() => void jest.useRealTimers());
-const opened = (mostUnderWay = 1, patienceMs = 0) =>
+const opened = (maxUnderWay = 1, patienceMs = 0) =>
   new LookupBatches(
     echo,
-    async (_text, questions, timeoutMs) =>
-      await new Promise((answer, fail) => asked.push({ questions, timeoutMs: timeoutMs(), answer, fail })),
-    { mostUnderWay, patienceMs },
+    async (_text, inputs, timeoutMs) =>
+      await new Promise((resolve, fail) =>
+        statements.push({ inputs, timeoutMs: timeoutMs(), resolve, fail }),
+      ),
+    { maxUnderWay, patienceMs },
   );
 /** Waits until no task can continue. */
 const settle = async () => await new Promise((resolve) => setImmediate(resolve));
 
 it('runs lookups immediately under low load, and batches waiting ones, each with its own result', async () => {
   const batches = opened();
-  const answers = [1, 2, 3].map(async (question) => await batches.look([question], soon));
-  expect(asked.map(({ questions }) => questions)).toEqual([[1]]);
-  asked[0]?.answer(['first']);
+  const lookups = [1, 2, 3].map(async (input) => await batches.look([input], soon));
+  expect(statements.map(({ inputs }) => inputs)).toEqual([[1]]);
+  statements[0]?.resolve(['first']);
   await settle();
-  expect(asked[1]?.questions).toEqual([2, 3]);
-  asked[1]?.answer(['second', 'third']);
-  expect(await Promise.all(answers)).toEqual([['first'], ['second'], ['third']]);
+  expect(statements[1]?.inputs).toEqual([2, 3]);
+  statements[1]?.resolve(['second', 'third']);
+  expect(await Promise.all(lookups)).toEqual([['first'], ['second'], ['third']]);
 });
 
 it('keeps lookups of one request together, in order', async () => {
   const batches = opened();
-  const answers = [[0], [1, 2, 3], [], [4]].map(async (questions) => await batches.look(questions, soon));
-  asked[0]?.answer([0]);
+  const lookups = [[0], [1, 2, 3], [], [4]].map(async (inputs) => await batches.look(inputs, soon));
+  statements[0]?.resolve([0]);
   await settle();
-  expect(asked[1]?.questions).toEqual([1, 2, 3, 4]);
-  asked[1]?.answer(['a', 'b', 'c', 'd']);
-  expect(await Promise.all(answers)).toEqual([[0], ['a', 'b', 'c'], [], ['d']]);
+  expect(statements[1]?.inputs).toEqual([1, 2, 3, 4]);
+  statements[1]?.resolve(['a', 'b', 'c', 'd']);
+  expect(await Promise.all(lookups)).toEqual([[0], ['a', 'b', 'c'], [], ['d']]);
 });
 
 it('limits the number and size of concurrent statements', async () => {
   const batches = opened(2);
-  const answers = Array.from({ length: 30 }, async (_, nth) => await batches.look([nth], soon));
-  expect(asked).toHaveLength(2);
+  const lookups = Array.from({ length: 30 }, async (_, nth) => await batches.look([nth], soon));
+  expect(statements).toHaveLength(2);
   // It grows meanwhile.
-  for (const { questions, answer } of asked) {
-    answer(questions);
+  for (const { inputs, resolve } of statements) {
+    resolve(inputs);
     await settle();
   }
-  expect(await Promise.all(answers)).toEqual(Array.from({ length: 30 }, (_, nth) => [nth]));
-  expect(asked.map(({ questions }) => questions.length)).toEqual([1, 1, 16, 12]);
+  expect(await Promise.all(lookups)).toEqual(Array.from({ length: 30 }, (_, nth) => [nth]));
+  expect(statements.map(({ inputs }) => inputs.length)).toEqual([1, 1, 16, 12]);
 });
 
 it('uses another connection when a statement is slow', async () => {
   const batches = opened(2, 50);
-  const answers = [1, 2, 3].map(async (question) => await batches.look([question], soon));
+  const lookups = [1, 2, 3].map(async (input) => await batches.look([input], soon));
   await settle();
-  expect(asked.map(({ questions }) => questions)).toEqual([[1]]);
+  expect(statements.map(({ inputs }) => inputs)).toEqual([[1]]);
   jest.advanceTimersByTime(70);
   await settle();
-  expect(asked.map(({ questions }) => questions)).toEqual([[1], [2, 3]]);
+  expect(statements.map(({ inputs }) => inputs)).toEqual([[1], [2, 3]]);
   const later = batches.look([4], soon);
-  asked[1]?.answer(['second', 'third']);
+  statements[1]?.resolve(['second', 'third']);
   await settle();
-  asked[0]?.answer(['first']);
+  statements[0]?.resolve(['first']);
   await settle();
-  expect(asked.map(({ questions }) => questions)).toEqual([[1], [2, 3], [4]]);
-  asked[2]?.answer(['fourth']);
-  expect(await Promise.all([...answers, later])).toEqual([['first'], ['second'], ['third'], ['fourth']]);
+  expect(statements.map(({ inputs }) => inputs)).toEqual([[1], [2, 3], [4]]);
+  statements[2]?.resolve(['fourth']);
+  expect(await Promise.all([...lookups, later])).toEqual([['first'], ['second'], ['third'], ['fourth']]);
 });
 
 it('waits as long as the longest time limit allows, and drops expired lookups', async () => {
   const batches = opened();
-  const answers = Promise.allSettled(
+  const lookups = Promise.allSettled(
     [5, 300, -1, 20].map(async (leftMs) => await batches.look([leftMs], () => leftMs)),
   );
-  asked[0]?.answer(['first']);
+  statements[0]?.resolve(['first']);
   await settle();
-  expect(asked[1]).toMatchObject({ timeoutMs: 300, questions: [300, 20] });
-  asked[1]?.answer(['second', 'fourth']);
-  expect(await answers).toMatchObject([
+  expect(statements[1]).toMatchObject({ timeoutMs: 300, inputs: [300, 20] });
+  statements[1]?.resolve(['second', 'fourth']);
+  expect(await lookups).toMatchObject([
     { value: ['first'] },
     { value: ['second'] },
     { reason: { code: 'timeout' } },
@@ -101,53 +103,53 @@ it('waits as long as the longest time limit allows, and drops expired lookups', 
 
 it('runs each lookup alone when a batch returns the wrong number of results', async () => {
   const batches = opened();
-  const answers = Promise.allSettled([1, 2, 3].map(async (question) => await batches.look([question], soon)));
-  asked[0]?.answer(['first']);
+  const lookups = Promise.allSettled([1, 2, 3].map(async (input) => await batches.look([input], soon)));
+  statements[0]?.resolve(['first']);
   await settle();
-  asked[1]?.answer(['of one of them']);
+  statements[1]?.resolve(['of one of them']);
   await settle();
-  expect(asked.slice(2).map(({ questions }) => questions)).toEqual([[2], [3]]);
-  asked[2]?.answer(['second']);
-  asked[3]?.answer([]);
-  const results = await answers;
+  expect(statements.slice(2).map(({ inputs }) => inputs)).toEqual([[2], [3]]);
+  statements[2]?.resolve(['second']);
+  statements[3]?.resolve([]);
+  const results = await lookups;
   expect(results).toMatchObject([{ value: ['first'] }, { value: ['second'] }, { status: 'rejected' }]);
 });
 
 it('runs each lookup alone when the batch is too slow', async () => {
   const batches = opened();
-  const answers = [1, 2, 3].map(async (question) => await batches.look([question], soon));
-  asked[0]?.answer(['first']);
+  const lookups = [1, 2, 3].map(async (input) => await batches.look([input], soon));
+  statements[0]?.resolve(['first']);
   await settle();
-  asked[1]?.fail(Object.assign(new Error('canceling statement'), { code: '57014' }));
+  statements[1]?.fail(Object.assign(new Error('canceling statement'), { code: '57014' }));
   await settle();
-  expect(asked.slice(2).map(({ questions }) => questions)).toEqual([[2], [3]]);
-  asked[2]?.answer(['second']);
-  asked[3]?.fail(Object.assign(new Error('alone too'), { code: '57014' }));
-  const results = await Promise.allSettled(answers);
+  expect(statements.slice(2).map(({ inputs }) => inputs)).toEqual([[2], [3]]);
+  statements[2]?.resolve(['second']);
+  statements[3]?.fail(Object.assign(new Error('alone too'), { code: '57014' }));
+  const results = await Promise.allSettled(lookups);
   expect(results).toMatchObject([
     { value: ['first'] },
     { value: ['second'] },
     { reason: { message: 'alone too' } },
   ]);
-  expect(asked).toHaveLength(4);
+  expect(statements).toHaveLength(4);
 });
 
 it('also runs each alone when one may use up the time of the others', async () => {
   const batches = opened();
   const shortly = () => 100;
-  const answers = [1, 2, 3].map(async (question) => await batches.look([question], shortly));
-  asked[0]?.answer(['first']);
+  const lookups = [1, 2, 3].map(async (input) => await batches.look([input], shortly));
+  statements[0]?.resolve(['first']);
   await settle();
   jest.advanceTimersByTime(60);
   await settle();
-  expect(asked.slice(1).map(({ questions }) => questions)).toEqual([[2, 3], [2], [3]]);
-  asked[2]?.answer(['second']);
-  expect(await answers[1]).toEqual(['second']);
+  expect(statements.slice(1).map(({ inputs }) => inputs)).toEqual([[2, 3], [2], [3]]);
+  statements[2]?.resolve(['second']);
+  expect(await lookups[1]).toEqual(['second']);
   // The result of the batch no longer matters to either.
-  asked[1]?.fail(new Error('away'));
+  statements[1]?.fail(new Error('unavailable'));
   await settle();
-  asked[3]?.answer(['third']);
-  expect(await answers[2]).toEqual(['third']);
+  statements[3]?.resolve(['third']);
+  expect(await lookups[2]).toEqual(['third']);
 });
 
 it('does not run a settled lookup again while it waits for a connection', async () => {
@@ -155,16 +157,16 @@ it('does not run a settled lookup again while it waits for a connection', async 
   const sent: unknown[][] = [];
   const batches = new LookupBatches(
     echo,
-    async (_text, questions, timeoutMs) => {
+    async (_text, inputs, timeoutMs) => {
       // Two are run at once in a batch; alone they wait for a connection.
       if (sent.length > 1) await new Promise<void>((resolve) => connections.push(resolve));
       if (timeoutMs() <= 0) throw new Error('too late');
-      sent.push(questions);
-      return await new Promise((answer) => setTimeout(answer, 50, questions));
+      sent.push(inputs);
+      return await new Promise((resolve) => setTimeout(resolve, 50, inputs));
     },
-    { mostUnderWay: 1 },
+    { maxUnderWay: 1 },
   );
-  const answers = [1, 2, 3].map(async (question) => await batches.look([question], () => 100));
+  const lookups = [1, 2, 3].map(async (input) => await batches.look([input], () => 100));
   for (let ms = 0; ms < 200; ms += 10) {
     jest.advanceTimersByTime(10);
     await settle();
@@ -172,7 +174,7 @@ it('does not run a settled lookup again while it waits for a connection', async 
   expect(connections).toHaveLength(2);
   for (const free of connections) free();
   await settle();
-  expect(await Promise.all(answers)).toEqual([[1], [2], [3]]);
+  expect(await Promise.all(lookups)).toEqual([[1], [2], [3]]);
   expect(sent).toEqual([[1], [2, 3]]);
 });
 
@@ -181,19 +183,19 @@ it('uses all allowed connections for lookups behind a slow one', async () => {
   for (let nth = 0; nth < 40; nth += 1) void batches.look([nth], soon);
   jest.advanceTimersByTime(200);
   await settle();
-  expect(asked.map(({ questions }) => questions.length)).toEqual([1, 16, 16]);
+  expect(statements.map(({ inputs }) => inputs.length)).toEqual([1, 16, 16]);
 });
 
 it('reports an outage to all, and continues', async () => {
   const batches = opened();
-  const answers = Promise.allSettled([1, 2, 3].map(async (question) => await batches.look([question], soon)));
-  const away = Object.assign(new Error('away'), { code: 'ECONNRESET' });
-  asked[0]?.fail(away);
+  const lookups = Promise.allSettled([1, 2, 3].map(async (input) => await batches.look([input], soon)));
+  const unavailable = Object.assign(new Error('unavailable'), { code: 'ECONNRESET' });
+  statements[0]?.fail(unavailable);
   await settle();
-  asked[1]?.fail(away);
-  const results = await answers;
+  statements[1]?.fail(unavailable);
+  const results = await lookups;
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   const later = batches.look([4], soon);
-  asked[2]?.answer(['fourth']);
+  statements[2]?.resolve(['fourth']);
   expect(await later).toEqual(['fourth']);
 });

@@ -2,13 +2,13 @@ import type { Lookup } from '@certwright/ct-index';
 import { databaseProblem, timeUp } from './database-problem';
 
 /** @param timeoutMs checked again once there is a connection; 0 and less: it has expired */
-export type Ask = (text: string, values: unknown[], timeoutMs: () => number) => Promise<unknown[]>;
+export type RunQuery = (text: string, values: unknown[], timeoutMs: () => number) => Promise<unknown[]>;
 
 export interface BatchLimits {
   /** Max connections. */
-  readonly mostUnderWay: number;
+  readonly maxUnderWay: number;
   /** Max requests in one statement. */
-  readonly mostAtOnce?: number;
+  readonly maxAtOnce?: number;
   /** How long waiting requests wait for a running statement before another connection runs them, ms. */
   readonly patienceMs?: number;
 }
@@ -25,41 +25,41 @@ const usualPatienceMs = 10;
 /** Max time of a batch, as a share of the shortest remaining time in it. */
 const shareTogether = 0.3;
 
-interface Waiting<Question, Answer> {
-  readonly questions: readonly Question[];
+interface Waiting<Input, Result> {
+  readonly inputs: readonly Input[];
   readonly timeoutMs: () => number;
-  readonly answer: (answers: readonly Answer[]) => void;
+  readonly resolve: (results: readonly Result[]) => void;
   readonly fail: (error: unknown) => void;
 }
 
 /** Lookups of one kind: run immediately under low load, and waiting ones in batches. */
-export class LookupBatches<Question, Answer> {
-  private readonly waiting: Waiting<Question, Answer>[] = [];
+export class LookupBatches<Input, Result> {
+  private readonly waiting: Waiting<Input, Result>[] = [];
   private underWay = 0;
   private lastSentMs = -Infinity;
   private timer: NodeJS.Timeout | undefined;
 
-  private readonly mostUnderWay: number;
-  private readonly mostAtOnce: number;
+  private readonly maxUnderWay: number;
+  private readonly maxAtOnce: number;
   private readonly patienceMs: number;
 
   constructor(
-    private readonly lookup: Lookup<Question, Answer>,
-    private readonly ask: Ask,
+    private readonly lookup: Lookup<Input, Result>,
+    private readonly query: RunQuery,
     limits: BatchLimits,
   ) {
-    this.mostUnderWay = limits.mostUnderWay;
-    this.mostAtOnce = limits.mostAtOnce ?? usuallyAtOnce;
+    this.maxUnderWay = limits.maxUnderWay;
+    this.maxAtOnce = limits.maxAtOnce ?? usuallyAtOnce;
     // A lookup that cannot be batched has no reason to wait.
-    this.patienceMs = this.mostAtOnce === 1 ? 0 : (limits.patienceMs ?? usualPatienceMs);
+    this.patienceMs = this.maxAtOnce === 1 ? 0 : (limits.patienceMs ?? usualPatienceMs);
   }
 
-  async look(questions: readonly Question[], timeoutMs: () => number): Promise<readonly Answer[]> {
+  async look(inputs: readonly Input[], timeoutMs: () => number): Promise<readonly Result[]> {
     let isOver = false;
     try {
-      return await new Promise((answer, fail) => {
+      return await new Promise((resolve, fail) => {
         // Once it is settled, its unsent lookups are dropped.
-        this.waiting.push({ questions, timeoutMs: () => (isOver ? 0 : timeoutMs()), answer, fail });
+        this.waiting.push({ inputs, timeoutMs: () => (isOver ? 0 : timeoutMs()), resolve, fail });
         this.sendNext();
       });
     } finally {
@@ -68,7 +68,7 @@ export class LookupBatches<Question, Answer> {
   }
 
   private sendNext(): void {
-    if (this.underWay >= this.mostUnderWay || this.waiting.length === 0) return;
+    if (this.underWay >= this.maxUnderWay || this.waiting.length === 0) return;
     if (this.underWay > 0 && performance.now() < this.lastSentMs + this.patienceMs) return this.sendLater();
     const batch = this.nextInTime();
     if (batch.length === 0) return;
@@ -90,9 +90,9 @@ export class LookupBatches<Question, Answer> {
   }
 
   /** Drops expired lookups: under high load they would take the time of others. */
-  private nextInTime(): readonly Waiting<Question, Answer>[] {
-    const batch: Waiting<Question, Answer>[] = [];
-    while (batch.length < this.mostAtOnce) {
+  private nextInTime(): readonly Waiting<Input, Result>[] {
+    const batch: Waiting<Input, Result>[] = [];
+    while (batch.length < this.maxAtOnce) {
       const next = this.waiting.shift();
       if (next === undefined) break;
       if (next.timeoutMs() > 0) batch.push(next);
@@ -102,15 +102,15 @@ export class LookupBatches<Question, Answer> {
   }
 
   /** Limits how long a lookup waits for others in its batch: after that, each runs alone while there is time. */
-  private async send(batch: readonly Waiting<Question, Answer>[]): Promise<void> {
+  private async send(batch: readonly Waiting<Input, Result>[]): Promise<void> {
     let alone: Promise<unknown> | undefined;
-    const askAlone = () => (alone ??= Promise.all(batch.map(async (each) => await this.send([each]))));
-    const timer = batch.length > 1 ? setTimeout(askAlone, shareTogether * leastOf(batch)) : undefined;
+    const queryAlone = () => (alone ??= Promise.all(batch.map(async (each) => await this.send([each]))));
+    const timer = batch.length > 1 ? setTimeout(queryAlone, shareTogether * minTimeoutMs(batch)) : undefined;
     try {
-      await this.answer(batch);
+      await this.run(batch);
     } catch (error) {
       // An error of one lookup must not affect the others.
-      if (batch.length > 1 && databaseProblem(error)?.code !== 'service_outage') void askAlone();
+      if (batch.length > 1 && databaseProblem(error)?.code !== 'service_outage') void queryAlone();
       if (alone === undefined) for (const { fail } of batch) fail(error);
     } finally {
       clearTimeout(timer);
@@ -118,22 +118,21 @@ export class LookupBatches<Question, Answer> {
     }
   }
 
-  private async answer(batch: readonly Waiting<Question, Answer>[]): Promise<void> {
+  private async run(batch: readonly Waiting<Input, Result>[]): Promise<void> {
     const timeoutMs = () => Math.max(...batch.map((each) => each.timeoutMs()));
     const reader = {
       query: async <T>(text: string, values: unknown[] = []) =>
-        (await this.ask(text, values, timeoutMs)) as T,
+        (await this.query(text, values, timeoutMs)) as T,
     };
-    const asked = batch.flatMap(({ questions }) => questions);
-    const answers = await this.lookup.of(reader, asked);
-    if (answers.length !== asked.length)
-      throw new Error(`${answers.length} answers to ${asked.length} questions: whose they are is not known`);
+    const all = batch.flatMap(({ inputs }) => inputs);
+    const results = await this.lookup.of(reader, all);
+    if (results.length !== all.length) throw new Error(`${results.length} results for ${all.length} inputs`);
     let at = 0;
-    for (const { questions, answer } of batch) answer(answers.slice(at, (at += questions.length)));
+    for (const { inputs, resolve } of batch) resolve(results.slice(at, (at += inputs.length)));
   }
 }
 
 /** Remaining time, ms. */
-function leastOf(batch: readonly { readonly timeoutMs: () => number }[]): number {
+function minTimeoutMs(batch: readonly { readonly timeoutMs: () => number }[]): number {
   return Math.min(...batch.map(({ timeoutMs }) => timeoutMs()));
 }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { problemCodes } from '@certwright/errors';
 import { type DocumentedExample, examplesIn, shapeOf } from '@certwright/testing';
 import { anIssuance } from '../testing/forged-issuance';
-import { type Answered, RunningSearch } from '../testing/running-search';
+import { type SearchResponse, RunningSearch } from '../testing/running-search';
 import { errorExamples } from '../wire/openapi';
 
 jest.setTimeout(60_000);
@@ -50,7 +50,7 @@ describe('with the API running', () => {
     expect(shapeOf(returned)).toEqual(shapeOf(whole));
   });
 
-  const provoked: Readonly<Record<string, () => Promise<Answered>>> = {
+  const provoked: Readonly<Record<string, () => Promise<SearchResponse>>> = {
     bad_query: () => search.get('/v1/issuances?domain=example.com&after=x'),
     bad_credentials: () =>
       search.get('/v1/issuances?domain=example.com', { authorization: `Bearer 1_${'a'.repeat(32)}` }),
@@ -66,16 +66,16 @@ describe('with the API running', () => {
   };
 
   it.each(Object.keys(provoked))('the example of the error %s is what the API returns', async (name) => {
-    const answer = await provoked[name]?.();
+    const response = await provoked[name]?.();
     const example = errors.find((each) => each.name === name);
-    expect([answer?.status, answer?.json]).toEqual([example?.status, example?.value]);
+    expect([response?.status, response?.json]).toEqual([example?.status, example?.value]);
   });
 
   it('the error rate_limited is like what the API returns', async () => {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, () => search.get('/v1/issuances?domain=example.com')),
     );
-    const refused = answers.find(({ status }) => status === 429);
+    const refused = responses.find(({ status }) => status === 429);
     expect([refused?.json.code, Object.keys(refused?.json)]).toEqual([
       'rate_limited',
       Object.keys(errorExamples.components()['rate_limited']?.value ?? {}),

@@ -17,7 +17,7 @@ export async function openApiDocument(): Promise<OpenAPIObject> {
         title: 'Certwright: certificate transparency search',
         version: '1',
         description:
-          'Certificates that public logs have seen, by the domains they are for. A few queries an hour are answered without an API key.',
+          'Certificates that public logs have seen, by the domains they are for. A few queries an hour need no API key.',
       },
       servers: [{ url: '/v1' }],
       components: {

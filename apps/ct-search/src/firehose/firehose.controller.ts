@@ -8,7 +8,7 @@ import { SearchConfig } from '../config';
 import { type IndexReader, IndexReaders } from '../ct-index/index-readers';
 import { IssuanceSchema } from '../issuances/issuance-json';
 import { PresentIssuances } from '../issuances/present-issuances';
-import { sendJson } from '../wire/answer';
+import { sendJson } from '../wire/response';
 import { issuanceExpansion } from '../wire/expansion';
 import { Describes, pageHeadersDescribed } from '../wire/openapi';
 import { AfterMember, ExpandQuery, pageHeaders } from '../wire/paging';

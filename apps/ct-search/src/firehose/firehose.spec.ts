@@ -1,5 +1,5 @@
 import { anIssuance, inDays } from '../testing/forged-issuance';
-import { type Answered, RunningSearch } from '../testing/running-search';
+import { type SearchResponse, RunningSearch } from '../testing/running-search';
 
 jest.setTimeout(60_000);
 
@@ -16,9 +16,9 @@ const newest = '9223372036854775807';
 beforeEach(async () => await search.age(newest, 200));
 
 const stream = async (query = '') => await search.get(`/v1/issuances/firehose${query}`, key);
-const idsOf = ({ json }: Answered): string[] => (json as { id: string }[]).map(({ id }) => id);
-const some = async (count: number, wish = {}) =>
-  await search.store(...Array.from({ length: count }, (_, at) => anIssuance(`n${at}.example.com`, wish)));
+const idsOf = ({ json }: SearchResponse): string[] => (json as { id: string }[]).map(({ id }) => id);
+const some = async (count: number, fields = {}) =>
+  await search.store(...Array.from({ length: count }, (_, at) => anIssuance(`n${at}.example.com`, fields)));
 
 it('starts with the first issuance of the last hour, across gaps and partitions, with 1,000 per page', async () => {
   const old = await some(700);
@@ -80,8 +80,8 @@ describe('a client that lags', () => {
 
 describe('is for subscriptions that include it', () => {
   const codeWith = async (headers: Record<string, string>) => {
-    const answer = await search.get('/v1/issuances/firehose?after=x', headers);
-    return [answer.status, answer.json.code];
+    const response = await search.get('/v1/issuances/firehose?after=x', headers);
+    return [response.status, response.json.code];
   };
   it('and reports what is missing before the query is parsed', async () => {
     expect(await codeWith({})).toEqual([401, 'bad_credentials']);

@@ -1,5 +1,5 @@
 import { anIssuance } from '../testing/forged-issuance';
-import { type Answered, RunningSearch } from '../testing/running-search';
+import { type SearchResponse, RunningSearch } from '../testing/running-search';
 
 jest.setTimeout(60_000);
 
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await search.stop());
 
-const faultsOf = ({ json }: Answered) =>
+const faultsOf = ({ json }: SearchResponse) =>
   (json as { sub_errors: { code: string; field: string }[] }).sub_errors.map(({ code, field }) => [
     field,
     code,
@@ -18,10 +18,12 @@ const faultsOf = ({ json }: Answered) =>
 
 describe('an invalid query', () => {
   it('returns all of its errors, and is not counted', async () => {
-    const answer = await search.get('/v1/issuances?include_subdomains=yes&match_wildcards=2&after=x&other=1');
-    expect([answer.status, answer.json.code]).toEqual([400, 'bad_query']);
-    expect(answer.json).not.toHaveProperty('field');
-    expect(faultsOf(answer)).toEqual([
+    const response = await search.get(
+      '/v1/issuances?include_subdomains=yes&match_wildcards=2&after=x&other=1',
+    );
+    expect([response.status, response.json.code]).toEqual([400, 'bad_query']);
+    expect(response.json).not.toHaveProperty('field');
+    expect(faultsOf(response)).toEqual([
       ['domain', 'missing_field'],
       ['include_subdomains', 'invalid_value'],
       ['match_wildcards', 'invalid_value'],
@@ -31,8 +33,8 @@ describe('an invalid query', () => {
 
   it('is not validated while the API key is invalid', async () => {
     const authorization = `Bearer 1_${'a'.repeat(32)}`;
-    const answer = await search.get('/v1/issuances?after=x', { authorization });
-    expect([answer.status, answer.json.code]).toEqual([401, 'bad_credentials']);
+    const response = await search.get('/v1/issuances?after=x', { authorization });
+    expect([response.status, response.json.code]).toEqual([401, 'bad_credentials']);
     const stream = await search.get('/v1/issuances/firehose?after=x', await search.key());
     expect([stream.status, stream.json.code]).toEqual([403, 'not_allowed_by_plan']);
   });
@@ -55,8 +57,8 @@ describe('an invalid query', () => {
     ['an invisible character', 'exa\u00admple.com'],
     ['a letter that folds to another', '\u212a.example.com'],
   ])('is refused: %s', async (_, domain) => {
-    const answer = await search.search({ domain });
-    expect([answer.status, answer.json.code, faultsOf(answer)]).toEqual([
+    const response = await search.search({ domain });
+    expect([response.status, response.json.code, faultsOf(response)]).toEqual([
       400,
       'bad_query',
       [['domain', 'invalid_value']],
@@ -84,8 +86,8 @@ describe('an invalid query', () => {
   it.each(['after=', 'include_subdomains=', 'match_wildcards=&expand=', 'expand[]=issuer&foo=bar&foo=baz'])(
     'but is valid with %s, as if that were omitted',
     async (query) => {
-      const answer = await search.get(`/v1/issuances?domain=base.example.com&${query}`);
-      expect([answer.status, Object.keys(answer.json[0]).length]).toEqual([200, 7]);
+      const response = await search.get(`/v1/issuances?domain=base.example.com&${query}`);
+      expect([response.status, Object.keys(response.json[0]).length]).toEqual([200, 7]);
     },
   );
 });

@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
 import { nameOf, spki, tlv } from '../testing/forged-certificate';
-import { anIssuance, type ForgedIssuance, issuerNamed, type IssuanceWish } from '../testing/forged-issuance';
+import {
+  anIssuance,
+  type ForgedIssuance,
+  issuerNamed,
+  type IssuanceFields,
+} from '../testing/forged-issuance';
 import { RunningSearch } from '../testing/running-search';
 
 jest.setTimeout(60_000);
@@ -14,11 +19,11 @@ afterAll(async () => await search.stop());
 let domains = 0;
 /** Stores one, and retrieves it by its domain with expanded members. */
 async function shown(
-  wish: IssuanceWish,
+  fields: IssuanceFields,
   ...expand: string[]
 ): Promise<{ stored: ForgedIssuance; json: Record<string, unknown> }> {
   const domain = `f${(domains += 1)}.example.com`;
-  const stored = anIssuance([domain, `www.${domain}`], wish);
+  const stored = anIssuance([domain, `www.${domain}`], fields);
   const [id] = await search.store(stored);
   const found = await search.search([
     ['domain', domain],
@@ -162,7 +167,7 @@ describe('the issuer', () => {
 
   it('without a known key has a digest of zeros and an empty key', async () => {
     const { json } = await shown(
-      { issuer: issuerNamed(nameOf(['CN', 'Nobody']), null) },
+      { issuer: issuerNamed(nameOf(['CN', 'Unknown']), null) },
       'issuer.pubkey_der',
     );
     expect(json['issuer']).toMatchObject({ pubkey_sha256: '0'.repeat(64), pubkey_der: '' });
@@ -241,10 +246,10 @@ describe('GET /issuances/{id}', () => {
     '%31x',
     '__proto__',
     'a'.repeat(900),
-  ])('answers 404 for %s', async (id) => {
+  ])('returns 404 for %s', async (id) => {
     for (const form of ['', '.der', '.pem']) {
-      const answer = await search.get(`/v1/issuances/${id}${form}`);
-      expect([answer.status, answer.json.code]).toEqual([404, 'not_found']);
+      const response = await search.get(`/v1/issuances/${id}${form}`);
+      expect([response.status, response.json.code]).toEqual([404, 'not_found']);
     }
   });
 });

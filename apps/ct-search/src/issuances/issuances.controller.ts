@@ -5,7 +5,7 @@ import { type Admitted, AdmissionGuard, AdmittedRequest } from '../access/admiss
 import { SearchAccess } from '../access/search-access';
 import { SearchConfig } from '../config';
 import { IndexReaders } from '../ct-index/index-readers';
-import { sendJson } from '../wire/answer';
+import { sendJson } from '../wire/response';
 import { issuanceExpansion } from '../wire/expansion';
 import { Describes, issuanceId, pageHeadersDescribed } from '../wire/openapi';
 import { ExpandQuery, pageHeaders } from '../wire/paging';

@@ -18,10 +18,10 @@ import { issuanceJson, needsCertificate, needsIssuer } from './issuance-json';
  * Approximate characters and bytes that are processed for one page. A hundred certificates have half a megabyte; log entries
  * may be thirty times longer than any real one. The page then ends early, after its first issuance at the earliest.
  */
-const mostWork = 16 * 1024 * 1024;
+const maxWork = 16 * 1024 * 1024;
 
 /** Stored bytes of certificates that are read at once. */
-const mostBodyOctets = 16 * 1024 * 1024;
+const maxBodyBytes = 16 * 1024 * 1024;
 
 /** The same, processed before yielding to other requests: some milliseconds. */
 const workAtOnce = 256 * 1024;
@@ -73,7 +73,7 @@ export class PresentIssuances {
   /** A single one, a JSON object. @throws Problem `not_found` once it is deleted, `timeout`, `service_outage` */
   async one(reader: IndexReader, issuance: StoredIssuance, expansion: IssuanceExpansion): Promise<string> {
     const { json, count } = await this.page(reader, [issuance], expansion);
-    if (count === 0) throw new Problem('not_found', 'This issuance is not kept any more.');
+    if (count === 0) throw new Problem('not_found', 'This issuance is no longer stored.');
     return json.slice(1, -1);
   }
 
@@ -93,12 +93,12 @@ class PageWork {
   private atOnce = 0;
 
   get isEnough(): boolean {
-    return this.done > mostWork;
+    return this.done > maxWork;
   }
 
-  add(octets: number): void {
-    this.done += octets;
-    this.atOnce += octets;
+  add(bytes: number): void {
+    this.done += bytes;
+    this.atOnce += bytes;
   }
 
   async giveWay(): Promise<void> {
@@ -115,6 +115,6 @@ async function bodiesOf(
 ): Promise<ReadonlyMap<string, IssuanceBody> | null> {
   if (!needsCertificate(expansion)) return null;
   const positions = issuances.map(({ position }) => position);
-  const bodies = await issuanceBodies(reader, positions, mostBodyOctets);
+  const bodies = await issuanceBodies(reader, positions, maxBodyBytes);
   return new Map(bodies.map((body) => [body.position, body]));
 }

@@ -1,5 +1,5 @@
 import { anIssuance, inDays } from '../testing/forged-issuance';
-import { type Answered, RunningSearch } from '../testing/running-search';
+import { type SearchResponse, RunningSearch } from '../testing/running-search';
 
 jest.setTimeout(60_000);
 
@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await search.stop());
 
-const idsOf = ({ json }: Answered): string[] => (json as { id: string }[]).map(({ id }) => id);
+const idsOf = ({ json }: SearchResponse): string[] => (json as { id: string }[]).map(({ id }) => id);
 describe('GET /issuances', () => {
   it('lists the unexpired issuances of a name in the order of discovery, with base fields only', async () => {
     const [first, second] = [
@@ -18,17 +18,17 @@ describe('GET /issuances', () => {
     ];
     const expired = anIssuance('base.example.com', { notAfter: inDays(-1), notBefore: inDays(-90) });
     const [id, , otherId] = await search.store(first, expired, second);
-    const answer = await search.search({ domain: 'base.example.com' });
-    expect(answer.status).toBe(200);
-    expect(answer.headers).toMatchObject({
+    const response = await search.search({ domain: 'base.example.com' });
+    expect(response.status).toBe(200);
+    expect(response.headers).toMatchObject({
       'content-type': 'application/json; charset=utf-8',
       'cache-control': 'no-store',
       'access-control-allow-origin': '*',
     });
-    expect(answer.headers).not.toHaveProperty('link');
-    expect(answer.headers).not.toHaveProperty('retry-after');
-    expect(idsOf(answer)).toEqual([id, otherId]);
-    expect(answer.json[0]).toEqual({
+    expect(response.headers).not.toHaveProperty('link');
+    expect(response.headers).not.toHaveProperty('retry-after');
+    expect(idsOf(response)).toEqual([id, otherId]);
+    expect(response.json[0]).toEqual({
       id,
       tbs_sha256: first.tbsSha256,
       cert_sha256: first.certSha256,
@@ -84,8 +84,8 @@ describe('GET /issuances', () => {
       'ab--cd.example.com',
     ];
     const ids = await search.store(...stored.map((name) => anIssuance(name)));
-    const asked = ['Bücher.example.com', ...stored.slice(1)];
-    for (const [nth, domain] of asked.entries())
+    const domains = ['Bücher.example.com', ...stored.slice(1)];
+    for (const [nth, domain] of domains.entries())
       expect(idsOf(await search.search({ domain }))).toEqual([ids[nth]]);
   });
 
@@ -103,9 +103,9 @@ describe('GET /issuances', () => {
     const other = anIssuance('foo bar.notodd.example.com', { keysOf: ['x.odd.example.com'] });
     const ids = await search.store(...stored.map((name) => anIssuance(name)), control, other);
     const domain = 'odd.example.com';
-    const answer = await search.search({ domain, include_subdomains: '1', expand: 'dns_names' });
-    expect(idsOf(answer)).toEqual(ids.slice(0, -1));
-    expect((answer.json as { dns_names: string[] }[]).map(({ dns_names: [name] }) => name)).toEqual([
+    const response = await search.search({ domain, include_subdomains: '1', expand: 'dns_names' });
+    expect(idsOf(response)).toEqual(ids.slice(0, -1));
+    expect((response.json as { dns_names: string[] }[]).map(({ dns_names: [name] }) => name)).toEqual([
       ...stored,
       '<unparsable>.odd.example.com',
     ]);
@@ -128,9 +128,9 @@ describe('GET /issuances', () => {
       },
     ];
     for (const query of queries) {
-      const answer = await search.search(query);
-      expect([answer.status, answer.text, answer.headers['retry-after']]).toEqual([200, '[]', '300']);
-      expect(answer.headers).not.toHaveProperty('link');
+      const response = await search.search(query);
+      expect([response.status, response.text, response.headers['retry-after']]).toEqual([200, '[]', '300']);
+      expect(response.headers).not.toHaveProperty('link');
     }
   });
 });
@@ -151,20 +151,20 @@ describe('pages', () => {
       ['expand', 'issuer.operator'],
       ['ignored', 'x'],
     ] as [string, string][];
-    let answer = await search.search(query);
-    const pages = [idsOf(answer)];
-    while (answer.headers['link'] !== undefined) {
+    let response = await search.search(query);
+    const pages = [idsOf(response)];
+    while (response.headers['link'] !== undefined) {
       const [, address = ''] =
         /^<https:\/\/ct\.example\.com(\/v1\/issuances\?[^>]*)>; rel="next"$/.exec(
-          String(answer.headers['link']),
+          String(response.headers['link']),
         ) ?? [];
       expect(Object.fromEntries(new URLSearchParams(address.split('?')[1]))).toMatchObject({
         domain: 'w.paged.example.com',
         match_wildcards: 'true',
       });
-      answer = await search.get(address);
-      expect(answer.json[0]).toMatchObject({ dns_names: expect.any(Array), issuer: { operator: null } });
-      pages.push(idsOf(answer));
+      response = await search.get(address);
+      expect(response.json[0]).toMatchObject({ dns_names: expect.any(Array), issuer: { operator: null } });
+      pages.push(idsOf(response));
     }
     expect(pages.map(({ length }) => length)).toEqual([100, 100, 40]);
     expect(pages.flat()).toEqual(ids);
@@ -209,8 +209,8 @@ describe('pages', () => {
     for (const query of queries) alone.push((await search.search(query, headers)).text);
     let together: string[] = [];
     const statements = await search.statementsOf(async () => {
-      const answers = await Promise.all(queries.map(async (query) => await search.search(query, headers)));
-      together = answers.map(({ text }) => text);
+      const responses = await Promise.all(queries.map(async (query) => await search.search(query, headers)));
+      together = responses.map(({ text }) => text);
     });
     expect(together).toEqual(alone);
     expect(new Set(together).size).toBe(domains.length * 2);
@@ -220,15 +220,15 @@ describe('pages', () => {
 
   it('cost two statements, and one each for uncached certificates, issuers and lists', async () => {
     await search.store(anIssuance('cost.example.com'));
-    const asked = async (query: Record<string, string>) =>
+    const statementsFor = async (query: Record<string, string>) =>
       (await search.statementsOf(() => search.search({ domain: 'cost.example.com', ...query }))).filter(
         // Which is cached for seconds only.
         (statement) => !statement.includes('FROM ct_crl'),
       ).length;
-    expect(await asked({})).toBe(2);
-    await asked({ expand: 'issuer' });
-    expect(await asked({ expand: 'issuer.name_der' })).toBe(2);
-    expect(await asked({ expand: 'cert' })).toBe(3);
-    expect(await asked({ domain: 'nothing.example.com' })).toBe(1);
+    expect(await statementsFor({})).toBe(2);
+    await statementsFor({ expand: 'issuer' });
+    expect(await statementsFor({ expand: 'issuer.name_der' })).toBe(2);
+    expect(await statementsFor({ expand: 'cert' })).toBe(3);
+    expect(await statementsFor({ domain: 'nothing.example.com' })).toBe(1);
   });
 });

@@ -4,7 +4,7 @@ import { nameOf } from '../testing/forged-certificate';
 import { KnownIssuers } from './known-issuers';
 
 let nowMs = 0;
-let asked: number[][];
+let queried: number[][];
 let fails = false;
 let friendlyName: string;
 let nameDer: Buffer;
@@ -12,9 +12,9 @@ const reader = {
   query: async (text: string, [ids]: [number[]]) => {
     // Profiles of organizations are none here.
     if (!text.includes('FROM ct_issuer AS')) return [];
-    asked.push(ids);
+    queried.push(ids);
     await Promise.resolve();
-    if (fails) throw new Error('away');
+    if (fails) throw new Error('unavailable');
     const row = {
       spkiSha256: Buffer.alloc(32),
       nameDer,
@@ -27,7 +27,7 @@ const reader = {
 
 let issuers: KnownIssuers;
 beforeEach(() => {
-  [asked, fails, friendlyName] = [[], false, 'One'];
+  [queried, fails, friendlyName] = [[], false, 'One'];
   nameDer = nameOf(['CN', 'x']);
   issuers = new KnownIssuers(() => nowMs);
 });
@@ -47,13 +47,13 @@ it('are queried once a minute, in one statement', async () => {
   ]);
   nowMs += 1;
   expect(await names(1)).toEqual([[1, 'Other']]);
-  expect(asked).toEqual([[1, 2], [3], [1]]);
+  expect(queried).toEqual([[1, 2], [3], [1]]);
 });
 
 it('are queried once for concurrent requests', async () => {
   const both = await Promise.all([names(1, 2), names(2, 3), names(1)]);
   expect(both.map(({ length }) => length)).toEqual([2, 2, 1]);
-  expect(asked).toEqual([[1, 2], [3]]);
+  expect(queried).toEqual([[1, 2], [3]]);
 });
 
 it('are queried again after an error, and omitted when missing', async () => {
@@ -79,5 +79,5 @@ it('are queried again by a request with time left, when the first one timed out'
 it('are not cached when they are longer than any real one', async () => {
   nameDer = nameOf(['CN', 'x'.repeat(20_000)]);
   expect([await names(1), await names(1)]).toEqual([[[1, 'One']], [[1, 'One']]]);
-  expect(asked).toEqual([[1], [1]]);
+  expect(queried).toEqual([[1], [1]]);
 });

@@ -6,10 +6,10 @@ import { type Issuer, issuerOf } from './issuer';
 const keptMs = 60_000;
 
 /** Max cached issuers; all public CAs together have some thousand. */
-const mostKept = 20_000;
+const maxKept = 20_000;
 
 /** Max bytes of name and key of a cached one: real ones have less than a tenth, and one log entry may have 16 MB. */
-const largestKept = 16 * 1024;
+const maxBytes = 16 * 1024;
 
 interface Kept {
   readonly issuer: Issuer;
@@ -72,10 +72,10 @@ export class KnownIssuers {
 
   private keep(id: number, issuer: Issuer): void {
     this.kept.delete(id);
-    if (issuer.nameDer.length + (issuer.spkiDer?.length ?? 0) > largestKept) return;
+    if (issuer.nameDer.length + (issuer.spkiDer?.length ?? 0) > maxBytes) return;
     this.kept.set(id, { issuer, untilMs: this.nowMs() + keptMs });
     for (const oldest of this.kept.keys()) {
-      if (this.kept.size <= mostKept) break;
+      if (this.kept.size <= maxKept) break;
       this.kept.delete(oldest);
     }
   }

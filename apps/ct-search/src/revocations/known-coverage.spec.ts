@@ -2,18 +2,18 @@ import type { IndexReader } from '../ct-index/index-readers';
 import { KnownCoverage } from './known-coverage';
 
 let nowMs = 0;
-let asked: number[][];
+let queried: number[][];
 let checkedAt: Date | null;
 const reader = {
   query: async (_: string, [crls]: [number[]]) => {
-    asked.push(crls);
+    queried.push(crls);
     return await Promise.resolve(crls.map((crl) => ({ checkedAt: crl === 9 ? null : checkedAt })));
   },
 } as unknown as IndexReader;
 
 let coverage: KnownCoverage;
 beforeEach(() => {
-  [asked, checkedAt] = [[], new Date(1)];
+  [queried, checkedAt] = [[], new Date(1)];
   coverage = new KnownCoverage(() => nowMs);
 });
 const of = async (...crls: number[]) =>
@@ -27,14 +27,14 @@ it('lists are queried once in ten seconds, also those without coverage', async (
   checkedAt = new Date(2);
   expect(await of(9, 2, 1)).toEqual([null, new Date(2), new Date(1)]);
   expect(await of(1, 9, 2)).toEqual([new Date(1), null, new Date(2)]);
-  expect(asked).toEqual([[1, 9], [2]]);
+  expect(queried).toEqual([[1, 9], [2]]);
   nowMs += 10_000;
   expect(await of(1, 9)).toEqual([new Date(2), null]);
-  expect(asked).toHaveLength(3);
+  expect(queried).toHaveLength(3);
 });
 
 it('the same list of another issuer is cached separately', async () => {
   await of(1);
   await coverage.of(reader, [{ issuer: 2, crl: 1 }]);
-  expect(asked).toEqual([[1], [1]]);
+  expect(queried).toEqual([[1], [1]]);
 });

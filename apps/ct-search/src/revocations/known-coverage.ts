@@ -5,7 +5,7 @@ import type { IndexReader } from '../ct-index/index-readers';
 const keptMs = 10_000;
 
 /** Max cached lists; all public CAs together have some ten thousand. */
-const mostKept = 50_000;
+const maxKept = 50_000;
 
 interface Kept {
   readonly checkedAt: Date | null;
@@ -36,7 +36,7 @@ export class KnownCoverage {
       this.kept.set(keyOf(list), { checkedAt: checkedAt[nth] ?? null, untilMs });
     }
     for (const oldest of this.kept.keys()) {
-      if (this.kept.size <= mostKept) break;
+      if (this.kept.size <= maxKept) break;
       this.kept.delete(oldest);
     }
   }

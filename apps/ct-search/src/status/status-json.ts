@@ -59,20 +59,20 @@ class LogSchema {
   readonly lagging: boolean;
   @ApiProperty(orNull(text, 'Why the last turn ended early.')) readonly last_error: string | null;
   @ApiProperty(orNull(instant, 'Since when it is stopped.')) readonly stopped_at: string | null;
-  @ApiProperty(orNull(text, 'What promise it broke.')) readonly stopped_reason: string | null;
+  @ApiProperty(orNull(text, 'Why it is stopped.')) readonly stopped_reason: string | null;
 }
 
 @ApiSchema({ name: 'IssuanceCounts' })
 class IssuanceCountsSchema {
   @ApiProperty(orNull(text, 'Id of the newest issuance.')) readonly newest: string | null;
   @ApiProperty(orNull(instant, 'When it was discovered.')) readonly newest_at: string | null;
-  @ApiProperty({ description: 'Issuances that nobody had seen before, an average over about a minute.' })
+  @ApiProperty({ description: 'New issuances, averaged over about a minute.' })
   readonly per_second: number;
 }
 
 @ApiSchema({ name: 'Status' })
 export class StatusSchema {
-  @ApiProperty(instant('When this was asked.')) readonly as_of: string;
+  @ApiProperty(instant('When this status was read.')) readonly as_of: string;
   @ApiProperty() readonly issuances: IssuanceCountsSchema;
   @ApiProperty({ description: 'Whether any log that is followed lags.' }) readonly lagging: boolean;
   @ApiProperty({ type: [LogSchema], description: 'All logs that are or were followed.' })

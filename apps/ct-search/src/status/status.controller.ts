@@ -4,7 +4,7 @@ import { Public } from '@certwright/service';
 import { Controller, Get, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { IndexReaders } from '../ct-index/index-readers';
-import { sendJson } from '../wire/answer';
+import { sendJson } from '../wire/response';
 import { Describes } from '../wire/openapi';
 import { statusJson, StatusSchema } from './status-json';
 

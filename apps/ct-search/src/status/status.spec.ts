@@ -102,10 +102,10 @@ it('GET /status returns the progress of each log, and the growth of the index', 
 });
 
 it('needs no key and is cheap: the database is queried once a second', async () => {
-  const asked = await search.statementsOf(async () => {
+  const statements = await search.statementsOf(async () => {
     await Promise.all(Array.from({ length: 50 }, async () => await search.get('/v1/status')));
   });
-  expect(asked.length).toBeLessThanOrEqual(4);
+  expect(statements.length).toBeLessThanOrEqual(4);
 });
 
 it('has every member in the OpenAPI document', () => {

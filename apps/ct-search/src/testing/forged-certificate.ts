@@ -32,7 +32,7 @@ export const spki = {
   ed25519: generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'der' }),
 } as const;
 
-export interface CertificateWish {
+export interface CertificateFields {
   readonly names: readonly string[];
   readonly issuerName: Uint8Array;
   readonly spkiDer: Uint8Array;
@@ -45,19 +45,20 @@ export interface CertificateWish {
 }
 
 /** With an invalid signature: it is never verified. */
-export function forgeCertificate(wish: CertificateWish): Buffer {
-  const names = seq(...wish.names.map((name) => text(0x82, name)));
+export function forgeCertificate(fields: CertificateFields): Buffer {
+  const names = seq(...fields.names.map((name) => text(0x82, name)));
   const extensions = [seq(oid('551d11'), tlv(0x04, names))];
-  if (wish.padding > 0) extensions.push(seq(oid('2a030405'), tlv(0x04, Buffer.alloc(wish.padding, 0x5a))));
-  if (wish.precertificate) extensions.push(poison);
+  if (fields.padding > 0)
+    extensions.push(seq(oid('2a030405'), tlv(0x04, Buffer.alloc(fields.padding, 0x5a))));
+  if (fields.precertificate) extensions.push(poison);
   const tbs = seq(
     tlv(0xa0, tlv(0x02, Buffer.from([2]))),
-    tlv(0x02, wish.serial),
+    tlv(0x02, fields.serial),
     ecdsaWithSha256,
-    wish.issuerName,
-    seq(time(wish.notBefore), time(wish.notAfter)),
+    fields.issuerName,
+    seq(time(fields.notBefore), time(fields.notAfter)),
     seq(),
-    wish.spkiDer,
+    fields.spkiDer,
     tlv(0xa3, seq(...extensions)),
   );
   return seq(tbs, ecdsaWithSha256, tlv(0x03, Buffer.from([0]), Buffer.alloc(70, 0x77)));

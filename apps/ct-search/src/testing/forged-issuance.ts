@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { indexKeys, readIssued, tbsSha256 } from '@certwright/ct';
 import { type NewIssuance, type NewIssuer, packBody } from '@certwright/ct-index';
-import { type CertificateWish, forgeCertificate, nameOf, spki } from './forged-certificate';
+import { type CertificateFields, forgeCertificate, nameOf, spki } from './forged-certificate';
 
 const day = 86_400_000;
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest();
@@ -22,7 +22,7 @@ export const usualIssuer = issuerNamed(
   nameOf(['C', 'XX'], ['O', 'Example Trust, Inc.'], ['CN', 'Example CA 1']),
 );
 
-export interface IssuanceWish extends Partial<Omit<CertificateWish, 'names' | 'issuerName'>> {
+export interface IssuanceFields extends Partial<Omit<CertificateFields, 'names' | 'issuerName'>> {
   readonly issuer?: NewIssuer;
   /** Names in the index instead of the certificate's own ones, to simulate collisions of keys. */
   readonly keysOf?: readonly string[];
@@ -34,8 +34,8 @@ export interface ForgedIssuance extends NewIssuance {
 }
 
 /** An issuance for names, as it is read from a log. */
-export function anIssuance(names: string | readonly string[], wish: IssuanceWish = {}): ForgedIssuance {
-  const issuer = wish.issuer ?? usualIssuer;
+export function anIssuance(names: string | readonly string[], fields: IssuanceFields = {}): ForgedIssuance {
+  const issuer = fields.issuer ?? usualIssuer;
   const certificate = {
     names: [names].flat(),
     issuerName: issuer.nameDer,
@@ -45,7 +45,7 @@ export function anIssuance(names: string | readonly string[], wish: IssuanceWish
     precertificate: false,
     serial: Buffer.concat([Buffer.from([1]), randomBytes(12)]),
     padding: 0,
-    ...wish,
+    ...fields,
   };
   const der = forgeCertificate(certificate);
   const issued = readIssued(der, certificate.precertificate ? 'precertificate' : 'certificate');
@@ -55,12 +55,12 @@ export function anIssuance(names: string | readonly string[], wish: IssuanceWish
     precertificate: certificate.precertificate,
     spkiSha256: sha256(certificate.spkiDer).toString('hex'),
     issuer,
-    crlUrl: wish.crlUrl ?? null,
+    crlUrl: fields.crlUrl ?? null,
     serial: Buffer.from(certificate.serial),
     notBefore: certificate.notBefore,
     notAfter: certificate.notAfter,
     dnsNames: issued.dnsNames,
-    nameKeys: indexKeys(wish.keysOf ?? issued.dnsNames),
+    nameKeys: indexKeys(fields.keysOf ?? issued.dnsNames),
     body: packBody(der, 'deflate'),
     der,
   };

@@ -30,7 +30,7 @@ import type { ForgedIssuance } from './forged-issuance';
 type Settings = Readonly<Record<string, string>>;
 type Headers = Readonly<Record<string, string | string[]>>;
 
-export interface Answered {
+export interface SearchResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly bytes: Buffer;
@@ -181,11 +181,14 @@ export class RunningSearch {
     return statements.filter((statement) => statement.includes('ct_'));
   }
 
-  get = async (path: string, headers: Headers = {}): Promise<Answered> =>
+  get = async (path: string, headers: Headers = {}): Promise<SearchResponse> =>
     await this.call('GET', path, headers);
 
   /** A search, by the parameters as pairs or as an object. */
-  search = async (query: Settings | readonly [string, string][], headers: Settings = {}): Promise<Answered> =>
+  search = async (
+    query: Settings | readonly [string, string][],
+    headers: Settings = {},
+  ): Promise<SearchResponse> =>
     await this.get(
       `/v1/issuances?${new URLSearchParams(query as Record<string, string>).toString()}`,
       headers,
@@ -196,16 +199,16 @@ export class RunningSearch {
    *
    * @throws Error when a JSON response differs from `openapi.json`
    */
-  async call(method: string, path: string, headers: Headers = {}): Promise<Answered> {
-    const answered = await this.exchange(method, path, headers);
-    const { status, json } = answered;
-    if (json === undefined) return answered;
+  async call(method: string, path: string, headers: Headers = {}): Promise<SearchResponse> {
+    const response = await this.exchange(method, path, headers);
+    const { status, json } = response;
+    if (json === undefined) return response;
     const differences = this.documented.differences({ method, path, status, body: json });
     if (differences.length > 0) throw new Error(`undocumented response:\n${differences.join('\n')}`);
-    return answered;
+    return response;
   }
 
-  private async exchange(method: string, path: string, headers: Headers): Promise<Answered> {
+  private async exchange(method: string, path: string, headers: Headers): Promise<SearchResponse> {
     const { hostname, port } = new URL(this.url);
     return await new Promise((resolve, reject) => {
       const sent = request({ hostname, port, method, path, headers }, (response) => {

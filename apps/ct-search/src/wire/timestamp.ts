@@ -1,7 +1,7 @@
 const dayMs = 86_400_000;
 
 /** Number of cached days: certificates begin and end on few. */
-const mostDays = 4_096;
+const maxDays = 4_096;
 
 const days = new Map<number, string>();
 
@@ -29,7 +29,7 @@ function dateOf(day: number): string {
   let date = days.get(day);
   if (date === undefined) {
     date = new Date(day * dayMs).toISOString().slice(0, 10);
-    if (days.size >= mostDays) days.clear();
+    if (days.size >= maxDays) days.clear();
     days.set(day, date);
   }
   return date;

@@ -1,7 +1,7 @@
 import { isProblem, notAcme } from './acme-fault';
 import { linksOf } from './connection/link-header';
-import type { HttpsAnswer } from './connection/https-client';
-import { jsonOf, mediaType } from './conversation/answer';
+import type { HttpsResponse } from './connection/https-client';
+import { jsonOf, mediaType } from './conversation/response';
 import type { Conversation, SignedRequest } from './conversation/conversation';
 import { type AcmeAccountState, readAccount } from './resources/account';
 import {
@@ -78,15 +78,15 @@ export class AcmeAccount {
    * @throws AcmeFault `problem`: `alreadyReplaced`, `invalidProfile`, `rejectedIdentifier`, `caa` …
    */
   async newOrder({ dnsNames, profile = null, replaces = null }: NewOrder): Promise<AcmeOrder> {
-    const answer = await this.#post('newOrder', 'newOrder', {
+    const response = await this.#post('newOrder', 'newOrder', {
       identifiers: dnsNames.map((value) => ({ type: 'dns', value })),
       ...(profile === null ? {} : { profile }),
       ...(replaces === null ? {} : { replaces }),
     });
-    const location = answer.header('location');
+    const location = response.header('location');
     if (location === undefined) throw notAcme('The ACME server named no URL for the order.');
     const url = this.conversation.policy.pinned("The order's Location", location);
-    return assertNames(this.#order(answer, url), dnsNames);
+    return assertNames(this.#order(response, url), dnsNames);
   }
 
   /** Reads the order, in any state. */
@@ -95,8 +95,8 @@ export class AcmeAccount {
   }
 
   async authorization(url: string): Promise<AcmeAuthorization> {
-    const answer = await this.#read('readAuthorization', this.#at('The authorization', url));
-    return readAuthorization(jsonOf(answer), url, this.conversation.policy, this.#retryAt(answer));
+    const response = await this.#read('readAuthorization', this.#at('The authorization', url));
+    return readAuthorization(jsonOf(response), url, this.conversation.policy, this.#retryAt(response));
   }
 
   /** Deactivates an authorization, so that no later order reuses it (section 7.5.2). */
@@ -107,8 +107,8 @@ export class AcmeAccount {
 
   /** Responds to a challenge whose value is published (section 7.5.1). */
   async respond(challengeUrl: string): Promise<AcmeChallenge> {
-    const answer = await this.#post('respond', this.#at('The challenge', challengeUrl), {});
-    return readChallenge(jsonOf(answer), this.conversation.policy);
+    const response = await this.#post('respond', this.#at('The challenge', challengeUrl), {});
+    return readChallenge(jsonOf(response), this.conversation.policy);
   }
 
   /**
@@ -137,12 +137,12 @@ export class AcmeAccount {
   /** @param url the order's `certificateUrl`, or one of the first download's `alternateUrls` */
   async certificate(url: string): Promise<DownloadedChain> {
     const to = this.#at('The certificate', url);
-    const answer = await this.#read('certificate', to, chainType);
-    if (mediaType(answer) !== chainType)
+    const response = await this.#read('certificate', to, chainType);
+    if (mediaType(response) !== chainType)
       throw notAcme('The ACME server sent something other than a chain in PEM.');
-    const alternates = linksOf(answer.headers('link'), 'alternate');
+    const alternates = linksOf(response.headers('link'), 'alternate');
     const pinned = (link: string) => this.conversation.policy.pinned('An alternate chain', link, url);
-    return { url, ...readChain(answer.body), alternateUrls: alternates.map(pinned) };
+    return { url, ...readChain(response.body), alternateUrls: alternates.map(pinned) };
   }
 
   /** @param certificate DER @param reason CRLReason, RFC 5280, section 5.3.1 */
@@ -158,7 +158,7 @@ export class AcmeAccount {
     operation: string,
     to: SignedRequest['to'],
     payload: SignedRequest['payload'],
-  ): Promise<HttpsAnswer> {
+  ): Promise<HttpsResponse> {
     return await this.conversation.post({
       operation,
       signer: this.#signer,
@@ -173,7 +173,7 @@ export class AcmeAccount {
     operation: string,
     to: SignedRequest['to'],
     accept: SignedRequest['accept'] = 'application/json',
-  ): Promise<HttpsAnswer> {
+  ): Promise<HttpsResponse> {
     return await this.conversation.post({
       operation,
       signer: this.#signer,
@@ -184,11 +184,11 @@ export class AcmeAccount {
     });
   }
 
-  #order(answer: HttpsAnswer, url: string): AcmeOrder {
-    return readOrder(jsonOf(answer), url, this.conversation.policy, this.#retryAt(answer));
+  #order(response: HttpsResponse, url: string): AcmeOrder {
+    return readOrder(jsonOf(response), url, this.conversation.policy, this.#retryAt(response));
   }
 
-  #retryAt(answer: HttpsAnswer): Date | null {
-    return readRetryAfter(answer.header('retry-after'), this.conversation.now());
+  #retryAt(response: HttpsResponse): Date | null {
+    return readRetryAfter(response.header('retry-after'), this.conversation.now());
   }
 }

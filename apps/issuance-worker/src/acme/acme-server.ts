@@ -2,7 +2,7 @@ import { isProblem, notAcme } from './acme-fault';
 import { AcmeAccount } from './acme-account';
 import { HttpsClient } from './connection/https-client';
 import { UrlPolicy } from './connection/url-policy';
-import { jsonOf } from './conversation/answer';
+import { jsonOf } from './conversation/response';
 import { Conversation } from './conversation/conversation';
 import type { Directory } from './conversation/directory';
 import type { AcmeObserver } from './conversation/observer';
@@ -71,7 +71,7 @@ export class AcmeServer {
     const client = new HttpsClient({ directoryHost, extraRoots, connections, userAgent, ...timeouts });
     const bounds = {
       wholeMs: timeouts.wholeMs,
-      answerMs: timeouts.headersMs,
+      responseMs: timeouts.headersMs,
       maxJsonBytes: maxBytes.json,
       maxChainBytes: maxBytes.chain,
     };
@@ -140,12 +140,12 @@ export class AcmeServer {
     if (!/^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/.test(id)) throw new TypeError('That names no certificate.');
     const { renewalInfo } = await this.conversation.directory();
     if (renewalInfo === null) return null;
-    const answer = await this.conversation.get(
+    const response = await this.conversation.get(
       'renewalInfo',
       () => `${renewalInfo.replace(/\/$/, '')}/${id}`,
     );
     const now = this.conversation.now();
-    return readRenewalInfo(jsonOf(answer), readRetryAfter(answer.header('retry-after'), now), now);
+    return readRenewalInfo(jsonOf(response), readRetryAfter(response.header('retry-after'), now), now);
   }
 
   /** Revokes with the certificate's own key, from any account (section 7.6): proof of a compromised key. */
@@ -173,19 +173,19 @@ export class AcmeServer {
     payload: (url: string) => Readonly<Record<string, unknown>>,
   ): Promise<FoundAccount> {
     const signer = { key, accountUrl: null };
-    const answer = await this.conversation.post({
+    const response = await this.conversation.post({
       operation,
       signer,
       to: 'newAccount',
       payload,
       isRepeatable: true,
     });
-    const location = answer.header('location');
+    const location = response.header('location');
     if (location === undefined) throw notAcme('The ACME server named no URL for the account.');
     return {
       url: this.conversation.policy.pinned("The account's Location", location),
-      isNew: answer.status === 201,
-      state: readAccount(jsonOf(answer)),
+      isNew: response.status === 201,
+      state: readAccount(jsonOf(response)),
     };
   }
 }

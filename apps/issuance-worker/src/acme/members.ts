@@ -15,7 +15,7 @@ export class MemberReader {
   ) {}
 
   static of(value: unknown, what: string): MemberReader {
-    if (!isMembers(value)) throw notAcme(`The ACME server's answer is not ${what}.`);
+    if (!isMembers(value)) throw notAcme(`The ACME server's response is not ${what}.`);
     return new MemberReader(value, what);
   }
 

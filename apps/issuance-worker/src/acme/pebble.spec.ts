@@ -148,7 +148,7 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     });
   });
 
-  it('can finalize again whatever the outcome of the first request', async () => {
+  it('can finalize again after any outcome of the first request', async () => {
     const dnsNames = ['again.example.com'];
     const order = await set.account.newOrder({ dnsNames });
     const { csr } = makeCsr(dnsNames);
@@ -222,7 +222,7 @@ describe('the newer pebble', () => {
       set = await setUp({ profiles, blocked: ['blocked.example.com'] }, 'newer');
   });
 
-  newerIt('issues by the profile that was asked for', async () => {
+  newerIt('issues by the requested profile', async () => {
     expect(Object.fromEntries((await set.server.directory()).profiles)).toEqual({
       classic: '90 days',
       shortlived: '6 days',

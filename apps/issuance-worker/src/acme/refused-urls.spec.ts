@@ -2,18 +2,18 @@ import { guardedLookup } from './connection/guarded-lookup';
 import { type AcmeAccount, AcmeServer } from './index';
 import { makeCsr } from './testing/csr';
 import { newKey, openServer } from './testing/issuing';
-import { but, LyingServer, withMembers } from './testing/lying-server';
+import { altered, FakeAcmeServer, withMembers } from './testing/fake-acme-server';
 
-let server: LyingServer;
-let elsewhere: LyingServer;
+let server: FakeAcmeServer;
+let elsewhere: FakeAcmeServer;
 beforeAll(async () => {
-  [server, elsewhere] = [await LyingServer.start(), await LyingServer.start()];
+  [server, elsewhere] = [await FakeAcmeServer.start(), await FakeAcmeServer.start()];
 });
 afterAll(async () => await Promise.all([server.stop(), elsewhere.stop()]));
 
 const opened: AcmeServer[] = [];
 afterEach(async () => {
-  server.tellTheTruth();
+  server.clearOverrides();
   await Promise.all(opened.splice(0).map((one) => one.close()));
 });
 
@@ -37,7 +37,7 @@ async function expectRefused(asking: Promise<unknown>): Promise<void> {
 it.each(['newNonce', 'newAccount', 'newOrder', 'revokeCert', 'keyChange', 'renewalInfo'])(
   'refuses a directory whose %s is on another host',
   async (name) => {
-    server.lie('/directory', withMembers({ [name]: elsewhere.url(`/${name}`) }));
+    server.override('/directory', withMembers({ [name]: elsewhere.url(`/${name}`) }));
     await expectRefused(open().directory());
   },
 );
@@ -50,14 +50,14 @@ it.each([
   ['a reference that is relative', () => '/newOrder'],
   ['a URL of 3,000 characters', () => server.url(`/${'a'.repeat(3_000)}`)],
 ])('refuses %s', async (_, url) => {
-  server.lie('/directory', withMembers({ newOrder: url() }));
+  server.override('/directory', withMembers({ newOrder: url() }));
   await expectRefused(open().directory());
 });
 
 it('refuses a Location of an account or order on another host', async () => {
   const location = elsewhere.url('/order/0');
-  const moved = but(({ headers }) => ({ headers: { ...headers, location } }));
-  server.lie('/newAccount', moved).lie('/newOrder', moved);
+  const moved = altered(({ headers }) => ({ headers: { ...headers, location } }));
+  server.override('/newAccount', moved).override('/newOrder', moved);
   await expectRefused(open().newAccount(newKey(), { contacts: [], termsOfServiceAgreed: true }));
   await expectRefused(account().newOrder({ dnsNames }));
 });
@@ -68,7 +68,7 @@ it('refuses an order with authorization, finalize or certificate URLs on another
     { finalize: elsewhere.url('/finalize/0') },
     { status: 'valid', certificate: elsewhere.url('/certificate/0') },
   ]) {
-    server.lie('/newOrder', withMembers(members));
+    server.override('/newOrder', withMembers(members));
     await expectRefused(account().newOrder({ dnsNames }));
   }
 });
@@ -76,15 +76,15 @@ it('refuses an order with authorization, finalize or certificate URLs on another
 it('refuses a challenge URL on another host', async () => {
   const url = elsewhere.url('/challenge/0');
   const challenges = [{ type: 'dns-01', status: 'pending', token: 'a'.repeat(22), url }];
-  server.lie('/authorization/0', withMembers({ challenges }));
+  server.override('/authorization/0', withMembers({ challenges }));
   await expectRefused(account().authorization(server.url('/authorization/0')));
 });
 
 it('refuses an alternate chain on another host', async () => {
   const link = `<${elsewhere.url('/certificate/1')}>;rel="alternate"`;
-  server.lie(
+  server.override(
     '/certificate/0',
-    but(({ headers }) => ({ headers: { ...headers, link } })),
+    altered(({ headers }) => ({ headers: { ...headers, link } })),
   );
   await expectRefused(account().certificate(server.url('/certificate/0')));
 });
@@ -98,22 +98,22 @@ it('refuses stored URLs of another server before connecting', async () => {
 
 it('follows no redirect of a signed request, not even to the same host', async () => {
   const location = server.url('/order/0');
-  server.lie('/newOrder', () => ({ status: 307, headers: { location }, body: '' }));
+  server.override('/newOrder', () => ({ status: 307, headers: { location }, body: '' }));
   await expectRefused(account().newOrder({ dnsNames }));
 });
 
 it('follows one redirect of the directory, but not a second one or one to another host', async () => {
   const redirect = (location: string) => () => ({ status: 302, headers: { location }, body: '' });
-  server.lie('/directory', redirect('/directory-v2'));
+  server.override('/directory', redirect('/directory-v2'));
   expect((await open().directory()).newOrder).toBe(server.url('/newOrder'));
-  server.lie('/directory-v2', redirect('/directory-v3'));
+  server.override('/directory-v2', redirect('/directory-v3'));
   await expectRefused(open().directory());
-  server.lie('/directory', redirect(elsewhere.directoryUrl));
+  server.override('/directory', redirect(elsewhere.directoryUrl));
   await expectRefused(open().directory());
 });
 
 it('allows directory URLs on a host of the allowed list', async () => {
-  server.lie('/directory', withMembers({ revokeCert: elsewhere.url('/revokeCert') }));
+  server.override('/directory', withMembers({ revokeCert: elsewhere.url('/revokeCert') }));
   const one = open({ allowedHosts: [elsewhere.host] });
   expect((await one.directory()).revokeCert).toBe(elsewhere.url('/revokeCert'));
 });

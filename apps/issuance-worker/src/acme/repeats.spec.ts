@@ -1,78 +1,80 @@
 import { type AcmeAccount, AcmeFault, type AcmeServer, isPassing } from './index';
 import { newKey, openServer } from './testing/issuing';
-import { but, cutAfter, type Lie, LyingServer } from './testing/lying-server';
+import { altered, cutAfter, type Override, FakeAcmeServer } from './testing/fake-acme-server';
 
-const repeats = { most: 3, firstPauseMs: 1, mostPauseMs: 1_000 };
+const repeats = { max: 3, firstPauseMs: 1, maxPauseMs: 1_000 };
 const dnsNames = ['one.example.com'];
 
-let lying: LyingServer;
+let fakeCa: FakeAcmeServer;
 let server: AcmeServer;
 let account: AcmeAccount;
-beforeAll(async () => void (lying = await LyingServer.start()));
-afterAll(async () => await lying.stop());
+beforeAll(async () => void (fakeCa = await FakeAcmeServer.start()));
+afterAll(async () => await fakeCa.stop());
 beforeEach(() => {
-  server = openServer(lying, { repeats });
-  account = server.account(newKey(), lying.url('/account/1'));
-  lying.requests.length = 0;
+  server = openServer(fakeCa, { repeats });
+  account = server.account(newKey(), fakeCa.url('/account/1'));
+  fakeCa.requests.length = 0;
 });
 afterEach(async () => {
-  lying.tellTheTruth();
+  fakeCa.clearOverrides();
   await server.close();
 });
 
-const overloaded = (headers: Record<string, string> = {}): Lie =>
-  but({ status: 503, headers: { 'content-type': 'text/html', ...headers }, body: 'busy' });
+const overloaded = (headers: Record<string, string> = {}): Override =>
+  altered({ status: 503, headers: { 'content-type': 'text/html', ...headers }, body: 'busy' });
 
 /** Sends false responses `count` times, then correct ones. */
-function first(count: number, lie: Lie): Lie {
-  let told = 0;
-  return (truth, socket) => ((told += 1) <= count ? lie(truth, socket) : truth);
+function first(count: number, override: Override): Override {
+  let sent = 0;
+  return (correct, socket) => ((sent += 1) <= count ? override(correct, socket) : correct);
 }
 
 async function order(): Promise<string> {
   const { url } = await account.newOrder({ dnsNames });
-  lying.requests.length = 0;
+  fakeCa.requests.length = 0;
   return url;
 }
 
 describe('an idempotent request', () => {
-  it.each<[string, Lie]>([
+  it.each<[string, Override]>([
     ['503', overloaded()],
     ['a connection that is cut', cutAfter(10)],
-  ])('is repeated after %s', async (_, lie) => {
+  ])('is repeated after %s', async (_, override) => {
     const url = await order();
-    lying.lie(new URL(url).pathname, first(3, lie));
+    fakeCa.override(new URL(url).pathname, first(3, override));
     expect((await account.order(url)).status).toBe('ready');
-    expect(lying.asked(new URL(url).pathname)).toBe(4);
+    expect(fakeCa.requestCount(new URL(url).pathname)).toBe(4);
   });
 
   it('is retried at most three times', async () => {
     const url = await order();
-    lying.lie(new URL(url).pathname, overloaded());
+    fakeCa.override(new URL(url).pathname, overloaded());
     await expect(account.order(url)).rejects.toThrow('503');
-    expect(lying.asked(new URL(url).pathname)).toBe(4);
+    expect(fakeCa.requestCount(new URL(url).pathname)).toBe(4);
   });
 
   it('is not retried when Retry-After exceeds the time of an operation', async () => {
     const url = await order();
-    lying.lie(new URL(url).pathname, overloaded({ 'retry-after': '60' }));
+    fakeCa.override(new URL(url).pathname, overloaded({ 'retry-after': '60' }));
     await expect(account.order(url)).rejects.toMatchObject({ kind: 'rate_limited', status: 503 });
-    expect(lying.asked(new URL(url).pathname)).toBe(1);
+    expect(fakeCa.requestCount(new URL(url).pathname)).toBe(1);
   });
 
   it('is not retried after a refusal', async () => {
     const url = await order();
-    lying.lie(new URL(url).pathname, but({ status: 429 }));
+    fakeCa.override(new URL(url).pathname, altered({ status: 429 }));
     await expect(account.order(url)).rejects.toMatchObject({ kind: 'rate_limited', status: 429 });
-    expect(lying.asked(new URL(url).pathname)).toBe(1);
+    expect(fakeCa.requestCount(new URL(url).pathname)).toBe(1);
   });
 
   it('includes the directory and nonce requests before another request', async () => {
-    lying.lie('/directory', first(2, overloaded())).lie('/newNonce', first(2, overloaded()));
+    fakeCa.override('/directory', first(2, overloaded())).override('/newNonce', first(2, overloaded()));
     await account.newOrder({ dnsNames });
-    expect([lying.asked('/directory'), lying.asked('/newNonce'), lying.asked('/newOrder')]).toEqual([
-      3, 3, 1,
-    ]);
+    expect([
+      fakeCa.requestCount('/directory'),
+      fakeCa.requestCount('/newNonce'),
+      fakeCa.requestCount('/newOrder'),
+    ]).toEqual([3, 3, 1]);
   });
 });
 
@@ -81,22 +83,22 @@ describe('a request that is not idempotent', () => {
     ['/newOrder', async () => await account.newOrder({ dnsNames })],
     [
       '/finalize/0',
-      async (url) => await account.finalize({ url, finalizeUrl: lying.url('/finalize/0') }, Buffer.of(1)),
+      async (url) => await account.finalize({ url, finalizeUrl: fakeCa.url('/finalize/0') }, Buffer.of(1)),
     ],
-    ['/challenge/0', async () => await account.respond(lying.url('/challenge/0'))],
+    ['/challenge/0', async () => await account.respond(fakeCa.url('/challenge/0'))],
   ])('%s is not retried', async (path, ask) => {
     const url = await order();
-    lying.lie(path, overloaded());
+    fakeCa.override(path, overloaded());
     await expect(ask(url)).rejects.toThrow('503');
-    expect(lying.asked(path)).toBe(1);
+    expect(fakeCa.requestCount(path)).toBe(1);
   });
 });
 
 it('the error shows whether the request was sent', async () => {
-  lying.lie('/newNonce', overloaded());
+  fakeCa.override('/newNonce', overloaded());
   await expect(account.newOrder({ dnsNames })).rejects.toMatchObject({ neverSent: true });
-  lying.tellTheTruth();
-  lying.lie('/newOrder', cutAfter(0));
+  fakeCa.clearOverrides();
+  fakeCa.override('/newOrder', cutAfter(0));
   await expect(account.newOrder({ dnsNames })).rejects.toMatchObject({ neverSent: false });
 });
 
@@ -104,18 +106,18 @@ describe('a probe', () => {
   it('is one request: first the directory, later a nonce', async () => {
     await server.probe();
     await server.probe();
-    expect(lying.requests.map(({ path }) => path)).toEqual(['/directory', '/newNonce']);
+    expect(fakeCa.requests.map(({ path }) => path)).toEqual(['/directory', '/newNonce']);
   });
 
   it('is not retried', async () => {
-    lying.lie('/directory', overloaded());
+    fakeCa.override('/directory', overloaded());
     await expect(server.probe()).rejects.toThrow('503');
-    expect(lying.requests).toHaveLength(1);
+    expect(fakeCa.requests).toHaveLength(1);
   });
 });
 
 it.each<[string, AcmeFault, boolean]>([
-  ['no answer', new AcmeFault('unreachable', ''), true],
+  ['no response', new AcmeFault('unreachable', ''), true],
   ['silence', new AcmeFault('timeout', ''), true],
   ['overload', new AcmeFault('rate_limited', '', { status: 503 }), true],
   ['a quota', new AcmeFault('rate_limited', '', { status: 429 }), false],

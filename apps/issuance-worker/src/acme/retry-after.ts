@@ -1,5 +1,5 @@
 /** Max Retry-After that is honored, seconds; the caller polls again then. */
-const longestS = 7 * 24 * 3_600;
+const maxRetryAfterS = 7 * 24 * 3_600;
 
 const imfFixdate =
   /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d\d:\d\d:\d\d GMT$/;
@@ -17,5 +17,5 @@ export function readRetryAfter(value: string | undefined, now: Date): Date | nul
 }
 
 function after(now: Date, seconds: number): Date {
-  return new Date(now.getTime() + Math.min(Math.max(seconds, 0), longestS) * 1_000);
+  return new Date(now.getTime() + Math.min(Math.max(seconds, 0), maxRetryAfterS) * 1_000);
 }

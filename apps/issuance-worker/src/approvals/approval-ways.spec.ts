@@ -24,8 +24,8 @@ describe('a name with its own approval method', () => {
       approvers,
       now,
     );
-    const asked = approvers.flatMap(({ method: of, questions }) => questions.map(() => of));
-    expect(asked).toEqual([method]);
+    const checked = approvers.flatMap(({ method: of, questions }) => questions.map(() => of));
+    expect(checked).toEqual([method]);
     expect(approvals).toEqual([
       { ...by('example.com', way), status: 'approved', method, checkedAt: '2026-11-20T12:00:00Z' },
     ]);
@@ -75,7 +75,7 @@ describe('a name with its own approval method', () => {
     const approvers = all(['example.com', '*.example.com']);
     const approverEmails = { 'example.com': 'admin@example.com' };
     const progress = await checkApprovals(subject([name], { approverEmails }), approvers, now);
-    expect(approvers.flatMap(({ asked }) => asked)).toEqual([]);
+    expect(approvers.flatMap(({ checked }) => checked)).toEqual([]);
     expect(progress.approvals).toEqual([{ ...name, problem, checkedAt: '2026-11-20T12:00:00Z' }]);
     expect(progress.nextCheckAt).toEqual(new Date('2026-11-20T12:00:15Z'));
   });
@@ -84,7 +84,7 @@ describe('a name with its own approval method', () => {
     const [dns, http] = [approver('dns', both), approver('http', both)];
     const name = by('example.com', { method: 'email', approverEmail: 'admin@example.com' });
     const { approvals } = await checkApprovals(subject([name]), [dns, http], now);
-    expect([dns.asked, http.asked]).toEqual([[], []]);
+    expect([dns.checked, http.checked]).toEqual([[], []]);
     const outcome = { code: 'approval_way_unusable', dnsName: 'example.com', reason: 'not_offered' };
     expect(approvals[0]?.problem).toEqual({ code: 'not_approved', ways: [{ method: 'email', outcome }] });
   });
@@ -117,7 +117,7 @@ describe('a name that may be approved by the record of a parent name', () => {
 
   it.each<[string, string]>([
     ['the name itself', 'www.example.com'],
-    ['a name of somebody else', 'example.net'],
+    ['a name of another tenant', 'example.net'],
     ['a name beneath', 'a.www.example.com'],
     ['a public suffix', 'com'],
   ])('never checks at %s', async (_, recordAt) => {

@@ -74,12 +74,12 @@ describeApprover({
     });
     let outside: Outside = 'reachable';
     const { lookUp: reachable, nameServers } = approving.network;
-    const lookUp: typeof reachable = async (...asked) =>
-      await (outside === 'reachable' ? reachable : clients[outside].lookUp)(...asked);
+    const lookUp: typeof reachable = async (...question) =>
+      await (outside === 'reachable' ? reachable : clients[outside].lookUp)(...question);
     const doubt = async () => await Promise.resolve();
-    const publish = (target: string | null) => async (asked: ApprovalQuestion) => {
-      const record = `_acme-challenge.${baseName(asked.dnsName)}`;
-      approving.network.publish(record, target && `${asked.delegationLabel}.${target}`);
+    const publish = (target: string | null) => async (question: ApprovalQuestion) => {
+      const record = `_acme-challenge.${baseName(question.dnsName)}`;
+      approving.network.publish(record, target && `${question.delegationLabel}.${target}`);
       return await Promise.resolve();
     };
     return {
@@ -112,9 +112,9 @@ describeApprover({
       if (outside === 'silent') return await new Promise(() => undefined);
       if (outside === 'unreachable')
         return { kind: 'failed', problem: `http://${dnsName}${path} could not be connected to.`, hops: [] };
-      const secret = secrets.get(ruled.get(dnsName) ?? '') ?? 'nobody';
-      const answer = await challenges.answerFor(secret, path.split('/').at(-1) ?? '');
-      const [status, body] = answer === null ? [404, ''] : [200, answer.content];
+      const secret = secrets.get(ruled.get(dnsName) ?? '') ?? 'unknown';
+      const response = await challenges.answerFor(secret, path.split('/').at(-1) ?? '');
+      const [status, body] = response === null ? [404, ''] : [200, response.content];
       return {
         kind: 'answered',
         status,
@@ -156,13 +156,13 @@ describeApprover({
     return await Promise.resolve({
       approver,
       question,
-      approve: async (asked) => {
-        await approver.check(asked);
-        await approving.approveByEmail(asked.planId, asked.dnsName);
+      approve: async (question) => {
+        await approver.check(question);
+        await approving.approveByEmail(question.planId, question.dnsName);
       },
       effects: async () => await rowsIn('mail', 'email_approval'),
       withoutDatabase: () => new EmailApprover(emailsOver(broken), reuseMs),
-      outlive: (asked) => ({ ...asked, now: new Date(asked.now.getTime() + reuseMs + dayMs) }),
+      outlive: (question) => ({ ...question, now: new Date(question.now.getTime() + reuseMs + dayMs) }),
     });
   },
   cannot: {
@@ -179,9 +179,9 @@ for (const method of ['dns', 'http', 'email'] as const)
       return await Promise.resolve({
         approver: recording(method, approved),
         question: async (tenant, dnsName) => {
-          const asked = { accountId: accounts[tenant], planId: '1', dnsName, delegationLabel: 'label' };
+          const question = { accountId: accounts[tenant], planId: '1', dnsName, delegationLabel: 'label' };
           const none = { parent: null, record: null, now: new Date() };
-          return await Promise.resolve({ ...asked, ...none, approverEmail: 'admin@example.com' });
+          return await Promise.resolve({ ...question, ...none, approverEmail: 'admin@example.com' });
         },
         // A record approves a name and its wildcard.
         approve: async ({ dnsName }) =>

@@ -25,7 +25,7 @@ export interface ParentRecord {
   readonly delegationLabel: string;
 }
 
-export type ApprovalAnswer =
+export type ApprovalResult =
   | {
       readonly approved: true;
       /** Time of the approval, if it was not approved just now. */
@@ -55,5 +55,5 @@ export interface Approver {
    *
    * @throws Error only when our own database fails: the state of the name is then unknown
    */
-  check(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalAnswer>;
+  check(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalResult>;
 }

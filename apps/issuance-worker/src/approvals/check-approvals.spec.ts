@@ -39,7 +39,7 @@ describe('checkApprovals', () => {
       [dns, http, email],
       now,
     );
-    expect([dns.asked, http.asked, email.asked]).toEqual([['example.com'], ['example.com'], []]);
+    expect([dns.checked, http.checked, email.checked]).toEqual([['example.com'], ['example.com'], []]);
     expect(progress.approvals).toEqual([
       {
         dnsName: 'example.com',
@@ -63,7 +63,7 @@ describe('checkApprovals', () => {
       [dns, http, email],
       now,
     );
-    expect(http.asked).toEqual(['example.com']);
+    expect(http.checked).toEqual(['example.com']);
     expect(email.questions.map(({ dnsName, approverEmail }) => [dnsName, approverEmail])).toEqual([
       ['*.example.com', 'webmaster@example.com'],
     ]);
@@ -106,7 +106,7 @@ describe('checkApprovals', () => {
     const approved: NameApproval = { ...pending('example.com'), status: 'approved', method: 'dns' };
     const dns = approver('dns', ['example.net']);
     const progress = await checkApprovals(subject([approved, pending('example.net')]), [dns], now);
-    expect(dns.asked).toEqual(['example.net']);
+    expect(dns.checked).toEqual(['example.net']);
     expect(progress.approvals[0]).toBe(approved);
   });
 
@@ -122,11 +122,11 @@ describe('a check of many names', () => {
   const manyLabels = new Map(names.map((name) => [name, 'label']));
 
   it('checks eight in parallel', async () => {
-    let [running, most] = [0, 0];
+    let [running, max] = [0, 0];
     const dns: Approver = {
       ...approver('dns'),
       check: async () => {
-        most = Math.max(most, ++running);
+        max = Math.max(max, ++running);
         await new Promise((resolve) => setImmediate(resolve));
         running -= 1;
         return { approved: true };
@@ -135,7 +135,7 @@ describe('a check of many names', () => {
     const approvals = names.map((name) => pending(name));
     const progress = await checkApprovals(subject(approvals, { labels: manyLabels }), [dns], now);
     expect(progress.nextCheckAt).toBeNull();
-    expect(most).toBe(8);
+    expect(max).toBe(8);
   });
 
   it('ends within its time limit, and checks the remaining names next, at once', async () => {
@@ -160,6 +160,6 @@ describe('a check of many names', () => {
       pending('example.net', '2026-11-20T11:59:00Z'),
     ];
     await checkApprovals(subject(approvals), [dns], now, { withinMs: 20_000, sideBySide: 1 });
-    expect(dns.asked).toEqual(['example.net', 'example.com']);
+    expect(dns.checked).toEqual(['example.net', 'example.com']);
   });
 });

@@ -87,21 +87,21 @@ async function look(
   const approved: NameApproval[] = [];
   const problems = new Map(looks.map(({ question }) => [question.dnsName, [] as Found[]]));
   for (const approver of approvers) {
-    const answers = new Map<string, ReturnType<Approver['check']>>();
+    const checks = new Map<string, ReturnType<Approver['check']>>();
     for (const { approval, question } of looks) {
       if (!mayBeApprovedBy(approval, approver.method)) continue;
       const place = approver.placeOf(question);
       const found = problems.get(question.dnsName);
       if (place === null || found === undefined || signal.aborted) continue;
-      const asked = answers.get(place) ?? approver.check(question, signal);
-      answers.set(place, asked);
-      const answer = await asked;
-      if (answer.approved) {
+      const check = checks.get(place) ?? approver.check(question, signal);
+      checks.set(place, check);
+      const result = await check;
+      if (result.approved) {
         problems.delete(question.dnsName);
-        const checkedAt = timestamp(answer.at ?? question.now);
+        const checkedAt = timestamp(result.at ?? question.now);
         approved.push({ ...approval, status: 'approved', method: approver.method, problem: null, checkedAt });
       } else {
-        const { problem } = answer;
+        const { problem } = result;
         const { method } = approver;
         found.push(...(problem.code === 'not_approved' ? problem.ways : [{ method, outcome: problem }]));
       }

@@ -1,8 +1,8 @@
 import { approvalLabelOf, baseName } from '@certwright/dns-names';
 import { recordNotReady } from '@certwright/issuance';
-import type { LookUp } from '../dns-lookup/answer';
+import type { LookUp } from '../dns-lookup/look-up';
 import { findStandingDelegation } from '../dns-lookup/standing-delegation';
-import type { ApprovalAnswer, ApprovalQuestion, Approver, ParentRecord } from './approver';
+import type { ApprovalResult, ApprovalQuestion, Approver, ParentRecord } from './approver';
 import type { ParentSays } from './parent-delegation';
 
 /** For the whole search, with any number of records: half of a check, which leaves time for the other methods. */
@@ -35,7 +35,7 @@ export class DnsApprover implements Approver {
     return parent === null ? own : `${own} or ${parent.dnsName}`;
   }
 
-  async check(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalAnswer> {
+  async check(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalResult> {
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(searchMs)]);
     const { parent } = question;
     // In parallel: either may exist, and both share the time of one.
@@ -52,21 +52,21 @@ export class DnsApprover implements Approver {
   private async checkOwn(
     { dnsName, delegationLabel, record }: ApprovalQuestion,
     signal: AbortSignal,
-  ): Promise<ApprovalAnswer> {
-    if (delegationLabel === null) throw new Error(`${dnsName} is not to be approved by DNS`);
+  ): Promise<ApprovalResult> {
+    if (delegationLabel === null) throw new Error(`${dnsName} has no delegation label for approval by DNS`);
     if (record !== null && record.state !== 'standing') {
       return { approved: false, problem: recordNotReady(record) };
     }
-    const { answer, isMissing } = await this.find(dnsName, delegationLabel, signal);
+    const { result, isMissing } = await this.find(dnsName, delegationLabel, signal);
     if (record !== null && isMissing) await this.doubt(record.id);
-    return answer;
+    return result;
   }
 
   private async checkParent(
     { dnsName, delegationLabel }: ParentRecord,
     signal: AbortSignal,
-  ): Promise<ApprovalAnswer> {
-    return (await this.find(dnsName, delegationLabel, signal)).answer;
+  ): Promise<ApprovalResult> {
+    return (await this.find(dnsName, delegationLabel, signal)).result;
   }
 
   /** `isMissing`: known not to exist. */
@@ -74,16 +74,16 @@ export class DnsApprover implements Approver {
     dnsName: string,
     delegationLabel: string,
     signal: AbortSignal,
-  ): Promise<{ readonly answer: ApprovalAnswer; readonly isMissing: boolean }> {
+  ): Promise<{ readonly result: ApprovalResult; readonly isMissing: boolean }> {
     const target = `${delegationLabel}.${this.approvalZone}`;
     const wanted = { recordName: approvalLabelOf(dnsName), target };
     const finding = await findStandingDelegation(this.lookUp, wanted, { signal });
-    if (finding.found) return { answer: { approved: true }, isMissing: false };
+    if (finding.found) return { result: { approved: true }, isMissing: false };
     if (finding.delegatedElsewhere) {
       const problem = await this.parentSays(dnsName, wanted, signal);
-      const answer: ApprovalAnswer = problem === null ? { approved: true } : { approved: false, problem };
-      return { answer, isMissing: false };
+      const result: ApprovalResult = problem === null ? { approved: true } : { approved: false, problem };
+      return { result, isMissing: false };
     }
-    return { answer: { approved: false, problem: finding.problem }, isMissing: !finding.retryable };
+    return { result: { approved: false, problem: finding.problem }, isMissing: !finding.retryable };
   }
 }

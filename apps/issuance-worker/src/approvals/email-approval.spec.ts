@@ -81,7 +81,7 @@ beforeAll(async () => {
       failed: () => undefined,
       resting: () => undefined,
       leaseLost: () => undefined,
-      stumbled: (_, error) => fail(error),
+      unexpectedError: (_, error) => fail(error),
     },
     certificateId: () => String(nextCertificateId++),
   });
@@ -112,9 +112,9 @@ async function open(product: string): Promise<{ planId: string; issuanceId: stri
 
 /** The mailboxes of an order: each follows its link and presses the button. */
 async function approve(planId: string, dnsName: string): Promise<void> {
-  const asked = (await approvals.ofPlan(planId)).find((mailbox) => mailbox.dnsName === dnsName);
+  const requested = (await approvals.ofPlan(planId)).find((mailbox) => mailbox.dnsName === dnsName);
   const sha256 = createHash('sha256').update(randomBytes(32)).digest();
-  await approvals.issueToken(asked?.approvalId ?? '', sha256);
+  await approvals.issueToken(requested?.approvalId ?? '', sha256);
   expect(await approvals.approve(sha256)).toMatchObject({ state: 'approved' });
 }
 

@@ -1,4 +1,4 @@
-import type { Asked, Mailbox } from '@certwright/approvals';
+import type { MailboxState, Mailbox } from '@certwright/approvals';
 import type { Outcome } from '@certwright/issuance';
 import type { ApprovalQuestion } from './approver';
 import { EmailApprover } from './email-approver';
@@ -15,18 +15,19 @@ const question: ApprovalQuestion = {
   now,
 };
 
-function approver(asked: Asked) {
-  const asks: { readonly box: Mailbox; readonly since: Date }[] = [];
-  const ask = async (box: Mailbox, since: Date) => await Promise.resolve((asks.push({ box, since }), asked));
-  return { approver: new EmailApprover({ ask }, 10 * 86_400_000), asks };
+function approver(state: MailboxState) {
+  const requests: { readonly box: Mailbox; readonly since: Date }[] = [];
+  const request = async (box: Mailbox, since: Date) =>
+    await Promise.resolve((requests.push({ box, since }), state));
+  return { approver: new EmailApprover({ request }, 10 * 86_400_000), requests };
 }
 
 describe('EmailApprover', () => {
   it('accepts an approval that is not older than the reuse period', async () => {
     const at = new Date('2026-11-12T00:00:00Z');
-    const { approver: email, asks } = approver({ kind: 'approved', at });
+    const { approver: email, requests } = approver({ kind: 'approved', at });
     expect(await email.check(question)).toEqual({ approved: true, at });
-    expect(asks).toEqual([
+    expect(requests).toEqual([
       {
         box: { accountId: '1', planId: '2', dnsName: '*.example.com', address: 'admin@example.com' },
         since: new Date('2026-11-10T12:00:00Z'),
@@ -34,20 +35,20 @@ describe('EmailApprover', () => {
     ]);
   });
 
-  it.each<[Outcome, Asked]>([
+  it.each<[Outcome, MailboxState]>([
     [
       { code: 'approval_mail_unanswered', address: 'admin@example.com', askedAt: '2026-11-20T11:50:59Z' },
-      { kind: 'asked', at: new Date('2026-11-20T11:50:59Z'), undeliverable: false },
+      { kind: 'requested', at: new Date('2026-11-20T11:50:59Z'), undeliverable: false },
     ],
     [
       { code: 'approval_mail_undeliverable', address: 'admin@example.com', askedAt: '2026-11-20T12:00:00Z' },
-      { kind: 'asked', at: now, undeliverable: true },
+      { kind: 'requested', at: now, undeliverable: true },
     ],
     [
       { code: 'approval_mail_limit_reached', address: 'admin@example.com', until: '2026-11-21T08:00:00Z' },
       { kind: 'throttled', until: new Date('2026-11-21T08:00:00Z') },
     ],
-  ])('reports: %j', async (problem, asked) => {
-    expect(await approver(asked).approver.check(question)).toEqual({ approved: false, problem });
+  ])('reports: %j', async (problem, state) => {
+    expect(await approver(state).approver.check(question)).toEqual({ approved: false, problem });
   });
 });

@@ -1,6 +1,6 @@
-import type { Asked, EmailApprovals } from '@certwright/approvals';
+import type { MailboxState, EmailApprovals } from '@certwright/approvals';
 import { type Outcome, outcomeTime } from '@certwright/issuance';
-import type { ApprovalAnswer, ApprovalQuestion, Approver } from './approver';
+import type { ApprovalResult, ApprovalQuestion, Approver } from './approver';
 
 /**
  * Approval by email, sent to the mailbox that the order sets for a name. Covers wildcards: by Baseline Requirements,
@@ -12,7 +12,7 @@ export class EmailApprover implements Approver {
 
   /** @param reuseMs validity period of an approval */
   constructor(
-    private readonly approvals: Pick<EmailApprovals, 'ask'>,
+    private readonly approvals: Pick<EmailApprovals, 'request'>,
     private readonly reuseMs: number,
   ) {}
 
@@ -20,19 +20,19 @@ export class EmailApprover implements Approver {
     return approverEmail === null ? null : dnsName;
   }
 
-  async check({ accountId, planId, dnsName, approverEmail, now }: ApprovalQuestion): Promise<ApprovalAnswer> {
-    if (approverEmail === null) throw new Error(`nobody is to approve ${dnsName} by email`);
+  async check({ accountId, planId, dnsName, approverEmail, now }: ApprovalQuestion): Promise<ApprovalResult> {
+    if (approverEmail === null) throw new Error(`${dnsName} has no approver email address`);
     const since = new Date(now.getTime() - this.reuseMs);
-    const asked = await this.approvals.ask({ accountId, planId, dnsName, address: approverEmail }, since);
-    if (asked.kind === 'approved') return { approved: true, at: asked.at };
-    return { approved: false, problem: waiting(asked, approverEmail) };
+    const state = await this.approvals.request({ accountId, planId, dnsName, address: approverEmail }, since);
+    if (state.kind === 'approved') return { approved: true, at: state.at };
+    return { approved: false, problem: waiting(state, approverEmail) };
   }
 }
 
-function waiting(asked: Exclude<Asked, { kind: 'approved' }>, address: string): Outcome {
-  if (asked.kind === 'throttled') {
-    return { code: 'approval_mail_limit_reached', address, until: outcomeTime(asked.until) };
+function waiting(state: Exclude<MailboxState, { kind: 'approved' }>, address: string): Outcome {
+  if (state.kind === 'throttled') {
+    return { code: 'approval_mail_limit_reached', address, until: outcomeTime(state.until) };
   }
-  const code = asked.undeliverable ? 'approval_mail_undeliverable' : 'approval_mail_unanswered';
-  return { code, address, askedAt: outcomeTime(asked.at) };
+  const code = state.undeliverable ? 'approval_mail_undeliverable' : 'approval_mail_unanswered';
+  return { code, address, askedAt: outcomeTime(state.at) };
 }

@@ -19,9 +19,9 @@ it('creates the web server rule of an account without one, and keeps it', async 
   ]);
   await issuing.database.query('DELETE FROM web_rule');
   const rules = new WebRules(issuing.asWorker);
-  const asked: WebRuleQuestion[] = [];
-  const approver = new HttpApprover(new HttpChallenges(issuing.asWorker), rules, async (asking) => {
-    asked.push(asking);
+  const probed: WebRuleQuestion[] = [];
+  const approver = new HttpApprover(new HttpChallenges(issuing.asWorker), rules, async (question) => {
+    probed.push(question);
     return await Promise.resolve(noProbeAnswer);
   });
   const signal = new AbortController().signal;
@@ -31,5 +31,5 @@ it('creates the web server rule of an account without one, and keeps it', async 
   expect(rule).toMatch(/^[a-z2-7]{32}$/);
   expect(await approver.check(question, signal)).toMatchObject({ approved: false });
   expect(await rules.ofAccount(accountId)).toBe(rule);
-  expect(asked.map(({ dnsName }) => dnsName)).toEqual(['example.com', 'example.com']);
+  expect(probed.map(({ dnsName }) => dnsName)).toEqual(['example.com', 'example.com']);
 });

@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { isWildcard, secretBytes, secretLabel } from '@certwright/dns-names';
 import { noProbeAnswer, type WebRuleAnswer, type WebRuleQuestion } from '@certwright/jobs';
 import type { HttpChallenges, WebRules } from '@certwright/approvals';
-import type { ApprovalAnswer, ApprovalQuestion, Approver } from './approver';
-import { challengePath, judgeWebAnswer } from './web-answer';
+import type { ApprovalResult, ApprovalQuestion, Approver } from './approver';
+import { challengePath, checkWebResponse } from './web-response';
 
 /** Calls the prober, with a time limit. Never rejects: without a response it is `noProbeAnswer`. */
 export type Probe = (question: WebRuleQuestion) => Promise<WebRuleAnswer>;
 
 /** Token and content, each: 160 bits; Baseline Requirements 3.2.2.4.18 require 112. */
-const randomOctets = 20;
+const challengeBytes = 20;
 
-const randomText = () => randomBytes(randomOctets).toString('base64url');
+const randomText = () => randomBytes(challengeBytes).toString('base64url');
 
 /**
  * The web server rule: the server at the name forwards requests for the path of RFC 8555, section 8.3, to this
@@ -31,7 +31,7 @@ export class HttpApprover implements Approver {
     return isWildcard(dnsName) ? null : dnsName;
   }
 
-  async check({ accountId, dnsName }: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalAnswer> {
+  async check({ accountId, dnsName }: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalResult> {
     const fresh = { token: randomText(), content: randomText() };
     let challenge = await this.challenges.open(accountId, dnsName, fresh);
     if (challenge === null) {
@@ -40,12 +40,12 @@ export class HttpApprover implements Approver {
       challenge = await this.challenges.open(accountId, dnsName, fresh);
     }
     if (challenge === null) throw new Error(`the account ${accountId} has no web server rule`);
-    const answer = await Promise.race([
+    const response = await Promise.race([
       this.probe({ dnsName, path: challengePath(challenge) }),
       aborted(signal),
     ]);
     // The challenge is kept until it expires: another order of this account may be checking the same name.
-    return judgeWebAnswer(dnsName, challenge, answer);
+    return checkWebResponse(dnsName, challenge, response);
   }
 }
 

@@ -35,7 +35,7 @@ describe('an issuance whose names have their own approval methods', () => {
 
   it('is issued when each is approved by its own method, and by no other', async () => {
     const opened = await approving.order(ways);
-    const nothing = await approving.walk(opened);
+    const nothing = await approving.advance(opened);
     expect(nothing.methods).toEqual({
       'dns.example.com': null,
       'web.example.com': null,
@@ -55,7 +55,7 @@ describe('an issuance whose names have their own approval methods', () => {
     await approving.publishRecord('dns.example.com');
     approving.ruled.add('web.example.com');
     await approving.approveByEmail(opened.planId, 'mail.example.com');
-    expect(await approving.walk(opened)).toMatchObject({
+    expect(await approving.advance(opened)).toMatchObject({
       state: 'open',
       methods: {
         'dns.example.com': 'dns',
@@ -65,7 +65,7 @@ describe('an issuance whose names have their own approval methods', () => {
       },
     });
     await approving.approveByEmail(opened.planId, '*.mail.example.com');
-    expect(await approving.walk(opened)).toMatchObject({ state: 'issued' });
+    expect(await approving.advance(opened)).toMatchObject({ state: 'issued' });
     expect((await certificateOf(opened))?.subjectAltName?.split(', ').sort()).toEqual([
       'DNS:*.mail.example.com',
       'DNS:dns.example.com',
@@ -86,7 +86,7 @@ describe('an issuance whose names have their own approval methods', () => {
     const challenge = { token: 'x'.repeat(27), content: 'content' };
     await new HttpChallenges(approving.database).open(accountId, 'c.example.net', challenge);
     for (let look = 0; look < 3; look += 1) {
-      const found = await approving.walk(opened);
+      const found = await approving.advance(opened);
       expect(found.state).toBe('open');
       expect(Object.values(found.methods)).toEqual([null, null, null]);
     }
@@ -97,7 +97,7 @@ describe('an issuance whose names have their own approval methods', () => {
       { 'a.example.net': byDns(), 'b.example.net': byDns(), 'c.example.net': byHttp },
       { approvalWays: null },
     );
-    expect(await approving.walk(anyway)).toMatchObject({
+    expect(await approving.advance(anyway)).toMatchObject({
       state: 'issued',
       methods: { 'a.example.net': 'dns', 'b.example.net': 'dns', 'c.example.net': 'http' },
     });
@@ -108,10 +108,10 @@ describe('an issuance whose names have their own approval methods', () => {
       { 'd.example.net': byEmail('hostmaster@example.net') },
       { approverEmails: { 'd.example.net': 'admin@example.net' } },
     );
-    await approving.walk(opened);
+    await approving.advance(opened);
     expect(await approving.askedByEmail(opened.planId)).toEqual(['d.example.net hostmaster@example.net']);
     await approving.approveByEmail(opened.planId, 'd.example.net');
-    expect(await approving.walk(opened)).toMatchObject({ state: 'issued' });
+    expect(await approving.advance(opened)).toMatchObject({ state: 'issued' });
   });
 
   it.each([
@@ -124,7 +124,7 @@ describe('an issuance whose names have their own approval methods', () => {
     ],
   ])('waits and reports why when a method is impossible: %s', async (_, impossible, product, problem) => {
     const opened = await approving.order(impossible, { product });
-    const { state, approvals } = await approving.walk(opened);
+    const { state, approvals } = await approving.advance(opened);
     expect(state).toBe('open');
     expect(approvals[0]?.problem).toMatch(problem);
     expect(await approving.askedByEmail(opened.planId)).toEqual([]);
@@ -160,12 +160,12 @@ describe('www.example.com with the record of example.com', () => {
   it('is approved with it when the built-in CA issues', async () => {
     const opened = await approving.order(ways);
     const worker = await workerOf('built-in');
-    const without = await approving.walk(opened, worker);
+    const without = await approving.advance(opened, worker);
     expect(problemOf(without, 'www.example.com')).toMatch(
       /_acme-challenge\.example\.com has no .*_acme-challenge\.www\.example\.com has no /,
     );
     await approving.publishRecord('example.com');
-    expect(await approving.walk(opened, worker)).toMatchObject({
+    expect(await approving.advance(opened, worker)).toMatchObject({
       state: 'issued',
       methods: { 'www.example.com': 'dns', 'example.com': 'dns' },
     });
@@ -177,7 +177,7 @@ describe('www.example.com with the record of example.com', () => {
       const opened = await approving.order(ways);
       await approving.publishRecord('example.com');
       const worker = await workerOf(...authorities);
-      const found = await approving.walk(opened, worker);
+      const found = await approving.advance(opened, worker);
       expect(found).toMatchObject({
         state: 'open',
         methods: { 'www.example.com': null, 'example.com': 'dns' },
@@ -189,20 +189,20 @@ describe('www.example.com with the record of example.com', () => {
   it('is not approved by the record of another tenant', async () => {
     const opened = await approving.order(ways);
     approving.network.publish('_acme-challenge.example.com', 'somebody-else.approval.test');
-    const found = await approving.walk(opened, await workerOf('built-in'));
+    const found = await approving.advance(opened, await workerOf('built-in'));
     expect(Object.values(found.methods)).toEqual([null, null]);
   });
 
   it('is approved with it even if the certificate does not contain that name', async () => {
     const opened = await approving.order({ 'www.example.com': byDns('example.com') });
     await approving.publishRecord('example.com');
-    expect(await approving.walk(opened, await workerOf('built-in'))).toMatchObject({ state: 'issued' });
+    expect(await approving.advance(opened, await workerOf('built-in'))).toMatchObject({ state: 'issued' });
   });
 
   it('is approved by its own record, too', async () => {
     const opened = await approving.order({ 'www.example.com': byDns('example.com') });
     await approving.publishRecord('www.example.com');
-    expect(await approving.walk(opened, await workerOf('built-in'))).toMatchObject({ state: 'issued' });
+    expect(await approving.advance(opened, await workerOf('built-in'))).toMatchObject({ state: 'issued' });
   });
 });
 
@@ -213,7 +213,7 @@ describe('an issuance with a paid end', () => {
     const expiresBy = new Date(Date.now() + 10 * dayMs);
     const opened = await approving.order({ 'paid.example.com': byDns() }, { expiresBy });
     await approving.publishRecord('paid.example.com');
-    expect(await approving.walk(opened)).toMatchObject({ state: 'issued' });
+    expect(await approving.advance(opened)).toMatchObject({ state: 'issued' });
     const certificate = await certificateOf(opened);
     expect(certificate?.validToDate).toEqual(new Date(Math.floor(expiresBy.getTime() / 1_000) * 1_000));
   });
@@ -227,7 +227,7 @@ describe('an issuance with a paid end', () => {
     const expiresBy = new Date(Date.now() + 10 * dayMs);
     const opened = await approving.order({ 'paid.example.com': byDns() }, { expiresBy });
     await approving.publishRecord('paid.example.com');
-    expect(await approving.walk(opened, approving.worker({ issuers: deaf }))).toMatchObject({
+    expect(await approving.advance(opened, approving.worker({ issuers: deaf }))).toMatchObject({
       state: 'issued',
     });
     expect((await certificateOf(opened))?.validToDate.getTime()).toBeGreaterThan(expiresBy.getTime());
@@ -235,7 +235,7 @@ describe('an issuance with a paid end', () => {
 
   it('fails permanently when the time is over, and reports it', async () => {
     const opened = await approving.order({ 'paid.example.com': byDns() }, { expiresBy: new Date() });
-    const found = await approving.walk(opened);
+    const found = await approving.advance(opened);
     expect(found).toMatchObject({ state: 'failed', last_error: { code: 'ca_rejected' } });
     expect(found.last_error?.message).toMatch(/^The paid term ends at /);
     expect(await certificateOf(opened)).toBeNull();

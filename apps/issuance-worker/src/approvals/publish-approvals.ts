@@ -27,7 +27,7 @@ export class PublishApprovals {
    *   as in accounts without integrations
    */
   constructor(
-    private readonly records: Pick<ApprovalRecords, 'coverageOf' | 'want' | 'askForZones'>,
+    private readonly records: Pick<ApprovalRecords, 'coverageOf' | 'want' | 'requestZones'>,
     private readonly approvalZone: string,
     private readonly served: boolean,
   ) {}
@@ -42,7 +42,7 @@ export class PublishApprovals {
     const { accountId, planId } = issuance;
     const coverage = await this.records.coverageOf(accountId, planId, names);
     if (names.some((name) => zoneFor(name, coverage.zones) === null)) {
-      await this.records.askForZones(accountId);
+      await this.records.requestZones(accountId);
     }
     return coverage;
   }

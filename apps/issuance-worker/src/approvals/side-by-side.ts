@@ -1,9 +1,9 @@
 /**
- * Runs `work` for every item, in their order, at most `most` in parallel. Rejects with the first failure, and starts
+ * Runs `work` for every item, in their order, at most `max` in parallel. Rejects with the first failure, and starts
  * nothing more.
  */
 export async function sideBySide<T>(
-  most: number,
+  max: number,
   items: readonly T[],
   work: (item: T) => Promise<void>,
 ): Promise<void> {
@@ -20,5 +20,5 @@ export async function sideBySide<T>(
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(most, items.length) }, lane));
+  await Promise.all(Array.from({ length: Math.min(max, items.length) }, lane));
 }

@@ -97,8 +97,8 @@ export class CaLimitBuckets {
   async drain(caAccountId: string, need: CaLimitNeed, until: Date): Promise<void> {
     await this.transactions.run(async (tx) => {
       const { buckets, nowS } = await hold(tx, caAccountId, [need]);
-      const least = spentToWait(need.limit, until.getTime() / 1_000 - nowS);
-      const drained = buckets.map((bucket) => ({ ...bucket, spent: Math.max(bucket.spent, least) }));
+      const minSpent = spentToWait(need.limit, until.getTime() / 1_000 - nowS);
+      const drained = buckets.map((bucket) => ({ ...bucket, spent: Math.max(bucket.spent, minSpent) }));
       await write(tx, caAccountId, drained, nowS);
     });
   }

@@ -1,5 +1,5 @@
 import { freePort } from '@certwright/testing';
-import { but, LyingServer, type Lie } from '../acme/testing/lying-server';
+import { altered, FakeAcmeServer, type Override } from '../acme/testing/fake-acme-server';
 import { installedPebbles } from '../acme/testing/pebble';
 import { AcmeIssuing, type StoredAuthority } from '../testing/acme-issuing';
 import { healthPace } from './health/pace';
@@ -9,27 +9,27 @@ import { type OpenedIssuance, opensslCsr } from '../testing/opened-issuance';
 const failing: { faults: number; lastingMs: number }[] = [];
 
 let acme: AcmeIssuing;
-let lying: LyingServer;
+let fakeCa: FakeAcmeServer;
 let count = 0;
 const stopping: (() => Promise<void>)[] = [];
 beforeAll(async () => {
   acme = await AcmeIssuing.open({ pace: { ...healthPace, failing } });
-  lying = await LyingServer.start();
-  stopping.push(async () => await lying.stop());
+  fakeCa = await FakeAcmeServer.start();
+  stopping.push(async () => await fakeCa.stop());
   await acme.pebble('second');
 }, 30_000);
 afterAll(async () => {
   for (const stop of stopping) await stop();
   await acme.close();
 });
-afterEach(() => lying.tellTheTruth());
+afterEach(() => fakeCa.clearOverrides());
 
 const itWithPebble = installedPebbles.length > 0 ? it : it.skip;
 
 /** A CA of the product, before `second`, whose responses the spec sets. */
 async function first(also: Partial<StoredAuthority> = {}): Promise<string> {
   const name = `first-${(count += 1)}`;
-  const { directoryUrl, tlsRoot: tlsRoots } = lying;
+  const { directoryUrl, tlsRoot: tlsRoots } = fakeCa;
   await acme.authority({ name, directoryUrl, tlsRoots, trustedRoots: [], ...also });
   await acme.authoritiesAre(name, 'second');
   return name;
@@ -47,10 +47,15 @@ async function downOf(name: string): Promise<{ down_s: number | null; problem: s
   return row;
 }
 
-const says = (status: number, type: string, headers: Record<string, string> = {}, detail = 'said'): Lie =>
-  but((truth) => ({
+const says = (
+  status: number,
+  type: string,
+  headers: Record<string, string> = {},
+  detail = 'said',
+): Override =>
+  altered((correct) => ({
     status,
-    headers: { ...truth.headers, ...headers, 'content-type': 'application/problem+json' },
+    headers: { ...correct.headers, ...headers, 'content-type': 'application/problem+json' },
     body: JSON.stringify({ type: `urn:ietf:params:acme:error:${type}`, detail }),
   }));
 
@@ -69,15 +74,15 @@ describe('a product with two CAs, of which the first', () => {
     },
   );
 
-  itWithPebble.each<[string, Lie, number | null]>([
-    ['has a fault of its own', says(500, 'serverInternal'), 30],
+  itWithPebble.each<[string, Override, number | null]>([
+    ['has an internal error', says(500, 'serverInternal'), 30],
     ['is overloaded', says(503, 'serverInternal', { 'retry-after': '300' }), 300],
     ['has reached a limit', says(429, 'rateLimited', { 'retry-after': '3600' }), null],
     ['is forbidden by CAA', says(403, 'caa'), null],
     ['rejects a name', says(400, 'rejectedIdentifier'), null],
-  ])('%s: the second issues in the same walk', async (_, lie, down) => {
+  ])('%s: the second issues in the same run', async (_, override, down) => {
     const name = await first();
-    lying.lie('/newOrder', lie);
+    fakeCa.override('/newOrder', override);
     const opened = await order('refused.example.com');
     expect(await acme.advance(opened)).toMatchObject({ state: 'issued', failures: 0 });
     expect(await acme.orders(opened)).toMatchObject([
@@ -103,16 +108,16 @@ describe('a product with two CAs, of which the first is down', () => {
 
   itWithPebble('tries it once per interval, and first again once it is up', async () => {
     const name = await first();
-    lying.lie('/newOrder', says(500, 'serverInternal'));
+    fakeCa.override('/newOrder', says(500, 'serverInternal'));
     await issuedElsewhere('one.example.com');
-    const asked = lying.asked('/newOrder');
+    const sent = fakeCa.requestCount('/newOrder');
     await issuedElsewhere('two.example.com');
-    expect(lying.asked('/newOrder')).toBe(asked);
+    expect(fakeCa.requestCount('/newOrder')).toBe(sent);
     await dueForProbe(name);
     await issuedElsewhere('three.example.com');
     await issuedElsewhere('four.example.com');
-    expect(lying.asked('/newOrder')).toBe(asked + 1);
-    lying.tellTheTruth();
+    expect(fakeCa.requestCount('/newOrder')).toBe(sent + 1);
+    fakeCa.clearOverrides();
     await dueForProbe(name);
     const opened = await order('five.example.com');
     await acme.worker().run(opened.issuanceId);
@@ -133,7 +138,7 @@ describe('a product with one CA', () => {
     await alone({ limits });
     const words =
       'too many certificates (5) already issued for this exact set of identifiers in the last 168h0m0s';
-    lying.lieOnce('/newOrder', says(429, 'rateLimited', { 'retry-after': '7200' }, words));
+    fakeCa.overrideOnce('/newOrder', says(429, 'rateLimited', { 'retry-after': '7200' }, words));
     const names = ['limited.example.com'];
     const opened = await acme.order(names, opensslCsr(names));
     const state = await acme.advance(opened);
@@ -141,52 +146,52 @@ describe('a product with one CA', () => {
     expect(state.last_error?.message).toContain(words);
     expect(Math.abs(state.waits_s - 7_200)).toBeLessThan(30);
     // Another order for the same names waits without a request to the CA; other names do not.
-    const asked = lying.asked('/newOrder');
+    const sent = fakeCa.requestCount('/newOrder');
     const same = await acme.advance(await acme.order(names, opensslCsr(names)));
     expect(same).toMatchObject({ failures: 0, last_error: { code: 'rate_limited' } });
-    expect(lying.asked('/newOrder')).toBe(asked);
+    expect(fakeCa.requestCount('/newOrder')).toBe(sent);
     await acme.worker().run((await order('one.example.com')).issuanceId);
-    expect(lying.asked('/newOrder')).toBe(asked + 1);
+    expect(fakeCa.requestCount('/newOrder')).toBe(sent + 1);
   });
 
   it('retries soon after a CA error, without a failure, and reports the CA and its message', async () => {
     const name = await alone();
-    lying.lie('/newOrder', says(500, 'serverInternal'));
-    const state = await acme.advance(await order('away.example.com'));
+    fakeCa.override('/newOrder', says(500, 'serverInternal'));
+    const state = await acme.advance(await order('unavailable.example.com'));
     expect(state).toMatchObject({ state: 'open', failures: 0, last_error: { code: 'ca_unavailable' } });
     expect(state.last_error?.message).toContain(name);
     expect(state.waits_s).toBeLessThan(10);
   });
 
   it('is not available when it is not configured', async () => {
-    await acme.authoritiesAre('nobody');
-    const state = await acme.advance(await order('nobody.example.com'));
+    await acme.authoritiesAre('unknown');
+    const state = await acme.advance(await order('unknown.example.com'));
     expect(state).toMatchObject({ failures: 1, last_error: { code: 'product_unavailable' } });
   });
 });
 
 describe('an order that was finalized', () => {
   const trusting = async () => {
-    const trusted = Buffer.from(lying.tlsRoot.replace(/-----[^-]+-----|\s/g, ''), 'base64');
+    const trusted = Buffer.from(fakeCa.tlsRoot.replace(/-----[^-]+-----|\s/g, ''), 'base64');
     const name = await first({ trustedRoots: [trusted] });
     return name;
   };
-  const pathOfOrder = () => `/order/${lying.orders.orders.length - 1}`;
+  const pathOfOrder = () => `/order/${fakeCa.orders.orders.length - 1}`;
 
-  it('is never ordered again elsewhere, however long the CA takes', async () => {
+  it('is never ordered again elsewhere, however slow the CA is', async () => {
     const name = await trusting();
     const opened = await order('one.example.com');
-    let asked = 0;
-    const processing: Lie = but(({ body, headers }) => {
-      asked += 1;
+    let sent = 0;
+    const processing: Override = altered(({ body, headers }) => {
+      sent += 1;
       const { certificate: _, ...rest } = JSON.parse(body) as Record<string, unknown>;
       return {
         headers: { ...headers, 'retry-after': '600' },
         body: JSON.stringify({ ...rest, status: 'processing' }),
       };
     });
-    const number = lying.orders.orders.length;
-    lying.lie(`/finalize/${number}`, processing).lie(`/order/${number}`, processing);
+    const number = fakeCa.orders.orders.length;
+    fakeCa.override(`/finalize/${number}`, processing).override(`/order/${number}`, processing);
     await acme.worker().run(opened.issuanceId);
     const state = await acme.state(opened.issuanceId);
     expect(state).toMatchObject({ state: 'open', failures: 0, last_error: null });
@@ -195,23 +200,23 @@ describe('an order that was finalized', () => {
       await acme.timePasses();
       await acme.worker().run(opened.issuanceId);
     }
-    expect(asked).toBe(4);
-    lying.lie(`/order/${number}`, says(500, 'serverInternal'));
+    expect(sent).toBe(4);
+    fakeCa.override(`/order/${number}`, says(500, 'serverInternal'));
     for (let look = 0; look < 2; look += 1) {
       await acme.timePasses();
       await acme.worker().run(opened.issuanceId);
     }
     expect(await acme.orders(opened)).toMatchObject([{ authority: name, state: 'open' }]);
-    expect(lying.orders.orders[number]?.finalizations).toBe(1);
+    expect(fakeCa.orders.orders[number]?.finalizations).toBe(1);
   });
 
-  it.each<[string, Lie | null, RegExp]>([
+  it.each<[string, Override | null, RegExp]>([
     ['another key and other names', null, /another key than the request.*localhost/],
-    ['a chain that cannot be read', but({ body: 'no chain at all' }), /cannot be used/],
-  ])('is not attached, finally, and raises an alarm when the CA returns %s', async (_, lie, why) => {
+    ['a chain that cannot be read', altered({ body: 'no chain at all' }), /cannot be used/],
+  ])('is not attached, finally, and raises an alarm when the CA returns %s', async (_, override, why) => {
     await trusting();
     const opened = await order('one.example.com');
-    if (lie !== null) lying.lie(`/certificate/${lying.orders.orders.length}`, lie);
+    if (override !== null) fakeCa.override(`/certificate/${fakeCa.orders.orders.length}`, override);
     const state = await acme.advance(opened);
     expect(state).toMatchObject({ state: 'failed', last_error: { code: 'certificate_mismatch' } });
     expect(state.last_error?.message).toMatch(why);
@@ -225,17 +230,17 @@ describe('an order that was finalized', () => {
     const opened = await order('one.example.com');
     const state = await acme.advance(opened);
     expect(state).toMatchObject({ state: 'failed', last_error: { code: 'certificate_mismatch' } });
-    expect(state.last_error?.message).toContain('Lying root');
+    expect(state.last_error?.message).toContain('Fake root');
     expect(await acme.certificates(opened)).toEqual([]);
   });
 
   it('is queried again when the CA denies its URL, and re-created after hours of denial', async () => {
     const name = await trusting();
     const opened = await order('one.example.com');
-    lying.lie(`/finalize/${lying.orders.orders.length}`, says(500, 'serverInternal'));
-    lying.lie(`/order/${lying.orders.orders.length}`, says(500, 'serverInternal'));
+    fakeCa.override(`/finalize/${fakeCa.orders.orders.length}`, says(500, 'serverInternal'));
+    fakeCa.override(`/order/${fakeCa.orders.orders.length}`, says(500, 'serverInternal'));
     await acme.worker().run(opened.issuanceId);
-    lying.lie(pathOfOrder(), says(404, 'malformed'));
+    fakeCa.override(pathOfOrder(), says(404, 'malformed'));
     for (const failures of [1, 2, 3]) {
       await acme.timePasses();
       await acme.worker().run(opened.issuanceId);

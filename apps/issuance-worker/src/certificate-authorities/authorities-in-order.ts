@@ -1,6 +1,6 @@
 import type { Product, ProductAuthority } from '@certwright/issuance';
 import type { CertificateAuthorities } from './certificate-authorities';
-import type { AcmeAuthority, Answered } from './acme/acme-authority';
+import type { AcmeAuthority, SubmitResult } from './acme/acme-authority';
 import { isDown } from './health/authority-health';
 import type {
   CertificateAuthority,
@@ -60,15 +60,15 @@ export class AuthoritiesInOrder implements Issuers {
   async submit(request: CertificateRequest): Promise<Submitted> {
     const { acme } = this.ports;
     const candidates = this.candidates(request.product);
-    const asksOthers = candidates.some(({ name }) => name !== builtInName);
-    const begun = acme !== null && asksOthers ? await acme.begun(request.lease) : null;
+    const usesAcme = candidates.some(({ name }) => name !== builtInName);
+    const begun = acme !== null && usesAcme ? await acme.begun(request.lease) : null;
     if (begun !== null) return { kind: 'submitted', reference: begun };
     const refusals: Refusal[] = [...request.refusals];
     for (const candidate of candidates) {
       if (refusals.some(({ authority }) => authority === candidate.name)) continue;
-      const answer = await this.ask(candidate, request, candidates.length > 1);
-      if (answer.kind === 'submitted') return answer;
-      const { kind: _, ...refusal } = answer;
+      const result = await this.submitTo(candidate, request, candidates.length > 1);
+      if (result.kind === 'submitted') return result;
+      const { kind: _, ...refusal } = result;
       refusals.push({ ...refusal, authority: candidate.name });
     }
     return joinRefusals(refusals);
@@ -88,15 +88,15 @@ export class AuthoritiesInOrder implements Issuers {
     return authorities.length > 0 ? authorities : [{ name, profile: null }];
   }
 
-  private async ask(
+  private async submitTo(
     candidate: ProductAuthority,
     request: CertificateRequest,
     hasOthers: boolean,
-  ): Promise<Answered> {
+  ): Promise<SubmitResult> {
     const { builtIn, acme, stored } = this.ports;
     const { name, profile } = candidate;
     if (name === builtInName) {
-      return builtIn === null ? unknown(name) : answered(await builtIn.submit(request));
+      return builtIn === null ? unknown(name) : resultOf(await builtIn.submit(request));
     }
     const authority = (await stored.byName([name])).get(name);
     if (acme === null || authority === undefined || !authority.enabled) return unknown(name);
@@ -114,18 +114,19 @@ export class AuthoritiesInOrder implements Issuers {
 
   private holderOf(reference: string): CertificateAuthority | AcmeAuthority {
     const holder = acmeReference.test(reference) ? this.ports.acme : this.ports.builtIn;
-    if (holder === null) throw new Error(`nobody here can go on with the reference ${reference}`);
+    if (holder === null)
+      throw new Error(`no CA of this deployment can continue with the reference ${reference}`);
     return holder;
   }
 }
 
-function answered(submitted: Submitted): Answered {
+function resultOf(submitted: Submitted): SubmitResult {
   if (submitted.kind === 'submitted') return submitted;
   const { kind, error, until, final } = submitted;
   return { kind, error, until, final };
 }
 
-function unknown(name: string): Answered {
+function unknown(name: string): SubmitResult {
   const outcome = { code: 'ca_not_in_use', authority: name } as const;
   return { kind: 'refused', error: { code: 'product_unavailable', outcome }, until: null, final: false };
 }

@@ -57,7 +57,7 @@ describe('a change of key', () => {
   });
 
   it('is requested only for a valid account', async () => {
-    expect(await accounts.requestRollover('nobody')).toBe(false);
+    expect(await accounts.requestRollover('unknown')).toBe(false);
     await accounts.end(id);
     expect(await accounts.requestRollover('one')).toBe(false);
     await expect(accounts.beginRollover(id, key('next'))).rejects.toThrow('only the key of a valid account');
@@ -136,5 +136,5 @@ it('a CA is created once and updated when it exists', async () => {
     enabled: false,
     directoryUrl: 'https://one.example/',
   });
-  expect(await authorities.change('nobody', { enabled: false })).toBe(false);
+  expect(await authorities.change('unknown', { enabled: false })).toBe(false);
 });

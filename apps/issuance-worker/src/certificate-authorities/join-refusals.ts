@@ -7,7 +7,7 @@ import type { Refusal, Refused } from './certificate-authority';
  */
 export function joinRefusals(refusals: readonly Refusal[]): Refused {
   const [first, ...others] = refusals;
-  if (first === undefined) throw new Error('nobody refused');
+  if (first === undefined) throw new Error('no CA refused');
   const waiting = refusals.filter((refusal): refusal is Waiting => refusal.until !== null).sort(sooner)[0];
   const stalled = refusals.find(({ unavailable }) => unavailable === 'stalled');
   const open = refusals.find(({ final }) => !final);

@@ -23,7 +23,7 @@ const target = `${label}.${approvalZone}`;
 let keeping: Keeping;
 let gateway: TextGateway;
 let integration: string;
-const told: string[] = [];
+const reported: string[] = [];
 
 beforeAll(async () => {
   keeping = await Keeping.open([approvalZone]);
@@ -37,7 +37,7 @@ beforeEach(async () => {
   keeping.network.publishTexts(target, []);
   gateway = new TextGateway(keeping.network);
   integration = await keeping.integration(operator, [approvalZone]);
-  told.splice(0);
+  reported.splice(0);
 });
 
 const challenge = (letter: string): PublishedChallenge => {
@@ -49,10 +49,10 @@ const standing = (...letters: readonly string[]) => letters.map((letter) => `${t
 function hosting(source: DataSource = keeping.asWorker, integrationId = integration) {
   const rows = new HostedChallengeRecords(source);
   const events = {
-    gone: () => void told.push('gone'),
-    addFailed: (_: string, __: object, { code }: GatewayFault) => void told.push(`add ${code}`),
-    removeFailed: (_: string, __: object, { code }: GatewayFault) => void told.push(`remove ${code}`),
-    leaseLost: () => void told.push('lease lost'),
+    gone: () => void reported.push('gone'),
+    addFailed: (_: string, __: object, { code }: GatewayFault) => void reported.push(`add ${code}`),
+    removeFailed: (_: string, __: object, { code }: GatewayFault) => void reported.push(`remove ${code}`),
+    leaseLost: () => void reported.push('lease lost'),
   };
   const integrations = new LeasedIntegrations(source, new Transactions(source));
   const records = new HostedRecords({ approvalZone, gateway, integrations, records: rows, events });
@@ -97,14 +97,14 @@ it('published values coexist, are seen, and are removed when withdrawn', async (
   expect(atProvider()).toEqual(standing('a', 'b'));
   expect(await publisher.unseen(both)).toBeNull();
   expect(await publisher.publish(both)).toBeNull();
-  expect(gateway.asked).toHaveLength(2);
+  expect(gateway.requests).toHaveLength(2);
   await publisher.withdraw([challenge('a')]);
   await clear();
   expect(atProvider()).toEqual(standing('b'));
   await publisher.withdraw(both);
   await clear();
   expect([atProvider(), await rows()]).toEqual([[], []]);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 });
 
 it('a value missing on one server of the zone is not seen, and the server is reported', async () => {
@@ -122,7 +122,7 @@ it('while another worker has the integration, the issuance waits 2 s without req
   const held = await integrations.lease(integration, 60_000);
   const { publisher } = hosting();
   expect(await publisher.publish(both)).toEqual({ problem: null, pauseMs: 2_000 });
-  expect(gateway.asked).toEqual([]);
+  expect(gateway.requests).toEqual([]);
   if (held !== null) await integrations.release(held.lease);
   expect(await publisher.publish(both)).toBeNull();
 });
@@ -144,15 +144,15 @@ it('a withdrawn value that is published again is added again', async () => {
   expect(await publisher.publish(both)).toBeNull();
   await clear();
   expect(atProvider()).toEqual(standing('a', 'b'));
-  expect(gateway.asked).toHaveLength(4);
+  expect(gateway.requests).toHaveLength(4);
 });
 
 it('another integration takes over once the first has no record left', async () => {
   await hosting().publisher.publish(both);
-  const first = gateway.asked.length;
+  const first = gateway.requests.length;
   const second = hosting(keeping.asWorker, await keeping.integration(operator, [approvalZone]));
   expect(await second.publisher.publish(both)).toEqual({ problem: null, pauseMs: 2_000 });
-  expect(gateway.asked).toHaveLength(first);
+  expect(gateway.requests).toHaveLength(first);
   await second.clear();
   expect(atProvider()).toEqual([]);
   expect(await second.publisher.publish(both)).toBeNull();
@@ -167,7 +167,7 @@ it('a deleted integration raises an alarm, and its rows are deleted with it', as
   ]);
   await publisher.withdraw(both);
   expect(await publisher.publish([challenge('c')])).toMatchObject({ pauseMs: null });
-  expect(told).toEqual(['gone']);
+  expect(reported).toEqual(['gone']);
   await clear();
   expect((await rows()).map(({ value }) => value[0])).toEqual(['c']);
 });
@@ -177,7 +177,7 @@ describe.each(['before', 'after'] as const)('the gateway fails %s carrying out t
     const { publisher, clear } = hosting();
     gateway.strike = { endpoint: 'add', when };
     expect(await publisher.publish(both)).toMatchObject({ pauseMs: null });
-    expect(told).toEqual(['add unreachable']);
+    expect(reported).toEqual(['add unreachable']);
     await expectKnown();
     expect(await publisher.publish(both)).toBeNull();
     await publisher.withdraw(both);

@@ -7,7 +7,7 @@ import {
 } from '../integrations/hosted-challenge-records';
 import { type IntegrationLease, type LeasedIntegrations } from '@certwright/dns-integrations';
 import { releaseAfterOutage } from '@certwright/service';
-import { GatewaySession, leaseMs, NotAsked } from '../integrations/gateway-session';
+import { GatewaySession, leaseMs, NotSent } from '../integrations/gateway-session';
 
 export interface HostingPorts {
   /** Zone of the targets; the integration hosts it or a parent zone. */
@@ -126,7 +126,7 @@ export class HostedRecords {
       return null;
     } catch (error) {
       if (!(error instanceof GatewayFault)) throw error;
-      const nothingAdded = error instanceof NotAsked || notAppliedCodes.includes(error.code);
+      const nothingAdded = error instanceof NotSent || notAppliedCodes.includes(error.code);
       if (nothingAdded && record.attemptedAt === null) await records.notAttempted(lease, record);
       events.addFailed(lease.integrationId, record, error);
       return error;

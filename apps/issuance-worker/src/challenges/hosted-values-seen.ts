@@ -1,8 +1,8 @@
 import type { Outcome } from '@certwright/issuance';
 import { sideBySide } from '../approvals/side-by-side';
-import type { Answer, LookUp } from '../dns-lookup/answer';
+import type { LookUpResult, LookUp } from '../dns-lookup/look-up';
 import { zoneOf } from '../dns-lookup/zone-of';
-import type { ServerAnswers } from '../name-servers/judge-name-servers';
+import type { ServerResults } from '../name-servers/check-name-servers';
 import type { NameServers } from '../name-servers/name-servers';
 import { notVisible, type Place, type ValueAtTarget, valuesOf } from './values-seen';
 
@@ -16,7 +16,7 @@ export class HostedValuesSeen {
   constructor(
     private readonly approvalZone: string,
     private readonly lookUp: LookUp,
-    private readonly nameServers: Pick<NameServers, 'serversOf' | 'ask'>,
+    private readonly nameServers: Pick<NameServers, 'serversOf' | 'query'>,
   ) {}
 
   /** @returns where a value is missing; null: none is missing */
@@ -31,27 +31,27 @@ export class HostedValuesSeen {
     const byLabel = Map.groupBy(values, ({ label }) => label);
     await sideBySide(targetsAtOnce, [...byLabel], async ([label, wanted]) => {
       const target = `${label}.${this.approvalZone}`;
-      const answers = await Promise.all(
-        servers.map(async (server) => await this.nameServers.ask(server, target, 'TXT', bounded)),
+      const results = await Promise.all(
+        servers.map(async (server) => await this.nameServers.query(server, target, 'TXT', bounded)),
       );
       const expected = wanted.map(({ value }) => value);
-      for (const answer of answers.filter((each) => !hasAll(each, expected)))
-        missing.push({ name: target, server: answer.server });
+      for (const result of results.filter((each) => !hasAll(each, expected)))
+        missing.push({ name: target, server: result.server });
     });
     return notVisible(missing);
   }
 }
 
 /** Every responding address must return the value; a silent one beside another is ignored (unreachable IP family). */
-function hasAll({ answers }: ServerAnswers, expected: readonly string[]): boolean {
-  const spoken = answers.filter(speaks);
+function hasAll({ results }: ServerResults, expected: readonly string[]): boolean {
+  const spoken = results.filter(speaks);
   return (
     spoken.length > 0 &&
-    spoken.every((answer) => {
-      const found = valuesOf(answer);
+    spoken.every((result) => {
+      const found = valuesOf(result);
       return expected.every((value) => found.includes(value));
     })
   );
 }
 
-const speaks = (answer: Answer) => answer.kind !== 'failure' && answer.notAuthoritative !== true;
+const speaks = (result: LookUpResult) => result.kind !== 'failure' && result.notAuthoritative !== true;

@@ -5,7 +5,7 @@ import { ChallengeValues, connectRedis } from '@certwright/redis';
 import { type RunningProcess, SettingsError } from '@certwright/service';
 import { Counter } from 'prom-client';
 import type { Config } from '../config';
-import type { LookUp } from '../dns-lookup/answer';
+import type { LookUp } from '../dns-lookup/look-up';
 import { DnsClient } from '../dns-lookup/dns-client';
 import type { HostedChallengeRecords } from '../integrations/hosted-challenge-records';
 import type { NameServers } from '../name-servers/name-servers';
@@ -22,7 +22,7 @@ import { ValuesSeen } from './values-seen';
 function observeHosting({ log, metrics: { registry } }: RunningProcess): HostingEvents {
   const failures = new Counter({
     name: 'certwright_hosted_challenge_failures_total',
-    help: 'Values in the approval zone that an integration did not add or remove, by error; tried again',
+    help: 'Values in the approval zone that an integration did not add or remove, by error; retried',
     labelNames: ['change', 'code'],
     registers: [registry],
   });
@@ -34,18 +34,18 @@ function observeHosting({ log, metrics: { registry } }: RunningProcess): Hosting
     addFailed: (integration, { label }, { code, message }) => {
       failures.inc({ change: 'add', code });
       const members = { integration, label, code, reason: message };
-      log.warn(members, 'no value was added in the approval zone; it is tried again');
+      log.warn(members, 'value not added in the approval zone; retrying');
     },
     removeFailed: (integration, { label }, { code, message }) => {
       failures.inc({ change: 'remove', code });
       const members = { integration, label, code, reason: message };
-      log.warn(members, 'a value stays in the approval zone; removing it is tried again');
+      log.warn(members, 'value not removed from the approval zone; retrying');
     },
     leaseLost: (integration, error) => log.warn({ integration, err: error }, 'integration lease lost'),
   };
 }
 
-export interface ChallengeSurroundings {
+export interface ChallengeDependencies {
   readonly stored: Challenges;
   readonly hosted: HostedChallengeRecords;
   readonly integrations: LeasedIntegrations;
@@ -68,11 +68,11 @@ export interface OpenChallenges {
 export function openChallenges(
   config: Config,
   running: RunningProcess,
-  surroundings: ChallengeSurroundings,
+  dependencies: ChallengeDependencies,
 ): OpenChallenges {
   const { APPROVAL_ZONE: approvalZone, APPROVAL_ZONE_INTEGRATION: integrationId } = config;
-  const { gateway, nameServers, lookUp, stored, hosted: rows, integrations } = surroundings;
-  const answered = storedChallenges(config, running, surroundings);
+  const { gateway, nameServers, lookUp, stored, hosted: rows, integrations } = dependencies;
+  const answered = storedChallenges(config, running, dependencies);
   if (gateway === null) {
     if (integrationId === null) return { publisher: answered, rounds: {} };
     const fault = 'is empty, and APPROVAL_ZONE_INTEGRATION is set';
@@ -97,7 +97,7 @@ export function openChallenges(
 function storedChallenges(
   { REDIS_URL, APPROVAL_ZONE }: Config,
   { log, opened }: RunningProcess,
-  { lookUp, responders, stored }: Pick<ChallengeSurroundings, 'lookUp' | 'responders' | 'stored'>,
+  { lookUp, responders, stored }: Pick<ChallengeDependencies, 'lookUp' | 'responders' | 'stored'>,
 ): StoredChallenges {
   const redis = connectRedis(REDIS_URL, { name: 'issuance-worker-challenges', log });
   opened('challenges', async () => await redis.close());

@@ -24,7 +24,7 @@ export class StoredChallenges implements ChallengePublisher {
     const records = ofType(challenges, 'dns-01');
     await this.stored.publishRecords(records);
     await this.stored.publishFiles(ofType(challenges, 'http-01'));
-    await this.tell(records);
+    await this.notify(records);
     return null;
   }
 
@@ -36,11 +36,11 @@ export class StoredChallenges implements ChallengePublisher {
     const records = ofType(challenges, 'dns-01');
     await this.stored.withdrawRecords(records);
     await this.stored.withdrawFiles(ofType(challenges, 'http-01'));
-    await this.tell(records);
+    await this.notify(records);
   }
 
   /** A change that is not published because Redis is unavailable is seen after 30 s at most. */
-  private async tell(records: readonly DnsChallenge[]): Promise<void> {
+  private async notify(records: readonly DnsChallenge[]): Promise<void> {
     if (records.length === 0) return;
     const places = records.flatMap(({ label, dnsName }): ChallengePlace[] => {
       return [`target:${label}`, `name:${dnsName}`];

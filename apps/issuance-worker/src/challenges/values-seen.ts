@@ -1,6 +1,6 @@
 import { listed, type Outcome } from '@certwright/issuance';
 import { recordsOfType } from '@certwright/dns-authority';
-import type { Answer, LookUp } from '../dns-lookup/answer';
+import type { LookUpResult, LookUp } from '../dns-lookup/look-up';
 import { sideBySide } from '../approvals/side-by-side';
 
 /** A TXT value that must be visible at the target of a standing record. */
@@ -36,8 +36,8 @@ export class ValuesSeen {
     const missing: Place[] = [];
     await sideBySide(questionsAtOnce, questions, async ({ value: { label, value }, lookUp }) => {
       const target = `${label}.${this.approvalZone}`;
-      const answer = await lookUp(target, 'TXT', { signal: bounded });
-      if (!valuesOf(answer).includes(value)) missing.push({ name: target, server: answer.from });
+      const result = await lookUp(target, 'TXT', { signal: bounded });
+      if (!valuesOf(result).includes(value)) missing.push({ name: target, server: result.from });
     });
     return notVisible(missing);
   }
@@ -53,7 +53,7 @@ export function notVisible(missing: readonly Place[]): Outcome | null {
   return missing.length === 0 ? null : { code: 'challenge_not_visible', places: listed(missing) };
 }
 
-export function valuesOf(answer: Answer): readonly string[] {
-  if (answer.kind !== 'records') return [];
-  return recordsOfType(answer.answers, 'TXT').map(({ data }) => Buffer.concat(data).toString('latin1'));
+export function valuesOf(result: LookUpResult): readonly string[] {
+  if (result.kind !== 'records') return [];
+  return recordsOfType(result.answers, 'TXT').map(({ data }) => Buffer.concat(data).toString('latin1'));
 }

@@ -124,9 +124,9 @@ describe('the result of a look-up', () => {
 
   it('comes over TCP when the response does not fit a datagram, within the byte limit', async () => {
     const port = await authority();
-    const answer = await client(port).lookUp('big.example.com', 'TXT');
-    expect(answer.kind === 'records' && answer.answers).toHaveLength(20);
-    const small = client(port, { responseOctets: 1_000 });
+    const result = await client(port).lookUp('big.example.com', 'TXT');
+    expect(result.kind === 'records' && result.answers).toHaveLength(20);
+    const small = client(port, { maxResponseBytes: 1_000 });
     expect(await small.lookUp('big.example.com', 'TXT')).toEqual(failure('too_large'));
   });
 
@@ -160,7 +160,7 @@ describe('accepts only the response to its own query', () => {
     ['another type', (query) => spoilt(query, 12 + 17 + 1, 16)],
     ['no question but records', (query) => response(query, { questions: [] })],
     ['a header cut short', (query) => response(query).subarray(0, 11)],
-    ['one octet', () => Buffer.of(1)],
+    ['one byte', () => Buffer.of(1)],
   ])('not %s', async (_, forge) => {
     const { port } = await scripted((query, reply) => {
       reply(forge(query));
@@ -208,7 +208,7 @@ describe('the second attempt, in lower case and without EDNS', () => {
 
   it.each<[string, Behaviour]>([
     ['loses the first datagram', (query, reply) => (isPlain(query) ? reply(response(query)) : waitInVain())],
-    ['answers in lower case', (query, reply) => reply(lower(query))],
+    ['responds in lower case', (query, reply) => reply(lower(query))],
     [
       'does not know EDNS',
       (query, reply) => reply(isPlain(query) ? response(query) : response(query, { flags: 1, answers: [] })),
@@ -247,8 +247,8 @@ describe('failures are results', () => {
     ['more records announced than there are', (query) => spoilt(query, 6, 0xff)],
     ['a record that is cut', (query) => response(query).subarray(0, -3)],
     ['an owner that points nowhere', (query) => spoilt(query, 33, 0xc0)],
-    ['an address of three octets', (query) => spoilt(query, response(query).length - 5, 3)],
-    ['octets after the end', (query) => Buffer.concat([response(query), Buffer.of(0)])],
+    ['an address of three bytes', (query) => spoilt(query, response(query).length - 5, 3)],
+    ['bytes after the end', (query) => Buffer.concat([response(query), Buffer.of(0)])],
   ])('malformed: %s', async (_, spoil) => {
     const { port } = await scripted((query, reply) => reply(spoil(query)));
     expect(await client(port).lookUp('www.example.com', 'A')).toEqual(failure('malformed'));
@@ -265,9 +265,9 @@ describe('failures are results', () => {
   });
 
   it('aborted, by the signal, by closing, and from the start', async () => {
-    let asked = () => undefined as void;
-    const { port } = await scripted(() => asked());
-    const arrived = () => new Promise<void>((resolve) => (asked = resolve));
+    let onQuery = () => undefined as void;
+    const { port } = await scripted(() => onQuery());
+    const arrived = () => new Promise<void>((resolve) => (onQuery = resolve));
     const dns = client(port, { timeoutMs: 60_000 });
 
     const controller = new AbortController();
@@ -290,7 +290,7 @@ describe('failures are results', () => {
   });
 
   it('a TCP server that hangs, lies about the length, or is not there', async () => {
-    const behaviours: [string, ((octets: Buffer) => Buffer | undefined) | undefined][] = [
+    const behaviours: [string, ((query: Buffer) => Buffer | undefined) | undefined][] = [
       ['timeout', () => undefined],
       ['malformed', () => Buffer.of(0, 1, 7)],
       ['too_large', () => Buffer.of(0xff, 0xff)],
@@ -299,14 +299,14 @@ describe('failures are results', () => {
     for (const [reason, behaviour] of behaviours) {
       const port = await truncating(behaviour);
       const timeoutMs = reason === 'timeout' ? 200 : 10_000;
-      const answer = await client(port, { timeoutMs }).lookUp('www.example.com', 'A');
-      expect(answer).toEqual(failure(reason));
+      const result = await client(port, { timeoutMs }).lookUp('www.example.com', 'A');
+      expect(result).toEqual(failure(reason));
     }
   });
 });
 
 /** A server whose UDP responses are truncated. @param behaviour over TCP; undefined: nothing listens there */
-async function truncating(behaviour: ((octets: Buffer) => Buffer | undefined) | undefined): Promise<number> {
+async function truncating(behaviour: ((query: Buffer) => Buffer | undefined) | undefined): Promise<number> {
   for (;;) {
     const { port } = await scripted((query, reply) =>
       reply(response(query, { flags: packet.TRUNCATED_RESPONSE, answers: [] })),
@@ -314,9 +314,9 @@ async function truncating(behaviour: ((octets: Buffer) => Buffer | undefined) | 
     if (behaviour === undefined) return port;
     const server = createServer((socket) => {
       socket.on('error', () => undefined);
-      socket.on('data', (octets) => {
-        const octetsBack = behaviour(octets);
-        if (octetsBack !== undefined) socket.end(octetsBack);
+      socket.on('data', (query) => {
+        const reply = behaviour(query);
+        if (reply !== undefined) socket.end(reply);
       });
     });
     // A port that is free for UDP may be in use for TCP.

@@ -1,7 +1,7 @@
 import { parseName } from '@certwright/dns-authority';
 import type { LookUpFailure } from '@certwright/issuance';
-import { readResponse, type Answer, type LookUpOptions, type LookUpType } from './answer';
-import { ask, type AskedQuestion, isAuthoritative, isTruncated, type QuestionStyle } from './question';
+import { readResponse, type LookUpResult, type LookUpOptions, type LookUpType } from './look-up';
+import { buildQuery, type DnsQuery, isAuthoritative, isTruncated, type QuestionStyle } from './query';
 import { exchangeOverTcp } from './tcp-exchange';
 import { UdpSockets, type Exchanged, type Server } from './udp-sockets';
 
@@ -11,13 +11,13 @@ export interface DnsClientOptions {
   /** Total time of one look-up, ms. Default 3,000. */
   readonly timeoutMs?: number;
   /** Max bytes of a response over TCP; a longer one is the failure `too_large`. Default 16,384. */
-  readonly responseOctets?: number;
+  readonly maxResponseBytes?: number;
   /** False: the server responds from its own zones only. Default: true. */
   readonly recursion?: boolean;
 }
 
 const DEFAULT_TIMEOUT_MS = 3_000;
-const DEFAULT_RESPONSE_OCTETS = 16_384;
+const DEFAULT_MAX_RESPONSE_BYTES = 16_384;
 /** Share of the total time for the first attempt: after a lost datagram the second and TCP need the rest. */
 const FIRST_ATTEMPT_SHARE = 1 / 3;
 
@@ -42,21 +42,25 @@ export class DnsClient {
   }
 
   /** An arrow function, so that it can be passed as a `LookUp`. Never rejects. */
-  readonly lookUp = async (name: string, type: LookUpType, options: LookUpOptions = {}): Promise<Answer> => {
-    const asked = parseName(name);
-    if (asked === undefined) return this.#failure('invalid_name');
+  readonly lookUp = async (
+    name: string,
+    type: LookUpType,
+    options: LookUpOptions = {},
+  ): Promise<LookUpResult> => {
+    const parsed = parseName(name);
+    if (parsed === undefined) return this.#failure('invalid_name');
     if (this.#closing.signal.aborted) return this.#failure('aborted');
     const timeoutMs = options.timeoutMs ?? this.options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const deadline = performance.now() + timeoutMs;
     const remaining = () => Math.max(1, deadline - performance.now());
     const { signal } = options;
-    const first = await this.#attempt(asked, type, WARY, timeoutMs * FIRST_ATTEMPT_SHARE, signal);
+    const first = await this.#attempt(parsed, type, WARY, timeoutMs * FIRST_ATTEMPT_SHARE, signal);
     const udp = needsPlainAttempt(first)
-      ? await this.#attempt(asked, type, PLAIN, remaining(), signal)
+      ? await this.#attempt(parsed, type, PLAIN, remaining(), signal)
       : first;
     if ('failed' in udp) return this.#failure(udp.failed === 'other_case' ? 'malformed' : udp.failed);
     if (!isTruncated(udp.response)) return this.#read(udp.response);
-    return this.#overTcp(asked, type, remaining(), signal);
+    return this.#overTcp(parsed, type, remaining(), signal);
   };
 
   /** Look-ups in progress, and all later ones, end as the failure `aborted`. */
@@ -67,30 +71,35 @@ export class DnsClient {
 
   #attempt(name: string, type: LookUpType, style: QuestionStyle, timeoutMs: number, signal?: AbortSignal) {
     if (this.#closing.signal.aborted) return Promise.resolve<Exchanged>({ failed: 'aborted' });
-    return this.#sockets.exchange(this.#ask(name, type, style), timeoutMs, signal);
+    return this.#sockets.exchange(this.#query(name, type, style), timeoutMs, signal);
   }
 
-  async #overTcp(name: string, type: LookUpType, timeoutMs: number, signal?: AbortSignal): Promise<Answer> {
+  async #overTcp(
+    name: string,
+    type: LookUpType,
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<LookUpResult> {
     const closing = this.#closing.signal;
-    const tcp = await exchangeOverTcp(this.options.server, this.#ask(name, type, PLAIN), {
+    const tcp = await exchangeOverTcp(this.options.server, this.#query(name, type, PLAIN), {
       timeoutMs,
-      responseOctets: this.options.responseOctets ?? DEFAULT_RESPONSE_OCTETS,
+      maxResponseBytes: this.options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
       signal: signal === undefined ? closing : AbortSignal.any([signal, closing]),
     });
     return 'failed' in tcp ? this.#failure(tcp.failed) : this.#read(tcp.response);
   }
 
-  #ask(name: string, type: LookUpType, style: QuestionStyle): AskedQuestion {
-    return ask(name, type, { ...style, recursionDesired: this.options.recursion !== false });
+  #query(name: string, type: LookUpType, style: QuestionStyle): DnsQuery {
+    return buildQuery(name, type, { ...style, recursionDesired: this.options.recursion !== false });
   }
 
-  #read(response: Buffer): Answer {
-    const answer = readResponse(response, this.#from);
+  #read(response: Buffer): LookUpResult {
+    const result = readResponse(response, this.#from);
     const hearsay = this.options.recursion === false && !isAuthoritative(response);
-    return hearsay ? { ...answer, notAuthoritative: true } : answer;
+    return hearsay ? { ...result, notAuthoritative: true } : result;
   }
 
-  #failure(reason: LookUpFailure): Answer {
+  #failure(reason: LookUpFailure): LookUpResult {
     return { from: this.#from, kind: 'failure', reason };
   }
 }

@@ -1,12 +1,14 @@
 import { neutralMessage } from '@certwright/outcome-messages';
-import { type Answer, type LookUp, type ReceivedRecord } from './answer';
+import { type LookUpResult, type LookUp, type ReceivedRecord } from './look-up';
 import { findStandingDelegation } from './standing-delegation';
 
 const NAME = '_acme-challenge.www.example.com';
 const TARGET = 's3cret.approval.example.net';
 const AT = '127.0.0.1:4353';
 
-type Said = { [K in Answer['kind']]: Omit<Extract<Answer, { kind: K }>, 'from'> }[Answer['kind']];
+type Said = {
+  [K in LookUpResult['kind']]: Omit<Extract<LookUpResult, { kind: K }>, 'from'>;
+}[LookUpResult['kind']];
 
 const cname = (name: string, data: string): ReceivedRecord => ({ name, type: 'CNAME', ttl: 5, data });
 const ns = (name: string, data: string): ReceivedRecord => ({ name, type: 'NS', ttl: 5, data });
@@ -25,14 +27,14 @@ const nxdomain: Said = { kind: 'nxdomain' };
 
 /** Looks up names in a table of DNS records; any other name is NXDOMAIN. */
 async function find(said: Readonly<Record<string, Said>>, wanted = { recordName: NAME, target: TARGET }) {
-  const asked: string[] = [];
+  const queried: string[] = [];
   const lookUp: LookUp = async (name, type) => {
-    asked.push(`${name} ${type}`);
-    return { from: AT, ...(said[`${name} ${type}`] ?? nxdomain) } as Answer;
+    queried.push(`${name} ${type}`);
+    return { from: AT, ...(said[`${name} ${type}`] ?? nxdomain) } as LookUpResult;
   };
   const finding = await findStandingDelegation(lookUp, wanted);
-  if (finding.found) return { finding, asked };
-  return { finding: { ...finding, problem: neutralMessage(finding.problem) }, asked };
+  if (finding.found) return { finding, queried };
+  return { finding: { ...finding, problem: neutralMessage(finding.problem) }, queried };
 }
 
 const notFound = (problem: string, retryable = false) => ({
@@ -44,9 +46,9 @@ const elsewhere = (problem: string) => ({ ...notFound(problem), delegatedElsewhe
 
 describe('a CNAME', () => {
   it('to the target is the standing delegation', async () => {
-    const { finding, asked } = await find({ [`${NAME} CNAME`]: answers(cname(NAME, TARGET)) });
+    const { finding, queried } = await find({ [`${NAME} CNAME`]: answers(cname(NAME, TARGET)) });
     expect(finding).toEqual({ found: true, by: 'cname' });
-    expect(asked).toEqual([`${NAME} CNAME`]);
+    expect(queried).toEqual([`${NAME} CNAME`]);
   });
 
   it('is compared without regard to case and trailing dots', async () => {
@@ -88,7 +90,7 @@ describe('a CNAME', () => {
     }
   });
 
-  it('of another owner in the answer does not count', async () => {
+  it('of another owner in the response does not count', async () => {
     const { finding } = await find({ [`${NAME} CNAME`]: answers(cname('www.example.com', TARGET)) });
     expect(finding).toEqual(notFound(`${NAME} has no CNAME and no NS record at ${AT}; add one to ${TARGET}`));
   });
@@ -105,12 +107,12 @@ describe('a CNAME', () => {
   });
 
   it('that loops ends', async () => {
-    const { finding, asked } = await find({
+    const { finding, queried } = await find({
       [`${NAME} CNAME`]: answers(cname(NAME, 'a.example.org')),
       'a.example.org CNAME': answers(cname('a.example.org', NAME)),
     });
     expect(finding).toEqual(notFound(`the CNAME records of ${NAME} at ${AT} lead in a circle, over ${NAME}`));
-    expect(asked).toHaveLength(2);
+    expect(queried).toHaveLength(2);
   });
 
   it.each([
@@ -121,19 +123,19 @@ describe('a CNAME', () => {
     const said = Object.fromEntries(
       names.slice(0, -1).map((name, n) => [`${name} CNAME`, answers(cname(name, names[n + 1] ?? ''))]),
     );
-    const { finding, asked } = await find(said);
+    const { finding, queried } = await find(said);
     expect(finding.found).toBe(found);
-    expect(asked.length).toBeLessThanOrEqual(8);
+    expect(queried.length).toBeLessThanOrEqual(8);
   });
 });
 
 describe('no CNAME', () => {
   it('and no such name is reported as NXDOMAIN', async () => {
-    const { finding, asked } = await find({});
+    const { finding, queried } = await find({});
     expect(finding).toEqual(
       notFound(`${NAME} has no CNAME record at ${AT} (NXDOMAIN); add one to ${TARGET}`),
     );
-    expect(asked).toEqual([`${NAME} CNAME`]);
+    expect(queried).toEqual([`${NAME} CNAME`]);
   });
 
   it('and no NS', async () => {
@@ -144,7 +146,7 @@ describe('no CNAME', () => {
 
 describe('an NS', () => {
   it.each([
-    ['in the answer', nodata, answers(ns(NAME, TARGET))],
+    ['in the answer section', nodata, answers(ns(NAME, TARGET))],
     ['in a referral', referral(ns(NAME, TARGET)), referral(ns(NAME, TARGET))],
     ['in other letters', nodata, answers(ns(`${NAME}.`, TARGET.toUpperCase()))],
   ])('%s is the standing delegation', async (_, forCname, forNs) => {
@@ -172,7 +174,7 @@ describe('an NS', () => {
     );
   });
 
-  it('beside another one is not: that server could answer for the name too', async () => {
+  it('beside another one is not: that server could serve the name too', async () => {
     const { finding } = await find({
       [`${NAME} CNAME`]: nodata,
       [`${NAME} NS`]: answers(ns(NAME, TARGET), ns(NAME, 'b.example.org')),

@@ -1,5 +1,5 @@
 import { listed, type LookUpFailure, type Outcome } from '@certwright/issuance';
-import { normalForm, type Answer, type LookUp, type LookUpOptions } from './answer';
+import { normalForm, type LookUpResult, type LookUp, type LookUpOptions } from './look-up';
 
 export interface WantedDelegation {
   /** `_acme-challenge.www.example.com` */
@@ -29,7 +29,7 @@ export interface Look {
   readonly type: 'CNAME' | 'NS';
 }
 export interface LookedAt extends Look {
-  readonly answer: Answer;
+  readonly result: LookUpResult;
 }
 
 /** CAs follow about as many: a longer chain is a mistake or an attack. */
@@ -47,7 +47,7 @@ export async function findStandingDelegation(
   for (;;) {
     const next = nextLook(wanted, looks);
     if ('found' in next) return next;
-    looks.push({ ...next, answer: await lookUp(next.name, next.type, options) });
+    looks.push({ ...next, result: await lookUp(next.name, next.type, options) });
   }
 }
 
@@ -60,40 +60,40 @@ export function nextLook(wanted: WantedDelegation, looks: readonly LookedAt[]): 
   const target = normalForm(wanted.target);
   const last = looks.at(-1);
   if (last === undefined) return { name: recordName, type: 'CNAME' };
-  if (last.answer.kind === 'failure') return failed(recordName, target, last, last.answer.reason);
-  if (last.type === 'NS') return judgeNameServers(recordName, target, last.answer);
-  const aliases = targetsOf('CNAME', last.name, last.answer);
+  if (last.result.kind === 'failure') return failed(recordName, target, last, last.result.reason);
+  if (last.type === 'NS') return checkNameServers(recordName, target, last.result);
+  const aliases = targetsOf('CNAME', last.name, last.result);
   const [alias] = aliases;
   if (aliases.length > 1) {
-    return no(invalid(last.name, 'several', aliases, last.answer));
+    return no(invalid(last.name, 'several', aliases, last.result));
   }
   if (alias === target) return { found: true, by: 'cname' };
-  if (alias === undefined) return judgeChainEnd(recordName, target, last, looks.length === 1);
+  if (alias === undefined) return checkChainEnd(recordName, target, last, looks.length === 1);
   if (looks.some(({ name }) => name === alias)) {
-    return no(invalid(recordName, 'circle', [alias], last.answer));
+    return no(invalid(recordName, 'circle', [alias], last.result));
   }
   if (looks.length >= CNAME_HOPS) {
-    return no(invalid(recordName, 'too_long', [], last.answer));
+    return no(invalid(recordName, 'too_long', [], last.result));
   }
   return { name: alias, type: 'CNAME' };
 }
 
-function judgeChainEnd(name: string, expected: string, last: LookedAt, isRecordName: boolean) {
-  const server = last.answer.from;
+function checkChainEnd(name: string, expected: string, last: LookedAt, isRecordName: boolean) {
+  const server = last.result.from;
   if (!isRecordName) {
     const found = listed([last.name]);
     return no({ code: 'dns_record_differs', name, expected, type: 'CNAME', found, isPartial: false, server });
   }
-  if (last.answer.kind === 'nxdomain') {
+  if (last.result.kind === 'nxdomain') {
     return no({ code: 'dns_record_missing', name, expected, found: 'nxdomain', server });
   }
   return { name, type: 'NS' } as const;
 }
 
 /** Every name server must be ours: any other could serve the name as well. */
-function judgeNameServers(name: string, expected: string, answer: Answer): DelegationFinding {
-  const server = answer.from;
-  const servers = targetsOf('NS', name, answer);
+function checkNameServers(name: string, expected: string, result: LookUpResult): DelegationFinding {
+  const server = result.from;
+  const servers = targetsOf('NS', name, result);
   if (servers.length === 0) {
     return no({ code: 'dns_record_missing', name, expected, found: 'no_record', server });
   }
@@ -114,9 +114,9 @@ function judgeNameServers(name: string, expected: string, answer: Answer): Deleg
 }
 
 /** Distinct targets of the records at exactly this name. A referral has its NS records in the authority section. */
-export function targetsOf(type: 'CNAME' | 'NS', owner: string, answer: Answer): string[] {
-  if (answer.kind !== 'records') return [];
-  const records = type === 'NS' ? [...answer.answers, ...answer.authority] : answer.answers;
+export function targetsOf(type: 'CNAME' | 'NS', owner: string, result: LookUpResult): string[] {
+  if (result.kind !== 'records') return [];
+  const records = type === 'NS' ? [...result.answers, ...result.authority] : result.answers;
   const targets = records.flatMap((record) => {
     const isWanted = (record.type === 'CNAME' || record.type === 'NS') && record.type === type;
     return isWanted && normalForm(record.name) === owner ? [normalForm(record.data)] : [];
@@ -141,7 +141,7 @@ const retryable: Readonly<Record<LookUpFailure, boolean>> = {
 function failed(name: string, expected: string, last: LookedAt, failure: LookUpFailure): DelegationFinding {
   const problem = {
     ...({ code: 'dns_lookup_failed', name, at: last.name, expected } as const),
-    ...{ failure, server: last.answer.from },
+    ...{ failure, server: last.result.from },
   };
   return { found: false, problem, retryable: retryable[failure] };
 }
@@ -154,7 +154,7 @@ function invalid(
   name: string,
   fault: 'several' | 'circle' | 'too_long',
   found: readonly string[],
-  { from: server }: Answer,
+  { from: server }: LookUpResult,
 ): Outcome {
   return { code: 'dns_record_invalid', name, fault, found: listed(found), server };
 }

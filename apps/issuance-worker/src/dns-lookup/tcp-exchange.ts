@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { type AskedQuestion, answers } from './question';
+import { type DnsQuery, matchQuery } from './query';
 import { type Server } from './udp-sockets';
 
 export type TcpExchanged =
@@ -12,8 +12,8 @@ export type TcpExchanged =
  */
 export async function exchangeOverTcp(
   server: Server,
-  asked: AskedQuestion,
-  limits: { readonly timeoutMs: number; readonly responseOctets: number; readonly signal?: AbortSignal },
+  query: DnsQuery,
+  limits: { readonly timeoutMs: number; readonly maxResponseBytes: number; readonly signal?: AbortSignal },
 ): Promise<TcpExchanged> {
   if (limits.signal?.aborted) return { failed: 'aborted' };
   const socket = connect(server.port, server.host);
@@ -22,17 +22,17 @@ export async function exchangeOverTcp(
   limits.signal?.addEventListener('abort', abort, { once: true });
   try {
     const length = Buffer.alloc(2);
-    length.writeUInt16BE(asked.message.length);
-    socket.write(Buffer.concat([length, asked.message]));
+    length.writeUInt16BE(query.message.length);
+    socket.write(Buffer.concat([length, query.message]));
     let received: Buffer = Buffer.alloc(0);
     for await (const chunk of socket as AsyncIterable<Buffer>) {
       received = Buffer.concat([received, chunk]);
       if (received.length < 2) continue;
       const end = 2 + received.readUInt16BE(0);
-      if (end - 2 > limits.responseOctets) return { failed: 'too_large' };
+      if (end - 2 > limits.maxResponseBytes) return { failed: 'too_large' };
       if (received.length < end) continue;
       const response = received.subarray(2, end);
-      return answers(response, asked) === 'yes' ? { response } : { failed: 'malformed' };
+      return matchQuery(response, query) === 'yes' ? { response } : { failed: 'malformed' };
     }
     return { failed: 'malformed' };
   } catch (error) {

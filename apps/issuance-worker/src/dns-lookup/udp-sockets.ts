@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
-import { type AskedQuestion, answers } from './question';
+import { type DnsQuery, matchQuery } from './query';
 
 export interface Server {
   /** IP address. */
@@ -11,7 +11,7 @@ export interface Server {
 
 export type Exchanged =
   | { readonly response: Buffer }
-  /** `other_case`: answered, but not in the letter case of the query. */
+  /** `other_case`: a response, but not in the letter case of the query. */
   | { readonly failed: 'timeout' | 'unreachable' | 'aborted' | 'other_case' };
 
 /** Open ports; each query is sent from a random one. */
@@ -20,7 +20,7 @@ const POOL_SIZE = 8;
 const USES_PER_SOCKET = 128;
 
 interface Waiting {
-  readonly asked: AskedQuestion;
+  readonly query: DnsQuery;
   readonly settle: (outcome: Exchanged) => void;
 }
 
@@ -33,21 +33,21 @@ export class UdpSockets {
 
   constructor(private readonly server: Server) {}
 
-  /** @returns the first message that answers the query, or the reason why there is none; never rejects. */
-  async exchange(asked: AskedQuestion, timeoutMs: number, signal?: AbortSignal): Promise<Exchanged> {
+  /** @returns the response to the query, or the reason why there is none; never rejects. */
+  async exchange(query: DnsQuery, timeoutMs: number, signal?: AbortSignal): Promise<Exchanged> {
     if (signal?.aborted) return { failed: 'aborted' };
-    const socket = this.#pick(asked.id);
+    const socket = this.#pick(query.id);
     return new Promise((resolve) => {
       const settle = (outcome: Exchanged) => {
         clearTimeout(timer);
         signal?.removeEventListener('abort', abort);
-        socket.forget(asked.id);
+        socket.forget(query.id);
         resolve(outcome);
       };
       const abort = () => settle({ failed: 'aborted' });
       const timer = setTimeout(() => settle({ failed: 'timeout' }), timeoutMs);
       signal?.addEventListener('abort', abort, { once: true });
-      socket.send({ asked, settle });
+      socket.send({ query, settle });
     });
   }
 
@@ -98,10 +98,10 @@ class PooledSocket {
 
   send(waiting: Waiting): void {
     this.uses++;
-    this.#waiting.set(waiting.asked.id, waiting);
+    this.#waiting.set(waiting.query.id, waiting);
     void this.#connected.then(() => {
       // An error of send() arrives as 'error' too; without a callback it is not thrown.
-      if (!this.#closed) this.#socket.send(waiting.asked.message);
+      if (!this.#closed) this.#socket.send(waiting.query.message);
     });
   }
 
@@ -127,7 +127,7 @@ class PooledSocket {
     if (response.length < 2) return;
     const waiting = this.#waiting.get(response.readUInt16BE(0));
     if (waiting === undefined) return;
-    const verdict = answers(response, waiting.asked);
+    const verdict = matchQuery(response, waiting.query);
     if (verdict === 'yes') waiting.settle({ response });
     else if (verdict === 'other_case') waiting.settle({ failed: 'other_case' });
   }

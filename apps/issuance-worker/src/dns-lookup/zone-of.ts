@@ -1,4 +1,4 @@
-import type { LookUp, LookUpOptions } from './answer';
+import type { LookUp, LookUpOptions } from './look-up';
 import { targetsOf } from './standing-delegation';
 
 /**
@@ -9,9 +9,9 @@ import { targetsOf } from './standing-delegation';
  */
 export async function zoneOf(lookUp: LookUp, name: string, options?: LookUpOptions): Promise<string | null> {
   for (let at = name; at.includes('.'); at = at.slice(at.indexOf('.') + 1)) {
-    const answer = await lookUp(at, 'NS', options);
-    if (answer.kind === 'failure') return null;
-    if (targetsOf('NS', at, answer).length > 0) return at;
+    const result = await lookUp(at, 'NS', options);
+    if (result.kind === 'failure') return null;
+    if (targetsOf('NS', at, result).length > 0) return at;
   }
   return null;
 }

@@ -94,7 +94,7 @@ async function rows(): Promise<readonly Record<string, unknown>[]> {
 }
 
 /** The wake-ups since the last call. */
-async function nudged(): Promise<readonly { readonly job_id: string }[]> {
+async function takeWakeUps(): Promise<readonly { readonly job_id: string }[]> {
   const [jobs] = await core.database.query<[{ job_id: string }[], number]>(
     `DELETE FROM outbox RETURNING job_id`,
   );
@@ -122,12 +122,12 @@ describe('a required record', () => {
   it('is due, used by the plan, and enqueued', async () => {
     const integration = await fixture.create('1');
     const plan = await opened('1');
-    await nudged();
+    await takeWakeUps();
     await want(plan, [at(integration)]);
     expect(await rows()).toMatchObject([
       { integration_id: integration, state: 'wanted', due: true, target: `label-of-${name}.approval.test` },
     ]);
-    expect(await nudged()).toContainEqual({ job_id: `keep-integration-${integration}-0` });
+    expect(await takeWakeUps()).toContainEqual({ job_id: `keep-integration-${integration}-0` });
     const { records: live } = await records.coverageOf('1', plan.planId, [name]);
     expect(live.get(name)).toMatchObject({ integrationId: integration, linked: true, state: 'wanted' });
     expect((await records.coverageOf('1', '0', [name])).records.get(name)).toMatchObject({ linked: false });
@@ -293,15 +293,15 @@ describe('a record that becomes standing or is removed', () => {
     const lease = await integrationLease(integration);
     const [due] = await dueAt(lease);
     if (due === undefined) throw new Error('it was due');
-    await nudged();
+    await takeWakeUps();
     await leased.save(lease, due.record, { state, dueAt: null });
     const soon = await core.database.query(`SELECT id FROM issuance WHERE due_at <= clock_timestamp()`);
     expect(soon).toEqual([{ id: plan.issuanceId }]);
-    expect(await nudged()).toHaveLength(1);
+    expect(await takeWakeUps()).toHaveLength(1);
     expect(other.issuanceId).not.toBe(plan.issuanceId);
     await core.database.query(`UPDATE issuance SET due_at = now() + interval '1 hour'`);
     await leased.save(lease, { ...due.record, state }, { state, dueAt: null });
-    expect(await nudged()).toEqual([]);
+    expect(await takeWakeUps()).toEqual([]);
   });
 
   it('wakes its issuance again while that issuance is being processed', async () => {
@@ -327,18 +327,18 @@ it('posting an unchanged order retries failing records and leaves standing ones'
     );
     return row.due;
   };
-  const hasten = async () =>
+  const wake = async () =>
     await core.transactions.run(async (tx) => await core.wakeUps.wakePlan(tx, plan.planId));
   const state = async (also: string) => await core.database.query(`UPDATE approval_record SET ${also}`);
   await state(`failures = 3, due_at = now() + interval '1 hour'`);
-  await hasten();
+  await wake();
   expect(await dueInS()).toBeGreaterThan(25);
   expect(await dueInS()).toBeLessThanOrEqual(30);
   await state(`failures = 0, stopped_at = now(), due_at = NULL`);
-  await hasten();
+  await wake();
   expect(await dueInS()).toBeLessThanOrEqual(0);
   await stand(lease);
-  await hasten();
+  await wake();
   expect(await dueInS()).toBeNull();
 });
 
@@ -360,9 +360,9 @@ it('zones are listed again after more than a minute', async () => {
     `UPDATE dns_integration SET checked_at = now() - interval '61 seconds' WHERE id = ANY ($1::bigint[])`,
     [[stale, foreign]],
   );
-  await nudged();
-  await records.askForZones('1');
-  expect(await nudged()).toEqual([{ job_id: `keep-integration-${stale}-0` }]);
+  await takeWakeUps();
+  await records.requestZones('1');
+  expect(await takeWakeUps()).toEqual([{ job_id: `keep-integration-${stale}-0` }]);
   expect((await integrations.due(10)).map(({ id }) => id)).toEqual([stale]);
   expect(fresh).not.toBe(stale);
 });

@@ -22,7 +22,7 @@ const lastingCodes: readonly GatewayFaultCode[] = [
 ];
 
 /** No request was made, because the previous one failed in a lasting way. */
-export class NotAsked extends GatewayFault {
+export class NotSent extends GatewayFault {
   constructor({ code, message, retryAfterS }: GatewayFault) {
     super(code, message, { retryAfterS });
   }
@@ -52,8 +52,8 @@ export class GatewaySession {
 
   /** @returns the handle that removes it @throws GatewayFault, LeaseLost */
   async add(record: WantedRecord): Promise<string> {
-    const answer = await this.say(async (about) => await this.gateway.addRecord({ ...about, record }));
-    return answer.record_handle;
+    const response = await this.say(async (about) => await this.gateway.addRecord({ ...about, record }));
+    return response.record_handle;
   }
 
   /** @throws GatewayFault, LeaseLost */
@@ -70,13 +70,13 @@ export class GatewaySession {
   }
 
   private async sayNow<A extends MaybeResealed>(message: (about: About) => Promise<A>): Promise<A> {
-    if (this.lasting !== null) throw new NotAsked(this.lasting);
+    if (this.lasting !== null) throw new NotSent(this.lasting);
     await this.integrations.extend(this.held.lease, leaseMs);
     try {
-      const answer = await message(aboutOf(this.integration));
-      const mended = this.integration.state === 'failing' || this.integration.problem !== null;
-      await this.learn(answer.integration, mended ? { state: 'ok', problem: null } : {});
-      return answer;
+      const response = await message(aboutOf(this.integration));
+      const recovered = this.integration.state === 'failing' || this.integration.problem !== null;
+      await this.learn(response.integration, recovered ? { state: 'ok', problem: null } : {});
+      return response;
     } catch (error) {
       if (!(error instanceof GatewayFault)) throw error;
       if (lastingCodes.includes(error.code)) this.lasting = error;

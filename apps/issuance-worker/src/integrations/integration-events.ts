@@ -7,7 +7,7 @@ import type { LeasedRecord } from './leased-records';
 export interface IntegrationEvents {
   added(record: LeasedRecord): void;
   /** Every authoritative server returns it. */
-  stands(record: LeasedRecord): void;
+  standing(record: LeasedRecord): void;
   removed(record: LeasedRecord): void;
   /** Of one record; it is retried. */
   recordFailed(record: LeasedRecord, fault: GatewayFault): void;

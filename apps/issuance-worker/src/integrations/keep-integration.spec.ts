@@ -28,7 +28,7 @@ async function freshAccount(): Promise<void> {
   account += 1;
   accountId = String(account);
   const { gateway } = keeping;
-  gateway.asked.length = 0;
+  gateway.requests.length = 0;
   gateway.strike = null;
   gateway.rotates = false;
   gateway.reaches = ['127.0.0.2', '127.0.0.3'];
@@ -58,7 +58,7 @@ const record = async () => {
   if (row === undefined || more.length > 0) throw new Error('one record is expected');
   return row;
 };
-const standsAs = async () => {
+const standingRecord = async () => {
   const { target } = await record();
   return { state: 'standing', atProvider: target };
 };
@@ -76,8 +76,8 @@ describe('a required record', () => {
     expect((await record()).problem).toMatch(/^ns3\.dns\.test .* does not respond with the record yet/);
     keeping.gateway.arrive();
     await keep();
-    expect(await found()).toEqual(await standsAs());
-    expect(keeping.gateway.asked).toEqual([`add ${fqdn}`]);
+    expect(await found()).toEqual(await standingRecord());
+    expect(keeping.gateway.requests).toEqual([`add ${fqdn}`]);
   });
 
   it('that already exists is not added, and is kept when it is no longer required', async () => {
@@ -89,21 +89,21 @@ describe('a required record', () => {
     await closePlan(opened);
     await keep();
     expect(await found()).toEqual({ state: 'removed', atProvider: target });
-    expect(keeping.gateway.asked).toEqual([]);
+    expect(keeping.gateway.requests).toEqual([]);
   });
 
   it('is dropped without a gateway request when it was never attempted', async () => {
     await closePlan(await wanted());
     await keep();
     expect((await record()).state).toBe('removed');
-    expect(keeping.gateway.asked).toEqual([]);
+    expect(keeping.gateway.requests).toEqual([]);
   });
 
   it('replaces an existing record', async () => {
     await wanted();
     keeping.gateway.set(fqdn, 'elsewhere.example.net');
     await keep();
-    expect(await found()).toEqual(await standsAs());
+    expect(await found()).toEqual(await standingRecord());
   });
 });
 
@@ -120,7 +120,7 @@ describe('a published record', () => {
     keeping.gateway.set(fqdn, null);
     await keeping.advance(issuanceId);
     await keep();
-    expect(await found()).toEqual(await standsAs());
+    expect(await found()).toEqual(await standingRecord());
   });
 
   it('is not changed when something else replaced it, until a new issuance requires it', async () => {
@@ -135,7 +135,7 @@ describe('a published record', () => {
     expect(await found()).toEqual({ state: 'wanted', atProvider: 'elsewhere.example.net' });
     await keeping.advance((await open()).issuanceId);
     await keep();
-    expect(await found()).toEqual(await standsAs());
+    expect(await found()).toEqual(await standingRecord());
   });
 
   it('is not changed when something else replaced it, until the order is posted again', async () => {
@@ -148,7 +148,7 @@ describe('a published record', () => {
     const wakeUps = new IssuanceWakeUps(database, new Outbox(database));
     await transactions.run(async (tx) => await wakeUps.wakePlan(tx, planId));
     await keep();
-    expect(await found()).toEqual(await standsAs());
+    expect(await found()).toEqual(await standingRecord());
   });
 
   it('is removed when its order is deleted, but a foreign record at its name is not', async () => {
@@ -184,7 +184,7 @@ describe('a published record', () => {
     await keep();
     expect(await record()).toMatchObject({ state: 'standing', integration_id: integration });
     await keeping.keep(old);
-    expect(await found()).toEqual(await standsAs());
+    expect(await found()).toEqual(await standingRecord());
   });
 });
 
@@ -206,7 +206,7 @@ describe('an integration', () => {
     await keeping.advance(many.issuanceId);
     keeping.gateway.strike = { endpoint: 'addRecord', when: 'before', fault: refused };
     await keep();
-    expect(keeping.gateway.asked).toHaveLength(1);
+    expect(keeping.gateway.requests).toHaveLength(1);
     expect(await stateOf(integration)).toMatchObject({ state: 'failing', problem: refused.message });
     for (const row of await keeping.records(accountId)) {
       expect(row).toMatchObject({ state: 'wanted', failures: 1, problem: refused.message });
@@ -237,7 +237,9 @@ describe('an integration', () => {
 
   it('stores the handle of an error response', async () => {
     await wanted();
-    const fault = new GatewayFault('provider_unavailable', 'Away.', { integration: 'brought by an error' });
+    const fault = new GatewayFault('provider_unavailable', 'Unavailable.', {
+      integration: 'brought by an error',
+    });
     keeping.gateway.strike = { endpoint: 'addRecord', when: 'before', fault };
     await keep();
     expect(await stateOf(integration)).toMatchObject({ handle: 'brought by an error', leased_until: null });
@@ -251,10 +253,10 @@ describe('an integration', () => {
     expect(await keeping.records(accountId)).toEqual([]);
     keeping.zonesAre(integration, ['example.com']);
     await keep();
-    expect(keeping.gateway.asked).toEqual(['zones']);
+    expect(keeping.gateway.requests).toEqual(['zones']);
     await keeping.advance(opened.issuanceId);
     await keep();
-    expect(await found()).toEqual(await standsAs());
+    expect(await found()).toEqual(await standingRecord());
   });
 
   it('reports why its zones cannot be listed, and is retried with back-off', async () => {
@@ -278,7 +280,7 @@ describe('an integration', () => {
     const { gateway } = keeping;
     const adding = jest.spyOn(gateway, 'addRecord').mockImplementationOnce(async () => {
       severable.link.cut();
-      return await Promise.reject(new GatewayFault('unreachable', 'Away.'));
+      return await Promise.reject(new GatewayFault('unreachable', 'Unavailable.'));
     });
     try {
       await expect(keep(severable.source)).rejects.toThrow();
@@ -289,15 +291,15 @@ describe('an integration', () => {
       await severable.close();
     }
     await keep();
-    expect(await found()).toEqual(await standsAs());
+    expect(await found()).toEqual(await standingRecord());
   });
 
   it('is processed by one worker at a time', async () => {
     await wanted();
     await keeping.timePasses();
     await Promise.all([keeping.keep(integration), keeping.keep(integration), keeping.keep(integration)]);
-    expect(keeping.gateway.asked).toEqual([`add ${fqdn}`]);
-    expect(await found()).toEqual(await standsAs());
+    expect(keeping.gateway.requests).toEqual([`add ${fqdn}`]);
+    expect(await found()).toEqual(await standingRecord());
   });
 });
 
@@ -313,19 +315,19 @@ describe('two tenants with the same host name', () => {
     await wanted();
     await keep();
     expect((await record()).target).not.toBe(firstTarget);
-    expect(await found()).toEqual(await standsAs());
+    expect(await found()).toEqual(await standingRecord());
     await closePlan(theirs.opened);
     await keeping.timePasses();
     await keeping.keep(theirs.integration);
     expect((await keeping.records(theirs.accountId)).map(({ state }) => state)).toEqual(['removed']);
-    expect(await found()).toEqual(await standsAs());
+    expect(await found()).toEqual(await standingRecord());
   });
 });
 
 /** The outcome in every case: one record, which is known and can be removed. */
 async function endsWell(opened: OpenedIssuance): Promise<void> {
   await keep();
-  expect(await found()).toEqual(await standsAs());
+  expect(await found()).toEqual(await standingRecord());
   await closePlan(opened);
   await keep();
   expect(await found()).toEqual({ state: 'removed', atProvider: null });

@@ -30,7 +30,7 @@ const lookedAtOnce = 8;
 /** After this time no new work is started: others get their turn, and the sweep enqueues the rest, ms. */
 const runMs = 40_000;
 
-type Walk = LeasedIntegration & { readonly session: GatewaySession; readonly clock: () => Date };
+type Run = LeasedIntegration & { readonly session: GatewaySession; readonly clock: () => Date };
 
 /** Processes due work of one integration until none is left or its time is over. */
 export class KeepIntegration {
@@ -42,11 +42,11 @@ export class KeepIntegration {
     const startedMs = performance.now();
     const clock = () => new Date(held.now.getTime() + performance.now() - startedMs);
     const session = new GatewaySession(this.ports.gateway, this.ports.integrations, held);
-    const walk = { ...held, session, clock };
+    const run = { ...held, session, clock };
     try {
       const { deletedAt, zonesDueAt } = held.integration;
-      if (deletedAt === null && zonesDueAt.getTime() <= held.now.getTime()) await this.listZones(walk);
-      await this.keepRecords(walk, startedMs + runMs);
+      if (deletedAt === null && zonesDueAt.getTime() <= held.now.getTime()) await this.listZones(run);
+      await this.keepRecords(run, startedMs + runMs);
       await this.ports.integrations.release(held.lease);
     } catch (error) {
       if (error instanceof LeaseLost) return this.ports.events.leaseLost(held.integration, error);
@@ -57,7 +57,7 @@ export class KeepIntegration {
     }
   }
 
-  private async keepRecords({ lease, session, clock }: Walk, endsMs: number): Promise<void> {
+  private async keepRecords({ lease, session, clock }: Run, endsMs: number): Promise<void> {
     const isTimeLeft = () => performance.now() < endsMs && !this.ports.stopping.aborted;
     const keeper = new KeepRecord(this.ports, lease, session, clock, isTimeLeft);
     while (isTimeLeft()) {
@@ -71,7 +71,7 @@ export class KeepIntegration {
   }
 
   /** A failure is reported with the integration, and retried. */
-  private async listZones({ lease, integration, session, clock }: Walk): Promise<void> {
+  private async listZones({ lease, integration, session, clock }: Run): Promise<void> {
     const { id, accountId } = integration;
     try {
       const zones = await session.zones();

@@ -12,7 +12,7 @@ import {
 import type { DueRecord, LeasedRecord, LeasedRecords } from './leased-records';
 import type { IntegrationLease } from '@certwright/dns-integrations';
 import type { NameServers } from '../name-servers/name-servers';
-import { type GatewaySession, NotAsked, problemOf } from './gateway-session';
+import { type GatewaySession, NotSent, problemOf } from './gateway-session';
 import type { IntegrationEvents } from './integration-events';
 
 export interface RecordPorts {
@@ -74,7 +74,7 @@ export class KeepRecord {
       case 'save': {
         const saved = await this.save(record, step.change);
         if (saved !== null && saved.state === 'standing' && record.state === 'wanted') {
-          this.ports.events.stands(saved);
+          this.ports.events.standing(saved);
         }
         return saved;
       }
@@ -99,7 +99,7 @@ export class KeepRecord {
       return added;
     } catch (error) {
       return await this.failed(record, error, (fault) =>
-        fault instanceof NotAsked || notAppliedCodes.includes(fault.code)
+        fault instanceof NotSent || notAppliedCodes.includes(fault.code)
           ? { attemptedAt: before.attemptedAt }
           : {},
       );

@@ -12,7 +12,7 @@ export interface LeasedRecord extends ApprovalRecord {
   /** `_acme-challenge.<dnsName>` → this, as a CNAME. */
   readonly target: string;
   /** Values as they were read, so that a later request is not lost. */
-  readonly asks: number;
+  readonly requests: number;
 }
 
 type DueRow = Omit<LeasedRecord, 'problem'> & {
@@ -68,7 +68,7 @@ export class LeasedRecords {
 async function saveRecord(
   database: Pick<Tx, 'query'>,
   { integrationId, token }: IntegrationLease,
-  { id, asks }: LeasedRecord,
+  { id, requests }: LeasedRecord,
   change: RecordChange,
 ): Promise<boolean> {
   const given = <T>(value: T | undefined) => [value !== undefined, value ?? null];
@@ -76,7 +76,7 @@ async function saveRecord(
     id,
     integrationId,
     token,
-    asks,
+    requests,
     change.state ?? null,
     change.failures ?? null,
     ...given(change.attemptedAt),
@@ -107,7 +107,8 @@ const dueStatement = `
   SELECT record.id, record.integration_id AS "integrationId", record.dns_name AS "dnsName",
     record.zone_name AS "zoneName", record.target, record.state, record.attempted_at AS "attemptedAt",
     record.added_at AS "addedAt", record.record_handle AS "recordHandle", record.stopped_at AS "stoppedAt",
-    record.problem, record.outcome, record.failures, record.due_at AS "dueAt", record.asks,
+    record.problem, record.outcome, record.failures, record.due_at AS "dueAt",
+    record.asks AS requests, /* language: column */
     integration.deleted_at IS NULL AND EXISTS (
       SELECT 1 FROM approval_record_use AS used
       JOIN plan ON plan.id = used.plan_id AND plan.closed_at IS NULL
@@ -126,7 +127,7 @@ const givenOr = (column: string, at: number, type: 'timestamptz' | 'text') =>
 /**
  * Whether a request came since the record was read. Then it is due and is not removed: a plan may need it by now.
  */
-const askedSince = `approval_record.asks <> $4::int`;
+const requestedSince = `approval_record.asks <> $4::int`; // language: column
 
 /**
  * Locks the integration's row, so that it cannot be deleted between reading and writing: standing or required records
@@ -136,9 +137,9 @@ const saveStatement = `
   WITH held AS (
     SELECT id, deleted_at FROM dns_integration WHERE ${underIntegrationLease('$2', '$3')} FOR SHARE)
   UPDATE approval_record SET
-    state = CASE WHEN $5 = 'removed' AND ${askedSince} THEN approval_record.state
+    state = CASE WHEN $5 = 'removed' AND ${requestedSince} THEN approval_record.state
       ELSE coalesce($5, approval_record.state) END,
-    removed_at = CASE WHEN $5 = 'removed' AND NOT ${askedSince} THEN clock_timestamp() END,
+    removed_at = CASE WHEN $5 = 'removed' AND NOT ${requestedSince} THEN clock_timestamp() END,
     failures = coalesce($6::int, approval_record.failures),
     ${givenOr('attempted_at', 7, 'timestamptz')},
     ${givenOr('added_at', 9, 'timestamptz')},
@@ -148,7 +149,7 @@ const saveStatement = `
     ${givenOr('problem', 17, 'text')},
     outcome = CASE WHEN $17::boolean THEN $21::jsonb ELSE approval_record.outcome END,
     due_at = CASE
-      WHEN ${askedSince} THEN clock_timestamp()
+      WHEN ${requestedSince} THEN clock_timestamp()
       WHEN held.deleted_at IS NOT NULL AND coalesce($5, approval_record.state) IN ('wanted', 'standing')
         THEN clock_timestamp()
       WHEN $19::boolean THEN $20::timestamptz

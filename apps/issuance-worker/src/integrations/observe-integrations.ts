@@ -18,13 +18,13 @@ export function observeIntegrations(
   });
   const faults = new Counter({
     name: 'certwright_gateway_faults_total',
-    help: 'What the DNS gateway did not do, by error',
+    help: 'Failed requests to the DNS gateway, by error',
     labelNames: ['code'],
     registers,
   });
   const failing = new Gauge({
     name: 'certwright_dns_integrations_failing',
-    help: 'Integrations whose provider lets nobody in',
+    help: 'Integrations whose provider rejects the credentials',
     registers,
   });
   new Gauge({
@@ -43,19 +43,19 @@ export function observeIntegrations(
   };
   return {
     added: happened('added'),
-    stands: happened('standing'),
+    standing: happened('standing'),
     removed: happened('removed'),
     recordFailed: (record, { code, message }) => {
       faults.inc({ code });
-      log.warn({ ...membersOf(record), code, reason: message }, 'gateway failed; it is asked again');
+      log.warn({ ...membersOf(record), code, reason: message }, 'gateway failed; retrying');
     },
     zonesFailed: ({ id, accountId }, { code, message }) => {
       faults.inc({ code });
       const members = { integration: id, account: accountId, code, reason: message };
-      log.warn(members, 'zones could not be listed; it is tried again');
+      log.warn(members, 'zones could not be listed; retrying');
     },
     leaseLost: ({ id, accountId }) =>
-      log.warn({ integration: id, account: accountId }, 'lease lost; another worker goes on'),
+      log.warn({ integration: id, account: accountId }, 'lease lost; another worker continues'),
   };
 }
 

@@ -24,7 +24,7 @@ async function issuanceOf(issuanceId: string) {
   return row;
 }
 
-const nudges = async () => {
+const wakeUps = async () => {
   const [jobs] = await keeping.database.query<
     [{ job: string; payload: { integrationId?: string } }[], number]
   >(`DELETE FROM outbox RETURNING job, payload`);
@@ -41,12 +41,12 @@ it('an order with three names in three zones at two integrations is approved by 
     opensslCsr(dnsNames),
     accountId,
   );
-  await nudges();
+  await wakeUps();
 
   // The issuance stores its requests and waits; nothing is looked up meanwhile.
   await keeping.advance(issuanceId);
-  const nudged = (await nudges()).map(({ payload }) => payload.integrationId);
-  expect(nudged.sort()).toEqual([one, other].sort());
+  const woken = (await wakeUps()).map(({ payload }) => payload.integrationId);
+  expect(woken.sort()).toEqual([one, other].sort());
   const waiting = await issuanceOf(issuanceId);
   for (const { status, problem } of waiting.approvals) {
     expect(status).toBe('pending');
@@ -57,7 +57,7 @@ it('an order with three names in three zones at two integrations is approved by 
   gateway.reaches = ['127.0.0.2'];
   await keeping.keep(one);
   await keeping.keep(other);
-  expect(gateway.asked.sort()).toEqual([
+  expect(gateway.requests.sort()).toEqual([
     'add _acme-challenge.a.b.example.org',
     'add _acme-challenge.example.net',
     'add _acme-challenge.www.example.com',
@@ -71,12 +71,12 @@ it('an order with three names in three zones at two integrations is approved by 
   }
 
   // After propagation the records stand, and the issuance is checked at once.
-  await nudges();
+  await wakeUps();
   gateway.arrive();
   await keeping.database.query(`UPDATE approval_record SET due_at = now()`);
   await keeping.keep(one);
   await keeping.keep(other);
-  expect((await nudges()).map(({ job }) => job)).toContain('advance-issuance');
+  expect((await wakeUps()).map(({ job }) => job)).toContain('advance-issuance');
   expect(await issuanceOf(issuanceId)).toMatchObject({ state: 'open', due: true });
   await keeping.advance(issuanceId);
   expect((await issuanceOf(issuanceId)).state).toBe('issued');

@@ -4,7 +4,7 @@ import { Attachments, LeasedIssuances } from '@certwright/ordering';
 import { Transactions } from '@certwright/core-schema';
 import { eventually } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
-import type { ApprovalAnswer, Approver } from '../approvals/approver';
+import type { ApprovalResult, Approver } from '../approvals/approver';
 import { PublishApprovals } from '../approvals/publish-approvals';
 import type { BuiltInCa } from '../certificate-authorities/built-in/built-in-ca';
 import type {
@@ -26,13 +26,13 @@ let asWorker: DataSource;
 let ca: BuiltInCa;
 let repositories: Repositories;
 let csr: Buffer;
-let answer: ApprovalAnswer;
-const stumbles: unknown[] = [];
+let result: ApprovalResult;
+const unexpectedErrors: unknown[] = [];
 
 const approver: Approver = {
   method: 'dns',
   placeOf: ({ dnsName }) => dnsName,
-  check: async () => await Promise.resolve(answer),
+  check: async () => await Promise.resolve(result),
 };
 
 beforeAll(async () => {
@@ -44,13 +44,13 @@ beforeAll(async () => {
 afterAll(async () => await issuing.close());
 
 beforeEach(() => {
-  answer = { approved: true };
-  stumbles.length = 0;
+  result = { approved: true };
+  unexpectedErrors.length = 0;
 });
 
 let nextCertificateId = 1;
 
-const nobodyRevokes = async () => await Promise.reject(new Error('nothing is revoked here'));
+const refuseToRevoke = async () => await Promise.reject(new Error('nothing is revoked here'));
 
 function worker(
   source: DataSource,
@@ -70,7 +70,7 @@ function worker(
       failed: () => undefined,
       resting: () => undefined,
       leaseLost: () => undefined,
-      stumbled: (_, error) => stumbles.push(error),
+      unexpectedError: (_, error) => unexpectedErrors.push(error),
     },
     certificateId: () => String(nextCertificateId++),
   });
@@ -133,7 +133,7 @@ describe('an issuance whose names are approved', () => {
 
 describe('an issuance whose names are not approved', () => {
   it('waits, and reports what was found', async () => {
-    answer = { approved: false, problem: { code: 'text', text: 'nothing there' } };
+    result = { approved: false, problem: { code: 'text', text: 'nothing there' } };
     const opened = await openIssuance(repositories, dnsNames, csr);
     await worker(asWorker).run(opened.issuanceId);
     const state = await issuanceState(opened);
@@ -150,7 +150,7 @@ describe('a plan that is paused before the certificate is attached', () => {
   it('gets no certificate', async () => {
     const opened = await openIssuance(repositories, dnsNames, csr);
     const pausing: CertificateAuthority = {
-      revoke: nobodyRevokes,
+      revoke: refuseToRevoke,
       submit: async (request) => await ca.submit(request),
       collect: async (reference, request) => {
         await database.query(`UPDATE plan SET paused = true WHERE id = $1`, [opened.planId]);
@@ -202,14 +202,14 @@ describe('a CA that returns a wrong certificate', () => {
   it('leads to no certificate and a final failure', async () => {
     const opened = await openIssuance(repositories, dnsNames, csr);
     const other = await openIssuance(repositories, ['c.example.com'], opensslCsr(['c.example.com']));
-    const lying: CertificateAuthority = {
-      revoke: nobodyRevokes,
+    const wrong: CertificateAuthority = {
+      revoke: refuseToRevoke,
       submit: async (request) => await ca.submit(request),
       collect: async () =>
         await ca.collect(other.issuanceId, { lease: { issuanceId: other.issuanceId, token: '0' } }),
     };
     await worker(asWorker).run(other.issuanceId);
-    await worker(asWorker, lying).run(opened.issuanceId);
+    await worker(asWorker, wrong).run(opened.issuanceId);
     expect(await certificatesOf(opened)).toEqual([]);
     expect(await issuanceState(opened)).toMatchObject({
       state: 'failed',
@@ -220,7 +220,7 @@ describe('a CA that returns a wrong certificate', () => {
   it('backs off when the CA throws, and reveals no internal details', async () => {
     const opened = await openIssuance(repositories, dnsNames, csr);
     const broken: CertificateAuthority = {
-      revoke: nobodyRevokes,
+      revoke: refuseToRevoke,
       submit: () => Promise.reject(new Error('secret path /var/lib/ca')),
       collect: () => Promise.reject(new Error('unreachable')),
     };
@@ -244,7 +244,7 @@ describe('a worker that is frozen past its lease', () => {
       await worker(asWorker).run(opened.issuanceId);
     };
     const frozen: CertificateAuthority = {
-      revoke: nobodyRevokes,
+      revoke: refuseToRevoke,
       submit: async (request: CertificateRequest) => {
         if (frozenIn === 'submit') await freeze();
         return await ca.submit(request);
@@ -257,7 +257,7 @@ describe('a worker that is frozen past its lease', () => {
     await worker(asWorker, frozen).run(opened.issuanceId);
     expect(await certificatesOf(opened)).toHaveLength(1);
     expect(await issuanceState(opened)).toMatchObject({ state: 'issued', failures: 0 });
-    expect(stumbles).toEqual([]);
+    expect(unexpectedErrors).toEqual([]);
   });
 });
 
@@ -273,7 +273,7 @@ it('is released after a database outage ended its run', async () => {
       },
     };
     await worker(severable.source, ca, during).run(opened.issuanceId);
-    expect(stumbles).toHaveLength(1);
+    expect(unexpectedErrors).toHaveLength(1);
     severable.link.restore();
     await eventually(async () => {
       const [row] = await database.query<[object]>(

@@ -12,8 +12,8 @@ import { certificateRequest, type RequestedWork } from './certificate-request';
 import { HeldLease, leaseMs } from './held-lease';
 import { attachmentOf, certificateFaults } from './issued-certificate';
 import type { IssuanceEvents } from './issuance-events';
-import { type StoredWork, ToldProgress } from './told-progress';
-import { WalkEnds } from './walk-ends';
+import { type StoredWork, PublishedProgress } from './published-progress';
+import { RunEnds } from './run-ends';
 
 export interface AdvancePorts {
   readonly leasedIssuances: LeasedIssuances;
@@ -31,7 +31,7 @@ export interface AdvancePorts {
 }
 
 /** An issuance in progress: as read under the lease, with the results of the steps since. */
-interface Walk extends RequestedWork, StoredWork {
+interface IssuanceRun extends RequestedWork, StoredWork {
   readonly coverage: Coverage;
   /** Of this run; values still to be published after it wait for the next one. */
   readonly published: boolean;
@@ -40,28 +40,28 @@ interface Walk extends RequestedWork, StoredWork {
 }
 
 /** `null`: the run has ended for now. */
-type StepResult = Promise<Walk | null>;
+type StepResult = Promise<IssuanceRun | null>;
 
 /** Advances an issuance: leases it, then runs one step after the other until it waits, ends, or is attached. */
 export class AdvanceIssuance {
-  private readonly progress: ToldProgress;
-  private readonly ends: WalkEnds;
+  private readonly progress: PublishedProgress;
+  private readonly ends: RunEnds;
 
   constructor(private readonly ports: AdvancePorts) {
-    this.progress = new ToldProgress(ports.leasedIssuances, ports.events);
-    this.ends = new WalkEnds(this.progress, ports.events);
+    this.progress = new PublishedProgress(ports.leasedIssuances, ports.events);
+    this.ends = new RunEnds(this.progress, ports.events);
   }
 
   /** @param trial of an unavailable CA that the issuance waits for; null: none */
   async run(issuanceId: string, trial: Trial | null = null): Promise<void> {
-    const askedMs = performance.now();
+    const requestedMs = performance.now();
     const leased = await this.ports.leasedIssuances.lease(issuanceId, leaseMs);
     if (leased === null) return;
     const stalled = leased.issuance.lastError?.stalledSince;
     const stalledSince = stalled === undefined ? null : new Date(stalled);
     const work = { ...leased, stored: leased.issuance, stalledSince };
     const startedMs = performance.now();
-    const held = new HeldLease(this.ports.leasedIssuances, work.lease, leaseMs - (startedMs - askedMs));
+    const held = new HeldLease(this.ports.leasedIssuances, work.lease, leaseMs - (startedMs - requestedMs));
     const clock = () => new Date(work.now.getTime() + performance.now() - startedMs);
     try {
       const approvals = stillApproved(work.issuance.approvals, work.now, this.ports.approvalReuseMs);
@@ -77,53 +77,53 @@ export class AdvanceIssuance {
         issued: null,
         faults: null,
       };
-      let walk: Walk | null = { ...work, issuance, ...begun };
-      while (walk !== null) walk = await this.step(walk, clock());
+      let run: IssuanceRun | null = { ...work, issuance, ...begun };
+      while (run !== null) run = await this.step(run, clock());
     } catch (error) {
-      await this.ends.stumbled(work, error, clock());
+      await this.ends.unexpectedError(work, error, clock());
     }
   }
 
-  private async step(walk: Walk, now: Date): StepResult {
-    const facts = {
-      paused: walk.plan.paused,
-      planClosed: walk.plan.closedAt !== null,
-      productAvailable: walk.product.available && (await this.ports.issuers.serves(walk.product)),
-      keyBlocked: walk.keyBlocked || isKnown(walk.terms.spkiSha256),
-      unpublished: walk.published ? [] : this.ports.publishing.unpublished(walk),
-      certificateFaults: walk.faults,
+  private async step(run: IssuanceRun, now: Date): StepResult {
+    const inputs = {
+      paused: run.plan.paused,
+      planClosed: run.plan.closedAt !== null,
+      productAvailable: run.product.available && (await this.ports.issuers.serves(run.product)),
+      keyBlocked: run.keyBlocked || isKnown(run.terms.spkiSha256),
+      unpublished: run.published ? [] : this.ports.publishing.unpublished(run),
+      certificateFaults: run.faults,
     };
-    const step = nextStep(walk.issuance, facts, now);
+    const step = nextStep(run.issuance, inputs, now);
     switch (step.kind) {
       case 'publish-approvals':
-        return await this.publishApprovals(walk);
+        return await this.publishApprovals(run);
       case 'check-approvals':
-        return await this.checkApprovals(walk, now);
+        return await this.checkApprovals(run, now);
       case 'submit-to-ca':
-        return await this.submit(walk, now);
+        return await this.submit(run, now);
       case 'collect':
-        return await this.collect(walk, now);
+        return await this.collect(run, now);
       case 'attach':
-        return await this.attach(walk);
+        return await this.attach(run);
       case 'wait':
-        return await this.ends.end(walk, { dueAt: step.until });
+        return await this.ends.end(run, { dueAt: step.until });
       case 'fail':
-        return await this.ends.fail(walk, step.error, step.final, now);
+        return await this.ends.fail(run, step.error, step.final, now);
       case 'cancel':
-        return await this.ends.end(walk, { state: 'canceled', lastError: step.error });
+        return await this.ends.end(run, { state: 'canceled', lastError: step.error });
       case 'done':
         return null;
     }
   }
 
-  private async publishApprovals(walk: Walk): StepResult {
+  private async publishApprovals(run: IssuanceRun): StepResult {
     const { publishing } = this.ports;
-    await publishing.want(walk);
-    return { ...walk, coverage: await publishing.coverageOf(walk), published: true };
+    await publishing.want(run);
+    return { ...run, coverage: await publishing.coverageOf(run), published: true };
   }
 
-  private async checkApprovals(walk: Walk, now: Date): StepResult {
-    const { issuance, delegationLabels: labels, product, terms, coverage } = walk;
+  private async checkApprovals(run: IssuanceRun, now: Date): StepResult {
+    const { issuance, delegationLabels: labels, product, terms, coverage } = run;
     const acceptsParentRecords = this.ports.issuers.acceptsParentRecords(product);
     const { approverEmails } = terms;
     const subject = { issuance, labels, records: coverage.records, approverEmails, acceptsParentRecords };
@@ -131,68 +131,68 @@ export class AdvanceIssuance {
     const approvers = this.ports.approvers.filter(({ method }) => isOffered[method]);
     const progress = await checkApprovals(subject, approvers, now);
     const { approvals, nextCheckAt } = progress;
-    if (nextCheckAt !== null) return await this.ends.end(walk, { approvals, dueAt: nextCheckAt });
+    if (nextCheckAt !== null) return await this.ends.end(run, { approvals, dueAt: nextCheckAt });
     // Stored with the next write: until then nothing depends on it, and checking again costs a look-up.
-    return { ...walk, issuance: { ...walk.issuance, approvals } };
+    return { ...run, issuance: { ...run.issuance, approvals } };
   }
 
-  private async submit(walk: Walk, now: Date): StepResult {
-    const fresh = freshlyApproved(walk.issuance.approvals, now);
+  private async submit(run: IssuanceRun, now: Date): StepResult {
+    const fresh = freshlyApproved(run.issuance.approvals, now);
     if (fresh.some(({ status }) => status === 'pending')) {
-      const issuance = { ...walk.issuance, approvals: fresh };
-      return { ...walk, issuance, coverage: await this.ports.publishing.coverageOf({ ...walk, issuance }) };
+      const issuance = { ...run.issuance, approvals: fresh };
+      return { ...run, issuance, coverage: await this.ports.publishing.coverageOf({ ...run, issuance }) };
     }
-    const submitted = await this.ports.issuers.submit(certificateRequest(walk));
-    const { approvals } = walk.issuance;
+    const submitted = await this.ports.issuers.submit(certificateRequest(run));
+    const { approvals } = run.issuance;
     if (submitted.kind === 'submitted') {
-      const { reference: caReference, trial = walk.trial } = submitted;
-      return { ...(await this.keep(walk, { approvals, caReference, lastError: null })), trial };
+      const { reference: caReference, trial = run.trial } = submitted;
+      return { ...(await this.keep(run, { approvals, caReference, lastError: null })), trial };
     }
     const { error, until, final, waitsFor, stalled } = submitted;
-    if (stalled) return await this.ends.stall(walk, error, until, { approvals });
+    if (stalled) return await this.ends.stall(run, error, until, { approvals });
     return until === null
-      ? await this.ends.fail(walk, error, final, now, { approvals })
-      : await this.ends.rest(walk, error, until, { approvals, ...(waitsFor.length > 0 ? { waitsFor } : {}) });
+      ? await this.ends.fail(run, error, final, now, { approvals })
+      : await this.ends.rest(run, error, until, { approvals, ...(waitsFor.length > 0 ? { waitsFor } : {}) });
   }
 
-  private async collect(walk: Walk, now: Date): StepResult {
-    const reference = walk.issuance.caReference;
+  private async collect(run: IssuanceRun, now: Date): StepResult {
+    const reference = run.issuance.caReference;
     if (reference === null) throw new Error('collect comes after submit');
-    const collected = await this.ports.issuers.collect(reference, certificateRequest(walk));
+    const collected = await this.ports.issuers.collect(reference, certificateRequest(run));
     // The CA's own attempt is over; a later one starts from scratch.
     const over = { caReference: null };
     switch (collected.kind) {
       case 'pending':
         // Clears any earlier problem.
         return collected.error === null
-          ? await this.ends.end(walk, { dueAt: collected.until, lastError: null })
-          : await this.ends.rest(walk, collected.error, collected.until);
+          ? await this.ends.end(run, { dueAt: collected.until, lastError: null })
+          : await this.ends.rest(run, collected.error, collected.until);
       case 'unavailable':
-        return await this.ends.fail(walk, collected.error, false, now);
+        return await this.ends.fail(run, collected.error, false, now);
       case 'stalled':
-        return await this.ends.stall(walk, collected.error, collected.until);
+        return await this.ends.stall(run, collected.error, collected.until);
       case 'down':
-        return await this.ends.rest(walk, collected.error, collected.until, {
+        return await this.ends.rest(run, collected.error, collected.until, {
           waitsFor: [collected.authority],
         });
       case 'rejected':
         return collected.until === null
-          ? await this.ends.fail(walk, collected.error, collected.final, now, over)
-          : await this.ends.rest(walk, collected.error, collected.until, over);
+          ? await this.ends.fail(run, collected.error, collected.final, now, over)
+          : await this.ends.rest(run, collected.error, collected.until, over);
       case 'given_up': {
-        const next = await this.keep(walk, over);
-        return { ...next, refusals: [...walk.refusals, collected.refusal] };
+        const next = await this.keep(run, over);
+        return { ...next, refusals: [...run.refusals, collected.refusal] };
       }
       case 'issued': {
         // The exchange took time, and the CA may have issued during it.
-        const faults = certificateFaults(collected.issued, walk.terms, walk.clock());
-        return { ...walk, issued: collected.issued, faults };
+        const faults = certificateFaults(collected.issued, run.terms, run.clock());
+        return { ...run, issued: collected.issued, faults };
       }
     }
   }
 
-  private async attach(walk: Walk): StepResult {
-    const { issued, issuance, terms, lease } = walk;
+  private async attach(run: IssuanceRun): StepResult {
+    const { issued, issuance, terms, lease } = run;
     if (issued === null) throw new Error('attach comes after collect');
     const attachment = attachmentOf(issued, issuance, terms, this.ports.certificateId());
     if (await this.ports.attachments.attach(lease, attachment)) {
@@ -200,19 +200,19 @@ export class AdvanceIssuance {
       this.ports.events.changed(issuance);
       return null;
     }
-    return await this.ends.end(walk, { state: 'canceled' });
+    return await this.ends.end(run, { state: 'canceled' });
   }
 
   /** Stores the changes of a step, and continues under the same lease. */
   private async keep(
-    walk: Walk,
+    run: IssuanceRun,
     progress: Partial<Pick<Issuance, 'approvals' | 'caReference' | 'lastError'>>,
-  ): Promise<Walk> {
-    const askedMs = performance.now();
-    await this.progress.save(walk, progress, { keepForMs: leaseMs });
-    walk.held.lengthened(askedMs, leaseMs);
-    const stored = { ...walk.stored, ...progress };
-    return { ...walk, stored, issuance: { ...walk.issuance, ...progress } };
+  ): Promise<IssuanceRun> {
+    const requestedMs = performance.now();
+    await this.progress.save(run, progress, { keepForMs: leaseMs });
+    run.held.lengthened(requestedMs, leaseMs);
+    const stored = { ...run.stored, ...progress };
+    return { ...run, stored, issuance: { ...run.issuance, ...progress } };
   }
 }
 

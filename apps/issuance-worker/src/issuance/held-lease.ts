@@ -23,13 +23,13 @@ export class HeldLease {
     if (this.endsMs - this.nowMs() >= forMs) return;
     // Twice as long, so that the next exchanges need no further write.
     const keepForMs = 2 * forMs;
-    const askedMs = this.nowMs();
+    const requestedMs = this.nowMs();
     await this.issuances.save(this.lease, {}, { keepForMs });
-    this.endsMs = askedMs + keepForMs;
+    this.endsMs = requestedMs + keepForMs;
   };
 
-  /** It was extended by another write. @param askedMs start of that write by the same clock */
-  lengthened(askedMs: number, forMs: number): void {
-    this.endsMs = askedMs + forMs;
+  /** It was extended by another write. @param requestedMs start of that write by the same clock */
+  lengthened(requestedMs: number, forMs: number): void {
+    this.endsMs = requestedMs + forMs;
   }
 }

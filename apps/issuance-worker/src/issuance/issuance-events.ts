@@ -14,5 +14,5 @@ export interface IssuanceEvents {
   /** Another worker holds the lease; nothing was written. */
   leaseLost(issuance: Issuance, error: LeaseLost): void;
   /** An unexpected error. */
-  stumbled(issuance: Issuance, error: unknown): void;
+  unexpectedError(issuance: Issuance, error: unknown): void;
 }

@@ -110,10 +110,10 @@ class AuthorityWatch implements OnModuleInit {
           health,
           waiting,
           authorities,
-          ask: async (authority) => await servers.of(authority).probe(),
+          probe: async (authority) => await servers.of(authority).probe(),
           attempt: async (issuanceId, trial) => await advance.run(issuanceId, trial),
           onError: (authority, error) =>
-            log.warn({ authority, err: error }, 'probe of a CA came to nothing; it is repeated'),
+            log.warn({ authority, err: error }, 'probe of a CA failed unexpectedly; retrying'),
         }),
     },
   ],

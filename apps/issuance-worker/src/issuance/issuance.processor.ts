@@ -4,8 +4,8 @@ import type { JobPayloads } from '@certwright/jobs';
 import { LeasedIssuances } from '@certwright/ordering';
 import { Round } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { relayOnce } from '../nudges/relay';
-import { sweepOnce } from '../nudges/sweep';
+import { relayOnce } from '../wake-ups/relay';
+import { sweepOnce } from '../wake-ups/sweep';
 import { AdvanceIssuance } from './advance-issuance';
 
 /** Advances issuances when they are due. */

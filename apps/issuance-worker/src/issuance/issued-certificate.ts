@@ -24,7 +24,7 @@ export function attachmentOf(
   certificateId: string,
 ): Attachment {
   const reading = readCertificate(leaf);
-  if (!reading.ok) throw new Error('a certificate without faults cannot be read');
+  if (!reading.ok) throw new Error('a verified certificate cannot be read');
   const { certificate } = reading;
   return {
     planId: issuance.planId,

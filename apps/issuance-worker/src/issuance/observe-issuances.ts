@@ -31,13 +31,13 @@ export function observeIssuances(
   });
   const failures = new Counter({
     name: 'certwright_issuance_failures_total',
-    help: 'Failed attempts, by error; final ones need a person',
+    help: 'Failed attempts, by error; final ones need an operator',
     labelNames: ['code', 'final'],
     registers,
   });
   const lost = new Counter({
     name: 'certwright_leases_lost_total',
-    help: 'Leases that went to another worker',
+    help: 'Leases lost to another worker',
     registers,
   });
   const seconds = new Histogram({
@@ -59,17 +59,18 @@ export function observeIssuances(
     failed: ({ id, planId, accountId }, { code, outcome }, final) => {
       failures.inc({ code, final: String(final) });
       const members = { issuance: id, plan: planId, account: accountId, code, outcome };
-      if (final) log.error(members, 'ALARM: issuance failed for good');
-      else log.warn(members, 'issuance failed; it is tried again');
+      if (final) log.error(members, 'ALARM: issuance failed permanently');
+      else log.warn(members, 'issuance failed; retrying');
     },
     resting: ({ id, planId, accountId }, { code, outcome }, until) => {
       log.info({ issuance: id, plan: planId, account: accountId, code, outcome, until }, 'issuance waits');
     },
     leaseLost: ({ id, planId }) => {
       lost.inc();
-      log.warn({ issuance: id, plan: planId }, 'lease lost; another worker goes on');
+      log.warn({ issuance: id, plan: planId }, 'lease lost; another worker continues');
     },
-    stumbled: ({ id, planId }, error) => log.error({ issuance: id, plan: planId, err: error }, 'unforeseen'),
+    unexpectedError: ({ id, planId }, error) =>
+      log.error({ issuance: id, plan: planId, err: error }, 'unexpected error'),
   };
 }
 
@@ -80,7 +81,7 @@ function gaugeWhatWaits(
   const registers = [registry];
   const due = new Gauge({
     name: 'certwright_issuances_due',
-    help: 'Open issuances that are due and in nobody’s hands',
+    help: 'Open issuances that are due and not leased',
     registers,
   });
   const dueAge = new Gauge({
@@ -90,7 +91,7 @@ function gaugeWhatWaits(
   });
   const outboxRows = new Gauge({
     name: 'certwright_outbox_rows',
-    help: 'Nudges that are not on Redis yet',
+    help: 'Wake-ups that are not on Redis yet',
     registers,
   });
   const outboxAge = new Gauge({

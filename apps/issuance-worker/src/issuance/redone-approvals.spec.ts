@@ -43,16 +43,16 @@ it('a worker that checks the old method at that moment issues nothing, and the n
   };
   const ports = approving.issuing.ports();
   const events = { ...ports.events, leaseLost: (_: unknown, error: LeaseLost) => void lost.push(error) };
-  const found = await approving.walk(opened, approving.worker({ approvers: [slow], events }));
+  const found = await approving.advance(opened, approving.worker({ approvers: [slow], events }));
   expect(lost).toHaveLength(1);
   expect(found).toMatchObject({ state: 'open', methods: { [name]: null } });
   expect(found.approvals[0]?.way).toEqual(byEmail(address));
 
   // The record exists, but no longer counts.
-  expect(await approving.walk(opened)).toMatchObject({ state: 'open', methods: { [name]: null } });
+  expect(await approving.advance(opened)).toMatchObject({ state: 'open', methods: { [name]: null } });
   expect(await approving.askedByEmail(opened.planId)).toEqual([`${name} ${address}`]);
   await approving.approveByEmail(opened.planId, name);
-  expect(await approving.walk(opened)).toMatchObject({ state: 'issued', methods: { [name]: 'email' } });
+  expect(await approving.advance(opened)).toMatchObject({ state: 'issued', methods: { [name]: 'email' } });
 });
 
 it('an issuance submitted to the CA is not bought twice, and waits for the new approval', async () => {
@@ -66,10 +66,10 @@ it('an issuance submitted to the CA is not bought twice, and waits for the new a
       return await ca.collect(reference, request);
     },
   };
-  expect(await approving.walk(opened, approving.worker({ issuers }))).toMatchObject({ state: 'open' });
-  expect(await approving.walk(opened)).toMatchObject({ state: 'open', methods: { [name]: null } });
+  expect(await approving.advance(opened, approving.worker({ issuers }))).toMatchObject({ state: 'open' });
+  expect(await approving.advance(opened)).toMatchObject({ state: 'open', methods: { [name]: null } });
   await approving.approveByEmail(opened.planId, name);
-  expect(await approving.walk(opened)).toMatchObject({ state: 'issued' });
+  expect(await approving.advance(opened)).toMatchObject({ state: 'issued' });
   const signings = await approving.database.query<unknown[]>(
     `SELECT 1 FROM ca_signing WHERE issuance_id = $1`,
     [opened.issuanceId],

@@ -3,19 +3,19 @@ const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 
 /** An unavailable log is tried every five minutes, and one that sends Retry-After at most a day later. */
-const longestRestMs = 5 * minuteMs;
-const longestToldMs = 24 * hourMs;
+const maxRestMs = 5 * minuteMs;
+const maxRetryAfterMs = 24 * hourMs;
 
-/** @param failures in a row, including this one @param toldMs Retry-After */
-export function logRestMs(failures: number, toldMs: number | null): number {
-  if (toldMs !== null) return Math.min(Math.max(toldMs, secondMs), longestToldMs);
-  return Math.min(secondMs * 2 ** (failures - 1), longestRestMs);
+/** @param failures in a row, including this one @param retryAfterMs Retry-After */
+export function logRestMs(failures: number, retryAfterMs: number | null): number {
+  if (retryAfterMs !== null) return Math.min(Math.max(retryAfterMs, secondMs), maxRetryAfterMs);
+  return Math.min(secondMs * 2 ** (failures - 1), maxRestMs);
 }
 
 /** A root unknown to the log is usual right after setup of both; a permanent refusal costs four requests a day. */
-const longestDelayMs = 6 * hourMs;
+const maxDelayMs = 6 * hourMs;
 
 /** @param attempts so far, including this one */
 export function refusedDelayMs(attempts: number): number {
-  return Math.min(5 * secondMs * 3 ** (attempts - 1), longestDelayMs);
+  return Math.min(5 * secondMs * 3 ** (attempts - 1), maxDelayMs);
 }

@@ -116,12 +116,16 @@ describe('a submission due at a log', () => {
     const rows = await due();
     const of = (id: string) =>
       rows.find(({ certificateId }) => certificateId === id) ?? { certificateId: id, logUrl: log };
-    await submissions.postpone(of(refused), 3_600_000, 'The log answered 400.');
+    await submissions.postpone(of(refused), 3_600_000, 'The log responded with 400.');
     await submissions.release(log, [returned]);
     expect((await due()).map(({ certificateId, attempts }) => [certificateId, attempts])).toEqual([
       [returned, 1],
     ]);
-    expect(await row(refused)).toMatchObject({ attempts: 1, last_error: 'The log answered 400.', sct: null });
+    expect(await row(refused)).toMatchObject({
+      attempts: 1,
+      last_error: 'The log responded with 400.',
+      sct: null,
+    });
   });
 
   it('is no longer due once the log has promised, and the first promise is kept', async () => {

@@ -4,11 +4,11 @@ import { decodeBase64 } from '@certwright/pki';
 /** v1 (RFC 6962, section 3.2). */
 const version = 0;
 
-const logIdOctets = 32;
-const longestExtensions = 0xffff;
+const logIdBytes = 32;
+const maxExtensionsLength = 0xffff;
 /** Two bytes of algorithms, two of length, and RSA of 16,384 bits. */
-const longestSignature = 4 + 2_048;
-const algorithmOctets = 2;
+const maxSignatureLength = 4 + 2_048;
+const algorithmBytes = 2;
 
 /**
  * The response to `add-chain` (section 4.1) as an SCT. Its signature is not verified: a log is identified here by its
@@ -18,10 +18,10 @@ const algorithmOctets = 2;
  */
 export function readSct(body: Buffer): LogPromise | null {
   const { sct_version, id, timestamp, extensions, signature } = membersOf(body);
-  const logId = octets(id, logIdOctets);
-  const extra = extensions === '' ? Buffer.alloc(0) : octets(extensions, longestExtensions);
-  const signed = octets(signature, longestSignature);
-  if (sct_version !== version || logId?.length !== logIdOctets || !isTime(timestamp)) return null;
+  const logId = bytesOf(id, logIdBytes);
+  const extra = extensions === '' ? Buffer.alloc(0) : bytesOf(extensions, maxExtensionsLength);
+  const signed = bytesOf(signature, maxSignatureLength);
+  if (sct_version !== version || logId?.length !== logIdBytes || !isTime(timestamp)) return null;
   if (extra === null || signed === null || !isDigitallySigned(signed)) return null;
   const sct = Buffer.concat([
     Buffer.of(version),
@@ -43,8 +43,8 @@ function membersOf(body: Buffer): Readonly<Record<string, unknown>> {
   }
 }
 
-function octets(value: unknown, most: number): Buffer | null {
-  const decoded = typeof value === 'string' ? decodeBase64(value, most) : null;
+function bytesOf(value: unknown, maxBytes: number): Buffer | null {
+  const decoded = typeof value === 'string' ? decodeBase64(value, maxBytes) : null;
   return decoded?.ok === true ? Buffer.from(decoded.bytes) : null;
 }
 
@@ -55,8 +55,8 @@ function isTime(value: unknown): value is number {
 
 /** Algorithms and a vector with a correct length (RFC 5246, section 4.7). */
 function isDigitallySigned(bytes: Buffer): boolean {
-  const head = algorithmOctets + 2;
-  return bytes.length > head && bytes.readUInt16BE(algorithmOctets) === bytes.length - head;
+  const head = algorithmBytes + 2;
+  return bytes.length > head && bytes.readUInt16BE(algorithmBytes) === bytes.length - head;
 }
 
 function uint64(value: number): Buffer {

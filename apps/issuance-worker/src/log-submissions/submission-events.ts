@@ -15,7 +15,7 @@ export function observeSubmissions({
 }: Pick<RunningProcess, 'log' | 'metrics'>): SubmissionEvents {
   const submissions = new Counter({
     name: 'certwright_log_submissions_total',
-    help: 'Certificates submitted to Certificate Transparency logs, by log and by what came of it',
+    help: 'Certificates submitted to Certificate Transparency logs, by log and outcome',
     labelNames: ['log', 'outcome'],
     registers: [registry],
   });
@@ -31,12 +31,12 @@ export function observeSubmissions({
       submissions.inc({ log: logUrl, outcome: 'refused' });
       log.warn(
         { certificate: certificateId, log: logUrl, attempts, reason },
-        'log refused a certificate; tried again',
+        'log refused a certificate; retrying',
       );
     },
     unavailable: (logUrl, reason, restMs) => {
       submissions.inc({ log: logUrl, outcome: 'unavailable' });
-      log.warn({ log: logUrl, reason, rest_ms: restMs }, 'log cannot be submitted to; certificates wait');
+      log.warn({ log: logUrl, reason, rest_ms: restMs }, 'log unavailable; certificates wait');
     },
   };
 }

@@ -28,11 +28,11 @@ afterAll(async () => await issuing.close());
 const issue = async () => (await issuing.issued(names, csr)).certificateId;
 
 /** A log with scripted responses. */
-class ToldLog {
+class ScriptedLog {
   readonly chains: string[][] = [];
   /** Certificates, in base64, for which it always fails. */
   readonly failsAt = new Set<string>();
-  answer: { status: number; headers?: Record<string, string>; body?: unknown; silent?: boolean } = {
+  response: { status: number; headers?: Record<string, string>; body?: unknown; silent?: boolean } = {
     status: 200,
   };
   private constructor(
@@ -40,7 +40,7 @@ class ToldLog {
     readonly url: string,
   ) {}
 
-  static async open(): Promise<ToldLog> {
+  static async open(): Promise<ScriptedLog> {
     const server = createServer((request, response) => {
       const pieces: Buffer[] = [];
       request
@@ -48,8 +48,8 @@ class ToldLog {
         .on('end', () => {
           log.chains.push((JSON.parse(Buffer.concat(pieces).toString()) as { chain: string[] }).chain);
           const fails = log.failsAt.has(log.chains.at(-1)?.[0] ?? '');
-          const failure: typeof log.answer = { status: 500, body: '' };
-          const { status, headers = {}, body = sct, silent = false } = fails ? failure : log.answer;
+          const failure: typeof log.response = { status: 500, body: '' };
+          const { status, headers = {}, body = sct, silent = false } = fails ? failure : log.response;
           if (!silent)
             response
               .writeHead(request.url === '/ct/v1/add-chain' ? status : 404, headers)
@@ -57,7 +57,7 @@ class ToldLog {
         });
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const log = new ToldLog(server, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    const log = new ScriptedLog(server, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
     return log;
   }
 
@@ -75,10 +75,10 @@ const sct = {
   signature: Buffer.from('0403000201ff', 'hex').toString('base64'),
 };
 
-let log: ToldLog;
+let log: ScriptedLog;
 let events: string[];
 beforeEach(async () => {
-  log = await ToldLog.open();
+  log = await ScriptedLog.open();
   events = [];
   await issuing.database.query(`DELETE FROM log_submission; UPDATE ca_signing SET logs_chosen = true`);
 });
@@ -167,7 +167,7 @@ describe('a round of submissions', () => {
 
   it('pauses a rate-limiting log for the requested time, and releases its submissions', async () => {
     for (let nth = 0; nth < 6; nth++) await issue();
-    log.answer = { status: 429, headers: { 'retry-after': '30' }, body: '' };
+    log.response = { status: 429, headers: { 'retry-after': '30' }, body: '' };
     const next = round();
     expect(await next()).toBe(30_000);
     expect(log.chains.length).toBeLessThanOrEqual(4);
@@ -177,49 +177,49 @@ describe('a round of submissions', () => {
         () => expect.objectContaining({ attempts: 0, due: true, logged: false, last_error: null }) as object,
       ),
     );
-    log.answer = { status: 200 };
+    log.response = { status: 200 };
     expect(await next()).toBe(1_000);
     expect((await rows()).every(({ logged, attempts }) => logged && attempts === 1)).toBe(true);
   });
 
   it.each([
-    ['that is broken', { status: 503 }, 'The log answered 503.'],
+    ['that is broken', { status: 503 }, 'The log responded with 503.'],
     [
       'that sends somewhere else',
       { status: 302, headers: { location: 'http://127.0.0.1:1/' } },
-      'The log answered 302.',
+      'The log responded with 302.',
     ],
     [
-      'that answers with a page',
+      'that responds with a page',
       { status: 200, body: '<html>' },
-      'The log answered with something that is no SCT.',
+      'The log responded with something other than an SCT.',
     ],
     [
-      'that answers without end',
+      'that responds without end',
       { status: 200, body: ' '.repeat(20_000) + JSON.stringify(sct) },
-      'The log answered with something that is no SCT.',
+      'The log responded with something other than an SCT.',
     ],
-    ['that says nothing', { status: 200, silent: true }, 'timed out'],
-  ])('backs off for a log %s', async (_, answer, problem) => {
+    ['that never responds', { status: 200, silent: true }, 'timed out'],
+  ])('backs off for a log %s', async (_, response, problem) => {
     await issue();
-    log.answer = answer;
+    log.response = response;
     const next = round(problem === 'timed out' ? { timeoutMs: 300 } : {});
     expect([await next(), await next(), await next()]).toEqual([1_000, 2_000, 4_000]);
     expect(events).toHaveLength(3);
     if (problem !== 'timed out') expect(events[0]).toBe(`${problem} 1000`);
-    log.answer = { status: 200 };
+    log.response = { status: 200 };
     expect(await round()()).toBe(1_000);
     expect(await rows()).toMatchObject([{ logged: true }]);
   });
 
   it('continues with the others when one is refused, which waits separately', async () => {
     const refused = await issue();
-    log.answer = { status: 400, body: { error_message: 'The chain leads to none of the accepted roots.' } };
+    log.response = { status: 400, body: { error_message: 'The chain leads to none of the accepted roots.' } };
     const next = round();
     expect(await next()).toBe(1_000);
-    const problem = 'The log answered 400: The chain leads to none of the accepted roots.';
+    const problem = 'The log responded with 400: The chain leads to none of the accepted roots.';
     expect(events).toEqual([problem]);
-    log.answer = { status: 200 };
+    log.response = { status: 200 };
     const other = await issue();
     expect(await next()).toBe(1_000);
     const found = new Map((await rows()).map((row) => [row.certificate_id, row]));
@@ -244,7 +244,7 @@ describe('a round of submissions', () => {
     expect([await next(), await next(), await next()]).toEqual([1_000, 1_000, 1_000]);
     const found = await rows();
     expect(found.filter(({ logged }) => logged)).toHaveLength(8);
-    const problem = 'The log answered 500.';
+    const problem = 'The log responded with 500.';
     const waiting = { due: false, attempts: 1, last_error: problem };
     expect(found.filter(({ logged }) => !logged)).toMatchObject(Array(4).fill(waiting));
     expect(events.filter((event) => event !== 'logged')).toEqual(Array(4).fill(problem));
@@ -281,8 +281,8 @@ describe('a round of submissions', () => {
   });
 
   it('to one log does not wait for another', async () => {
-    const other = await ToldLog.open();
-    other.answer = { status: 200, silent: true };
+    const other = await ScriptedLog.open();
+    other.response = { status: 200, silent: true };
     const logUrls = [log.url, other.url];
     await issue();
     const stuck = round({ logUrls, timeoutMs: 10_000 }, other.url)();

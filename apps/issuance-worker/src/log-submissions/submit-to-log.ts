@@ -7,27 +7,27 @@ import {
 import type { DueSubmission, LogSubmissions } from './log-submissions';
 import { releaseAfterOutage } from '@certwright/service';
 import { logRestMs, refusedDelayMs } from './back-off';
-import { judgeAnswer, type Submitted } from './judge-answer';
+import { classifyResponse, type Submitted } from './classify-response';
 import type { SubmissionEvents } from './submission-events';
 
 /** Delay between issuance and submission, ms. */
 const restMs = 1_000;
 
 /** Certificates that one round writes intents for: locked for the time of one statement. */
-const mostChosen = 500;
+const maxChosen = 500;
 
 /** Submissions of one round, and how many run in parallel. */
-const mostSubmitted = 8;
+const maxSubmitted = 8;
 const sideBySide = 4;
 
 /** For one response; logs that wait until an entry is in the tree take a second or two. */
 const timeoutMs = 5_000;
 
-/** Longer than a round takes: mostSubmitted / sideBySide times timeoutMs. */
+/** Longer than a round takes: maxSubmitted / sideBySide times timeoutMs. */
 const leaseMs = 30_000;
 
 /** Bytes; an SCT in JSON has 300, with an RSA signature 500. */
-const longestAnswer = 16_384;
+const maxResponseBytes = 16_384;
 
 /** The log could not be reached for any certificate. */
 const noConnection: ReadonlySet<OutboundFaultKind> = new Set([
@@ -59,8 +59,8 @@ export function submitToLog(ports: SubmittingPorts, logUrl: string): () => Promi
   const { submissions, logUrls, events } = ports;
   let failures = 0;
   return async () => {
-    const chosen = await submissions.choose(logUrls, mostChosen);
-    const due = await submissions.lease(logUrl, mostSubmitted, leaseMs);
+    const chosen = await submissions.choose(logUrls, maxChosen);
+    const due = await submissions.lease(logUrl, maxSubmitted, leaseMs);
     const { unavailable, failed } = await submitAll(ports, logUrl, due).catch((error: unknown) => {
       const taken = due.map(({ certificateId }) => certificateId);
       const release = async () => await submissions.release(logUrl, taken);
@@ -74,7 +74,7 @@ export function submitToLog(ports: SubmittingPorts, logUrl: string): () => Promi
       return rest;
     }
     if (due.length > 0) failures = 0;
-    const isMore = chosen === mostChosen || due.length === mostSubmitted;
+    const isMore = chosen === maxChosen || due.length === maxSubmitted;
     return isMore && failed === 0 ? 0 : restMs;
   };
 }
@@ -152,15 +152,15 @@ async function submit(
   { logUrl, leaf, chain }: DueSubmission,
 ): Promise<Submitted> {
   try {
-    const answer = await guardedRequest(guard, {
+    const response = await guardedRequest(guard, {
       url: new URL('ct/v1/add-chain', logUrl).href,
       method: 'POST',
       headers: { 'content-type': 'application/json', 'user-agent': userAgent },
       body: JSON.stringify({ chain: [leaf, ...chain].map((der) => der.toString('base64')) }),
       timeoutMs: patience,
-      maxResponseBytes: longestAnswer,
+      maxResponseBytes,
     });
-    return judgeAnswer(answer, new Date());
+    return classifyResponse(response, new Date());
   } catch (error) {
     if (!(error instanceof OutboundFault)) throw error;
     const { kind, message: problem } = error;

@@ -110,10 +110,10 @@ describe('an address that does not respond', () => {
 
   const at = async (
     addresses: (server: string) => readonly string[],
-    { onPort, answerMs }: { readonly onPort: number; readonly answerMs: number },
+    { onPort, responseMs }: { readonly onPort: number; readonly responseMs: number },
   ) => {
     const guard = { addressesOf: async (server: string) => await Promise.resolve(addresses(server)) };
-    const nameServers = new NameServers({ lookUp: network.lookUp, guard, port: onPort, answerMs });
+    const nameServers = new NameServers({ lookUp: network.lookUp, guard, port: onPort, responseMs });
     return await nameServers.find(wanted);
   };
 
@@ -122,13 +122,13 @@ describe('an address that does not respond', () => {
     // Nothing listens at that address.
     const finding = await at((server) => ['127.0.0.9', `127.0.0.${server.slice(2, 3)}`], {
       onPort: network.port,
-      answerMs: 20_000,
+      responseMs: 20_000,
     });
     expect(finding).toMatchObject({ seen: 'everywhere' });
   });
 
   it('is waited for when the server has no other, and the server is named', async () => {
-    const finding = await at(() => ['127.0.0.9'], { onPort: port, answerMs: 200 });
+    const finding = await at(() => ['127.0.0.9'], { onPort: port, responseMs: 200 });
     expect(finding).toMatchObject({ seen: 'nowhere', absent: false, other: false });
     expect(messageOf(finding)).toMatch(
       /^ns2\.dns\.test .* does not respond for the zone \(no response in time\); ns3/,

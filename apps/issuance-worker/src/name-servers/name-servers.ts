@@ -1,9 +1,9 @@
 import type { RecordFinding } from '@certwright/issuance';
 import { type AddressGuard, OutboundFault } from '@certwright/outbound';
-import type { Answer, LookUp, LookUpType } from '../dns-lookup/answer';
+import type { LookUpResult, LookUp, LookUpType } from '../dns-lookup/look-up';
 import { DnsClient } from '../dns-lookup/dns-client';
 import { findStandingDelegation, targetsOf, type WantedDelegation } from '../dns-lookup/standing-delegation';
-import { commonAlias, judgeNameServers, type ServerAnswers } from './judge-name-servers';
+import { commonAlias, checkNameServers, type ServerResults } from './check-name-servers';
 
 /** A record and its zone. */
 export interface WantedRecord extends WantedDelegation {
@@ -18,14 +18,14 @@ export interface NameServersOptions {
   /** Port of authoritative servers; other than 53 only in a test network. */
   readonly port: number;
   /** Timeout of one server's response, retries and TCP included, ms. Default: 2,000. */
-  readonly answerMs?: number;
+  readonly responseMs?: number;
 }
 
 /** The number of root servers, which fits a datagram. */
-const mostServers = 13;
+const maxServers = 13;
 /** One of each family. */
-const mostAddresses = 2;
-const defaultAnswerMs = 2_000;
+const maxAddresses = 2;
+const defaultResponseMs = 2_000;
 /** Timeout of the whole check: the servers' names, their addresses, their responses, ms. */
 const lookMs = 10_000;
 
@@ -45,9 +45,9 @@ export class NameServers {
       return { seen: 'nowhere', absent: false, other: false, problem };
     }
     const servers = await Promise.all(
-      names.map(async (name) => await this.ask(name, recordName, 'CNAME', signal)),
+      names.map(async (name) => await this.query(name, recordName, 'CNAME', signal)),
     );
-    const finding = judgeNameServers(wanted, servers);
+    const finding = checkNameServers(wanted, servers);
     return (await this.leadsThere(wanted, servers, signal))
       ? { seen: 'everywhere', absent: false, other: false, problem: null }
       : finding;
@@ -59,29 +59,29 @@ export class NameServers {
   }
 
   /** Queries a server at its addresses. Never rejects for external failures. */
-  async ask(
+  async query(
     server: string,
     recordName: string,
     type: LookUpType,
     signal: AbortSignal,
-  ): Promise<ServerAnswers> {
+  ): Promise<ServerResults> {
     try {
       const addresses = await this.options.guard.addressesOf(server, signal);
-      const answers = await Promise.all(
+      const results = await Promise.all(
         addresses
-          .slice(0, mostAddresses)
-          .map(async (host) => await this.askAddress(host, recordName, type, signal)),
+          .slice(0, maxAddresses)
+          .map(async (host) => await this.queryAddress(host, recordName, type, signal)),
       );
-      return { server, problem: null, answers };
+      return { server, problem: null, results };
     } catch (error) {
-      const told = error instanceof OutboundFault ? error.message : 'no answer in time';
-      return { server, problem: told.replace(/\.$/, ''), answers: [] };
+      const problem = error instanceof OutboundFault ? error.message : 'no response in time';
+      return { server, problem: problem.replace(/\.$/, ''), results: [] };
     }
   }
 
-  private async askAddress(host: string, recordName: string, type: LookUpType, signal: AbortSignal) {
-    const { port, answerMs = defaultAnswerMs } = this.options;
-    const client = new DnsClient({ server: { host, port }, timeoutMs: answerMs, recursion: false });
+  private async queryAddress(host: string, recordName: string, type: LookUpType, signal: AbortSignal) {
+    const { port, responseMs = defaultResponseMs } = this.options;
+    const client = new DnsClient({ server: { host, port }, timeoutMs: responseMs, recursion: false });
     try {
       return await client.lookUp(recordName, type, { signal });
     } finally {
@@ -92,7 +92,7 @@ export class NameServers {
   /** A customer's own alias that reaches the target over another zone approves as well, and must not be replaced. */
   private async leadsThere(
     wanted: WantedDelegation,
-    servers: readonly ServerAnswers[],
+    servers: readonly ServerResults[],
     signal: AbortSignal,
   ): Promise<boolean> {
     const alias = commonAlias(wanted, servers);
@@ -107,6 +107,6 @@ export class NameServers {
   }
 }
 
-function namesIn(zoneName: string, named: Answer): readonly string[] {
-  return targetsOf('NS', zoneName, named).sort().slice(0, mostServers);
+function namesIn(zoneName: string, named: LookUpResult): readonly string[] {
+  return targetsOf('NS', zoneName, named).sort().slice(0, maxServers);
 }

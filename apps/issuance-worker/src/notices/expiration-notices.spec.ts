@@ -39,7 +39,7 @@ const mailsTo = async (accountId: string): Promise<MailRow[]> =>
   await core.database.query(`SELECT kind, recipient, facts FROM mail WHERE account_id = $1 ORDER BY id`, [
     accountId,
   ]);
-const toldDays = async (accountId: string) =>
+const mailedDays = async (accountId: string) =>
   (await mailsTo(accountId)).map(({ facts }) => facts.thresholdDays);
 const noticedDays = async (certificateId: string) => {
   const rows: { days: number }[] = await core.database.query(
@@ -53,7 +53,7 @@ describe('expiration notices', () => {
   it('are mailed 30, 14, 7, 3 and 1 days before the current certificate expires, once each', async () => {
     const { accountId, certificateId } = await certificate(40);
     for (let day = 0; day <= 41; day += 0.5) await notices.writeDue(10, daysOn(day));
-    expect(await toldDays(accountId)).toEqual([30, 14, 7, 3, 1]);
+    expect(await mailedDays(accountId)).toEqual([30, 14, 7, 3, 1]);
     expect((await mailsTo(accountId))[0]).toEqual({
       kind: 'expiration-notice',
       recipient: 'ops@example.com',
@@ -64,19 +64,19 @@ describe('expiration notices', () => {
   it('are written with the wake-up that sends them, in one transaction', async () => {
     const { accountId } = await certificate(20);
     await notices.writeDue(10);
-    const nudges: { count: number }[] = await core.database.query(
+    const wakeUps: { count: number }[] = await core.database.query(
       `SELECT count(*)::int AS count FROM outbox JOIN mail ON outbox.job_id = 'send-mail-' || mail.id || '-0'
        WHERE mail.account_id = $1`,
       [accountId],
     );
-    expect(nudges).toEqual([{ count: 1 }]);
+    expect(wakeUps).toEqual([{ count: 1 }]);
   });
 
   it('are one mail for the nearest threshold when several passed between two rounds', async () => {
     const { accountId, certificateId } = await certificate(5);
     expect(await notices.writeDue(10)).toEqual({ found: 1, mailed: 1 });
     expect(await notices.writeDue(10)).toEqual({ found: 0, mailed: 0 });
-    expect(await toldDays(accountId)).toEqual([7]);
+    expect(await mailedDays(accountId)).toEqual([7]);
     expect(await noticedDays(certificateId)).toEqual([30, 14, 7]);
   });
 
@@ -84,7 +84,7 @@ describe('expiration notices', () => {
     const accounts = await Promise.all(Array.from({ length: 12 }, async () => await certificate(10)));
     await Promise.all(Array.from({ length: 8 }, async () => await notices.writeDue(5)));
     await notices.writeDue(100);
-    for (const { accountId } of accounts) expect(await toldDays(accountId)).toEqual([14]);
+    for (const { accountId } of accounts) expect(await mailedDays(accountId)).toEqual([14]);
   });
 
   it.each([
@@ -109,7 +109,7 @@ describe('expiration notices', () => {
     await core.transactions.run(async (tx) => await core.issuances.open(tx, opening));
     const next = await attachOpen(core, planId, validity(-0.1, 89.9, now));
     await notices.writeDue(10, daysOn(20));
-    expect(await toldDays(accountId)).toEqual([]);
+    expect(await mailedDays(accountId)).toEqual([]);
     await notices.writeDue(10, daysOn(60));
     expect((await mailsTo(accountId)).map(({ facts }) => facts)).toEqual([
       { certificateId: next.certificateId, thresholdDays: 30 },
@@ -122,16 +122,16 @@ describe('expiration notices', () => {
     await notices.writeDue(10);
     await core.database.query(`UPDATE plan SET muted = false WHERE id = $1`, [planId]);
     await notices.writeDue(10, daysOn(1));
-    expect(await toldDays(accountId)).toEqual([]);
+    expect(await mailedDays(accountId)).toEqual([]);
     await notices.writeDue(10, daysOn(7));
-    expect(await toldDays(accountId)).toEqual([14]);
+    expect(await mailedDays(accountId)).toEqual([14]);
   });
 
   it('skip thresholds longer than the lifetime, and do not return to them', async () => {
     const { accountId } = await certificate(6, 7);
     expect((await notices.writeDue(10)).found).toBe(0);
     await notices.writeDue(10, daysOn(3.5));
-    expect(await toldDays(accountId)).toEqual([3]);
+    expect(await mailedDays(accountId)).toEqual([3]);
   });
 
   it('are marked as handled without a mail while the account has no address', async () => {
@@ -142,8 +142,8 @@ describe('expiration notices', () => {
       accountId,
     ]);
     await notices.writeDue(10, daysOn(1));
-    expect(await toldDays(accountId)).toEqual([]);
+    expect(await mailedDays(accountId)).toEqual([]);
     await notices.writeDue(10, daysOn(4));
-    expect(await toldDays(accountId)).toEqual([7]);
+    expect(await mailedDays(accountId)).toEqual([7]);
   });
 });

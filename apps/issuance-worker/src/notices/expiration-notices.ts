@@ -55,15 +55,15 @@ export class ExpirationNotices {
       const addresses = new Map<string, string | null>();
       let mailed = 0;
       for (const row of due) {
-        const { tell, mark } = decide(row);
+        const { mail, mark } = decide(row);
         const marked = await this.mark(tx, row.id, mark);
         // Another worker may have handled them between our reading and our locking of the rows.
-        if (tell === null || !marked.includes(tell)) continue;
+        if (mail === null || !marked.includes(mail)) continue;
         const accountId = row.account_id;
         if (!addresses.has(accountId)) addresses.set(accountId, await this.mails.addressOf(accountId, tx));
         const recipient = addresses.get(accountId) ?? null;
         if (recipient === null) continue;
-        const facts = { certificateId: row.id, thresholdDays: tell };
+        const facts = { certificateId: row.id, thresholdDays: mail };
         await this.mails.enqueue(tx, { accountId, kind: 'expiration-notice', recipient, facts });
         mailed += 1;
       }

@@ -1,8 +1,8 @@
 import { baseName, isWildcard } from '@certwright/dns-names';
 import type { OutcomeOf } from '@certwright/issuance';
 import { sideBySide } from '../approvals/side-by-side';
-import type { Answer, LookUp } from '../dns-lookup/answer';
-import { type CaaQuestion, judgeCaa } from './caa';
+import type { LookUpResult, LookUp } from '../dns-lookup/look-up';
+import { type CaaQuestion, checkCaa } from './caa';
 import type { NameToProve, PreflightQuestion } from './preflight';
 import { type CaaFinding, relevantCaa } from './relevant-caa';
 
@@ -45,11 +45,11 @@ export async function caaOfNames(
 
 /** Names of one domain share parent names: each is looked up once. Results are kept during the preflight. */
 function onceEach(lookUp: LookUp, signal: AbortSignal): LookUp {
-  const asked = new Map<string, Promise<Answer>>();
+  const lookUps = new Map<string, Promise<LookUpResult>>();
   return async (name, type) => {
-    const answer = asked.get(name) ?? lookUp(name, type, { signal });
-    asked.set(name, answer);
-    return await answer;
+    const result = lookUps.get(name) ?? lookUp(name, type, { signal });
+    lookUps.set(name, result);
+    return await result;
   };
 }
 
@@ -58,7 +58,7 @@ function refusalOf({ dnsName }: NameToProve, finding: CaaFinding, question: CaaQ
     const { at, failure, server } = finding;
     return { code: 'caa_unknown', dnsName, at, failure, server, more: 0 };
   }
-  const verdict = judgeCaa(finding.records, question);
+  const verdict = checkCaa(finding.records, question);
   if (verdict.allowed) return null;
   const { reason, records } = verdict;
   return { code: 'caa_forbids', dnsName, at: finding.at, reason, records, more: 0 };

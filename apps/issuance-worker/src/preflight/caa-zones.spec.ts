@@ -1,7 +1,7 @@
 import { neutralMessage } from '@certwright/outcome-messages';
 import { DnsClient } from '../dns-lookup/dns-client';
 import { preflight } from './preflight';
-import { plain } from './testing/asked';
+import { plain } from './testing/fake-resolver';
 import { missingPrograms, type ResolvedZones, startZones } from './testing/resolved-zones';
 
 const account = plain.accountUri;
@@ -12,7 +12,7 @@ const zones = [
       '@ IN CAA 0 issue "ca.example"',
       '@ IN CAA 0 iodef "mailto:hostmaster@example.com"',
       'other IN CAA 0 issue "other.example"',
-      'nobody IN CAA 0 issue ";"',
+      'forbidden IN CAA 0 issue ";"',
       'wild IN CAA 0 issue "ca.example"',
       'wild IN CAA 0 issuewild ";"',
       'critical IN CAA 0 issue "ca.example"',
@@ -62,7 +62,7 @@ whole(`CAA records on BIND, seen through Unbound (missing: ${missing.join(', ') 
     take: async () => await Promise.resolve({ taken: true as const }),
     giveBack: async () => await Promise.resolve(),
   };
-  const judge = async (dnsName: string) =>
+  const check = async (dnsName: string) =>
     await preflight(
       { ...plain, names: [{ dnsName, challenge: 'dns-01' }] },
       { lookUp: client.lookUp, buckets: free },
@@ -79,15 +79,15 @@ whole(`CAA records on BIND, seen through Unbound (missing: ${missing.join(', ') 
     ['an alias to a name without any, by its own parent', 'alias-to-none.example.com'],
     ['an alias to nowhere, by its own parent', 'dangling.example.com'],
     ['a name that is no owner of any record', 'empty.nonterminal.example.com'],
-    ['an answer that only fits TCP', 'many.example.com'],
+    ['a response that only fits TCP', 'many.example.com'],
     ['no record up to the top', 'www.example.net'],
   ])('let it issue: %s', async (_, dnsName) => {
-    expect(await judge(dnsName)).toEqual({ kind: 'ready', taken: [] });
+    expect(await check(dnsName)).toEqual({ kind: 'ready', taken: [] });
   });
 
   it.each([
     ['other.example.com', 'other.example.com allow only other.example to issue (0 issue "other.example")'],
-    ['a.nobody.example.com', 'nobody.example.com allow no CA to issue (0 issue ";")'],
+    ['a.forbidden.example.com', 'forbidden.example.com allow no CA to issue (0 issue ";")'],
     ['*.wild.example.com', 'wild.example.com allow no CA to issue (0 issuewild ";")'],
     [
       'critical.example.com',
@@ -106,14 +106,14 @@ whole(`CAA records on BIND, seen through Unbound (missing: ${missing.join(', ') 
     ['chain.example.com', 'chain.example.com allow only other.example to issue (0 issue "other.example")'],
     ['*.alias.example.com', 'alias.example.com allow only other.example to issue (0 issue "other.example")'],
   ])('forbid it: %s', async (dnsName, words) => {
-    const verdict = await judge(dnsName);
+    const verdict = await check(dnsName);
     expect(verdict).toMatchObject({ kind: 'refused', retryable: false, error: { code: 'caa_forbids' } });
     const message = verdict.kind === 'refused' ? neutralMessage(verdict.error.outcome) : '';
     expect(message.startsWith(`For ${dnsName}, the CAA records of ${words}. `)).toBe(true);
   });
 
   it('are unknown when the name servers do not respond, and the check is retried', async () => {
-    const verdict = await judge('www.lame.example.com');
+    const verdict = await check('www.lame.example.com');
     expect(verdict).toMatchObject({ kind: 'refused', retryable: true, error: { code: 'caa_forbids' } });
     const message = verdict.kind === 'refused' ? neutralMessage(verdict.error.outcome) : '';
     expect(message).toMatch(

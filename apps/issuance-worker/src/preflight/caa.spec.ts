@@ -1,12 +1,12 @@
 import type { CaaReason } from '@certwright/issuance';
 import type { Caa } from '@certwright/dns-authority';
-import type { Answer, LookUp } from '../dns-lookup/answer';
-import { type CaaQuestion, judgeCaa } from './caa';
+import type { LookUpResult, LookUp } from '../dns-lookup/look-up';
+import { type CaaQuestion, checkCaa } from './caa';
 import { readIssuerGrant } from './caa-value';
 import { relevantCaa } from './relevant-caa';
 
 const account = 'https://ca.example/acct/1';
-const asked: CaaQuestion = {
+const question: CaaQuestion = {
   wildcard: false,
   issuerDomains: ['ca.example'],
   accountUri: account,
@@ -20,10 +20,10 @@ describe('CAA records allow a CA to issue (RFC 8659, RFC 8657)', () => {
   it.each<[string, readonly Caa[], Partial<CaaQuestion>, boolean]>([
     ['when there are none', [], {}, true],
     ['when one names it', [issue('ca.example')], {}, true],
-    ['in whatever case', [issue('CA.Example')], {}, true],
+    ['in any letter case', [issue('CA.Example')], {}, true],
     ['when one of several names it', [issue('other.example'), issue('ca.example')], {}, true],
     ['not when only another is named', [issue('other.example')], {}, false],
-    ['not when nobody is named', [issue(';')], {}, false],
+    ['not when no CA is named', [issue(';')], {}, false],
     ['not when the value is empty', [issue('')], {}, false],
     ['not when the value is malformed', [issue('ca.example; what is this')], {}, false],
     ['not by a name above or below its own', [issue('example')], {}, false],
@@ -44,7 +44,7 @@ describe('CAA records allow a CA to issue (RFC 8659, RFC 8657)', () => {
       { wildcard: true },
       true,
     ],
-    ['for another name whatever issuewild says', [wild(';')], {}, true],
+    ['for another name regardless of issuewild', [wild(';')], {}, true],
     ['for our account', [issue(`ca.example; accounturi=${account}`)], {}, true],
     ['not for another account', [issue('ca.example; accounturi=https://ca.example/acct/2')], {}, false],
     [
@@ -86,7 +86,7 @@ describe('CAA records allow a CA to issue (RFC 8659, RFC 8657)', () => {
     ['with a semicolon at the end', [issue('ca.example;')], {}, true],
     ['with spaces and tabs around', [issue(` ca.example\t; accounturi = ${account} `)], {}, true],
   ])('%s', (_, records, also, expected) => {
-    expect(judgeCaa(records, { ...asked, ...also }).allowed).toBe(expected);
+    expect(checkCaa(records, { ...question, ...also }).allowed).toBe(expected);
   });
 
   it.each<[string, readonly Caa[], Partial<CaaQuestion>, CaaReason, string]>([
@@ -98,19 +98,13 @@ describe('CAA records allow a CA to issue (RFC 8659, RFC 8657)', () => {
       '0 issue "other.example"',
     ],
     [
-      'that nobody may, by issuewild',
+      'that no CA may, by issuewild',
       [wild(';')],
       { wildcard: true },
       { kind: 'other_issuers', tag: 'issuewild', allowed: [], issuer: 'ca.example' },
       '0 issuewild ";"',
     ],
-    [
-      'which property nobody understands',
-      [other('tbs', 128)],
-      {},
-      { kind: 'unknown_critical' },
-      '128 tbs "x"',
-    ],
+    ['which property is unknown', [other('tbs', 128)], {}, { kind: 'unknown_critical' }, '128 tbs "x"'],
     [
       'which account may',
       [issue('ca.example; accounturi=x')],
@@ -126,11 +120,15 @@ describe('CAA records allow a CA to issue (RFC 8659, RFC 8657)', () => {
       '0 issue "ca.example; validationmethods=http-01"',
     ],
   ])('say %s', (_, records, also, reason, record) => {
-    expect(judgeCaa(records, { ...asked, ...also })).toEqual({ allowed: false, reason, records: [record] });
+    expect(checkCaa(records, { ...question, ...also })).toEqual({
+      allowed: false,
+      reason,
+      records: [record],
+    });
   });
 
   it('quote no characters that change how a message is displayed', () => {
-    const verdict = judgeCaa([issue(`\u001b[2Jother\u202e${'x'.repeat(5_000)}`)], asked);
+    const verdict = checkCaa([issue(`\u001b[2Jother\u202e${'x'.repeat(5_000)}`)], question);
     if (verdict.allowed) throw new Error('allowed');
     expect(verdict.records.join()).toMatch(/^[\x20-\x7e…]{1,200}$/);
     expect(JSON.stringify(verdict.reason)).toMatch(/^[\x20-\x7e]{1,200}$/);
@@ -164,12 +162,12 @@ describe('the relevant record set', () => {
     const names: string[] = [];
     const lookUp: LookUp = async (at) => {
       names.push(at);
-      const answer = said[at];
+      const result = said[at];
       const from = '127.0.0.1:53';
-      if (answer === 'servfail') return { from, kind: 'failure', reason: 'servfail' };
-      if (answer === undefined) return { from, kind: 'nodata' };
-      const answers = answer.map((data) => ({ name: at, type: 'CAA', ttl: 5, data }));
-      return { from, kind: 'records', answers, authority: [] } as Answer;
+      if (result === 'servfail') return { from, kind: 'failure', reason: 'servfail' };
+      if (result === undefined) return { from, kind: 'nodata' };
+      const answers = result.map((data) => ({ name: at, type: 'CAA', ttl: 5, data }));
+      return { from, kind: 'records', answers, authority: [] } as LookUpResult;
     };
     return { finding: await relevantCaa(lookUp, name), names };
   };
@@ -187,7 +185,7 @@ describe('the relevant record set', () => {
     expect(names).toEqual(['www.example.com', 'example.com', 'com']);
   });
 
-  it('is unknown when a lookup on the way fails, whatever the parents have', async () => {
+  it('is unknown when a lookup on the way fails, regardless of the parents', async () => {
     const { finding } = await find({ 'www.example.com': 'servfail', 'example.com': [] }, 'www.example.com');
     expect(finding).toMatchObject({ known: false, at: 'www.example.com' });
   });

@@ -35,7 +35,7 @@ const knownTags: ReadonlySet<string> = new Set([
 ]);
 const criticalFlag = 0x80;
 /** Max records and names in a reason; a zone may have hundreds. */
-const mostNamed = 3;
+const maxNamed = 3;
 
 const allowed: CaaVerdict = { allowed: true };
 
@@ -43,7 +43,7 @@ const allowed: CaaVerdict = { allowed: true };
  * Whether a relevant record set allows the CA to issue: RFC 8659, sections 4 and 5.1, with the parameters of RFC
  * 8657.
  */
-export function judgeCaa(records: readonly Caa[], question: CaaQuestion): CaaVerdict {
+export function checkCaa(records: readonly Caa[], question: CaaQuestion): CaaVerdict {
   const critical = records.find(
     ({ flags, tag }) => (flags & criticalFlag) !== 0 && !knownTags.has(tag.toLowerCase()),
   );
@@ -52,10 +52,10 @@ export function judgeCaa(records: readonly Caa[], question: CaaQuestion): CaaVer
   // With an issuewild, issue does not apply to wildcards (section 4.3).
   const wild = question.wildcard ? ofTag('issuewild') : [];
   const relevant = wild.length > 0 ? wild : ofTag('issue');
-  return relevant.length === 0 ? allowed : judgeGrants(relevant, question);
+  return relevant.length === 0 ? allowed : checkGrants(relevant, question);
 }
 
-function judgeGrants(relevant: readonly Caa[], question: CaaQuestion): CaaVerdict {
+function checkGrants(relevant: readonly Caa[], question: CaaQuestion): CaaVerdict {
   const issuers = question.issuerDomains.map((name) => name.toLowerCase());
   const grants = relevant.flatMap((record) => {
     const grant = readIssuerGrant(record.value);
@@ -90,12 +90,12 @@ function noneForUs(
   { issuerDomains: [issuer = ''] }: CaaQuestion,
 ): CaaVerdict {
   const others = new Set(grants.map(({ grant }) => grant.issuerDomain).filter((name) => name !== ''));
-  const allowedIssuers = [...others].slice(0, mostNamed);
+  const allowedIssuers = [...others].slice(0, maxNamed);
   const tag = relevant[0]?.tag.toLowerCase() ?? 'issue';
   return {
     allowed: false,
     reason: { kind: 'other_issuers', tag, allowed: allowedIssuers, issuer },
-    records: relevant.slice(0, mostNamed).map(shown),
+    records: relevant.slice(0, maxNamed).map(shown),
   };
 }
 

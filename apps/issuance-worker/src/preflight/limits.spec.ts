@@ -5,7 +5,7 @@ import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import { authorizationNeeds, limitNeeds } from './limit-needs';
 import { preflight, type PreflightQuestion, type PreflightVerdict } from './preflight';
-import { byDns, plain } from './testing/asked';
+import { byDns, plain } from './testing/fake-resolver';
 
 const hour = 3_600;
 const day = 24 * hour;
@@ -126,7 +126,7 @@ describe('a limit of the CA', () => {
     });
   });
 
-  it('lets orders for other domains continue, and takes nothing for a waiting one', async () => {
+  it('does not delay orders for other domains, and takes nothing for a waiting one', async () => {
     const id = await caAccount();
     const both = { perRegisteredDomain: { count: 1, perS: day }, newOrders: { count: 100, perS: day } };
     await order(id, { limits: both });

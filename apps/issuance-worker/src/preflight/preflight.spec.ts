@@ -1,7 +1,7 @@
 import { neutralMessage } from '@certwright/outcome-messages';
 import type { Caa } from '@certwright/dns-authority';
 import { preflight, type PreflightOutcome, type PreflightQuestion, type PreflightVerdict } from './preflight';
-import { byDns, plain, Resolver, type Said } from './testing/asked';
+import { byDns, plain, Resolver, type Said } from './testing/fake-resolver';
 
 const caa = (tag: string, value: string): Caa => ({ flags: 0, tag, value });
 const free = {
@@ -9,7 +9,7 @@ const free = {
   giveBack: async () => await Promise.resolve(),
 };
 
-async function judge(also: Partial<PreflightQuestion>, said: Said = {}) {
+async function check(also: Partial<PreflightQuestion>, said: Said = {}) {
   const resolver = new Resolver(said);
   const outcomes: PreflightOutcome[] = [];
   const onVerdict = (_authority: string, outcome: PreflightOutcome) => void outcomes.push(outcome);
@@ -27,14 +27,14 @@ describe('the number of names', () => {
   const tlsserver = { profileLimits: { tlsserver: { maxDnsNames: 25 } } };
 
   it.each<[string, Partial<PreflightQuestion>, string | null]>([
-    ['is what the product takes', { product: { name: 'free_ca', maxDnsNames: 26 } }, null],
+    ['is what the product allows', { product: { name: 'free_ca', maxDnsNames: 26 } }, null],
     [
-      'is not more than the product takes',
+      'is not more than the product allows',
       { product: { name: 'free_ca', maxDnsNames: 25 } },
       'the product free_ca allows at most 25',
     ],
     [
-      'is not more than the profile takes',
+      'is not more than the profile allows',
       { profile: 'tlsserver', authority: { ...limited, limits: tlsserver } },
       'the CA good-ca under its profile tlsserver allows at most 25',
     ],
@@ -44,7 +44,7 @@ describe('the number of names', () => {
       null,
     ],
     [
-      'is not more than the CA takes',
+      'is not more than the CA allows',
       { authority: { ...limited, limits: { maxDnsNames: 10 } } },
       'the CA good-ca allows at most 10',
     ],
@@ -62,7 +62,7 @@ describe('the number of names', () => {
       null,
     ],
   ])('%s', async (_, also, problem) => {
-    const { verdict, outcomes } = await judge({ authority: limited, ...also, names });
+    const { verdict, outcomes } = await check({ authority: limited, ...also, names });
     if (problem === null) return expect(verdict.kind).toBe('ready');
     expect(verdict).toMatchObject({
       kind: 'refused',
@@ -77,13 +77,13 @@ describe('the number of names', () => {
 describe('CAA', () => {
   it('is left to a CA without CAA names', async () => {
     const authority = { ...plain.authority, caaDomains: [] };
-    const { verdict, resolver } = await judge({ authority }, { 'example.com': [caa('issue', ';')] });
+    const { verdict, resolver } = await check({ authority }, { 'example.com': [caa('issue', ';')] });
     expect(verdict).toEqual({ kind: 'ready', taken: [] });
-    expect(resolver.asked).toEqual([]);
+    expect(resolver.queried).toEqual([]);
   });
 
   it('refuses with the name, the record, the allowed CAs and what to do', async () => {
-    const { verdict, outcomes } = await judge({}, { 'example.com': [caa('issue', 'other.example')] });
+    const { verdict, outcomes } = await check({}, { 'example.com': [caa('issue', 'other.example')] });
     expect(verdict).toMatchObject({ kind: 'refused', retryable: false, error: { code: 'caa_forbids' } });
     expect(messageOf(verdict)).toBe(
       'For www.example.com, the CAA records of example.com allow only other.example to issue (0 issue "other.example"). ' +
@@ -94,28 +94,28 @@ describe('CAA', () => {
 
   it('is checked for every name, a wildcard by issuewild', async () => {
     const names = byDns('example.com', '*.example.com', 'example.net');
-    const { verdict } = await judge({ names }, { 'example.com': [caa('issuewild', ';')] });
+    const { verdict } = await check({ names }, { 'example.com': [caa('issuewild', ';')] });
     expect(messageOf(verdict)).toMatch(/^For \*\.example\.com, /);
   });
 
   it('is checked with the challenge of each name', async () => {
     const said = { 'example.com': [caa('issue', 'ca.example; validationmethods=http-01')] };
     const names = [{ dnsName: 'example.com', challenge: 'http-01' as const }];
-    expect((await judge({ names }, said)).verdict.kind).toBe('ready');
-    expect((await judge({ names: byDns('example.com') }, said)).verdict.kind).toBe('refused');
+    expect((await check({ names }, said)).verdict.kind).toBe('ready');
+    expect((await check({ names: byDns('example.com') }, said)).verdict.kind).toBe('refused');
   });
 
   it('looks up every parent once, eight names at a time', async () => {
     const names = byDns(...Array.from({ length: 40 }, (_, index) => `n${index}.a.example.com`));
-    const { verdict, resolver } = await judge({ names });
+    const { verdict, resolver } = await check({ names });
     expect(verdict.kind).toBe('ready');
-    expect(resolver.mostAtOnce).toBe(8);
-    expect(resolver.asked).toHaveLength(43);
-    expect(new Set(resolver.asked).size).toBe(43);
+    expect(resolver.maxAtOnce).toBe(8);
+    expect(resolver.queried).toHaveLength(43);
+    expect(new Set(resolver.queried).size).toBe(43);
   });
 
   it('refuses for now when it cannot be looked up', async () => {
-    const { verdict, outcomes } = await judge({}, { 'example.com': 'servfail' });
+    const { verdict, outcomes } = await check({}, { 'example.com': 'servfail' });
     expect(verdict).toMatchObject({ kind: 'refused', retryable: true, error: { code: 'caa_forbids' } });
     expect(messageOf(verdict)).toBe(
       'The CAA records of example.com could not be looked up at 127.0.0.1:53 (SERVFAIL), and no CA may issue for ' +
@@ -132,7 +132,7 @@ describe('CAA', () => {
       'b.example.com': [caa('issue', ';')],
       'example.net': [caa('issue', ';')],
     };
-    const { verdict } = await judge({ names }, said);
+    const { verdict } = await check({ names }, said);
     expect(verdict).toMatchObject({ retryable: false });
     expect(messageOf(verdict)).toMatch(/^For b\.example\.com, .* 2 more of the names/);
   });
@@ -140,11 +140,11 @@ describe('CAA', () => {
   it('is limited to eight seconds for all names', async () => {
     const timeUp = new AbortController();
     const timeout = jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => timeUp.signal);
-    const judged = judge({ names: byDns('a.example.com', 'b.example.com') }, { 'a.example.com': 'silent' });
+    const pending = check({ names: byDns('a.example.com', 'b.example.com') }, { 'a.example.com': 'silent' });
     expect(timeout.mock.calls).toEqual([[8_000]]);
     timeout.mockRestore();
     timeUp.abort();
-    const { verdict } = await judged;
+    const { verdict } = await pending;
     expect(verdict).toMatchObject({ kind: 'refused', retryable: true });
   });
 });

@@ -1,7 +1,7 @@
 import type { CaLimitBuckets, CaLimitNeed } from '../ca-limits/ca-limit-buckets';
 import type { CaLimits } from '@certwright/core-schema';
 import { type OutcomeOf, outcomeTime } from '@certwright/issuance';
-import type { LookUp } from '../dns-lookup/answer';
+import type { LookUp } from '../dns-lookup/look-up';
 import { caaOfNames } from './caa-of-names';
 import { authorizationNeeds, limitNeeds } from './limit-needs';
 import { tooManyNames } from './names-allowed';
@@ -71,12 +71,12 @@ export async function preflight(
   ports: PreflightPorts,
 ): Promise<PreflightVerdict> {
   const startedMs = performance.now();
-  const verdict = await judge(question, ports);
+  const verdict = await check(question, ports);
   ports.onVerdict?.(question.authority.name, outcomeOf(verdict), (performance.now() - startedMs) / 1_000);
   return verdict;
 }
 
-async function judge(question: PreflightQuestion, ports: PreflightPorts): Promise<PreflightVerdict> {
+async function check(question: PreflightQuestion, ports: PreflightPorts): Promise<PreflightVerdict> {
   const outcome = tooManyNames(question);
   if (outcome !== null) {
     return { kind: 'refused', retryable: false, error: { code: 'names_not_allowed', outcome } };

@@ -1,5 +1,5 @@
 import { type Caa, recordsOfType } from '@certwright/dns-authority';
-import type { LookUp } from '../dns-lookup/answer';
+import type { LookUp } from '../dns-lookup/look-up';
 import type { LookUpFailure } from '@certwright/issuance';
 
 export type CaaFinding =
@@ -21,11 +21,11 @@ export type CaaFinding =
  */
 export async function relevantCaa(lookUp: LookUp, name: string, signal?: AbortSignal): Promise<CaaFinding> {
   for (let at = name; at !== ''; at = parentOf(at)) {
-    const answer = await lookUp(at, 'CAA', signal === undefined ? {} : { signal });
-    if (answer.kind === 'failure') {
-      return { known: false, at, failure: answer.reason, server: answer.from };
+    const result = await lookUp(at, 'CAA', signal === undefined ? {} : { signal });
+    if (result.kind === 'failure') {
+      return { known: false, at, failure: result.reason, server: result.from };
     }
-    const records = answer.kind === 'records' ? recordsOfType(answer.answers, 'CAA') : [];
+    const records = result.kind === 'records' ? recordsOfType(result.answers, 'CAA') : [];
     if (records.length > 0) return { known: true, at, records: records.map(({ data }) => data) };
   }
   return { known: true, at: name, records: [] };

@@ -148,7 +148,7 @@ describe('the scan', () => {
     );
     await unused.settle(1_000);
   });
-  const walk = async (limit: number) => {
+  const advance = async (limit: number) => {
     let steps = 1;
     while ((await unused.settle(limit)) === limit) steps += 1;
     return steps;
@@ -158,10 +158,10 @@ describe('the scan', () => {
     const plans: string[] = [];
     for (let count = 0; count < 7; count += 1) plans.push((await pending()).planId);
     await age();
-    await walk(3);
+    await advance(3);
     for (const planId of [...plans].reverse()) {
       await fixture.end(planId);
-      await walk(3);
+      await advance(3);
       expect(await refunded(planId)).toBe(1);
     }
   });
@@ -173,13 +173,13 @@ describe('the scan', () => {
     const open = await pending();
     await attachOpen(fixture.core, (await pending()).planId, validity(0, 365));
     await age();
-    await walk(2);
+    await advance(2);
     const query = jest.spyOn(fixture.core.database, 'query');
     expect(await unused.settle(100)).toBe(2);
     expect(query).toHaveBeenCalledTimes(1);
     query.mockRestore();
     await fixture.end(open.planId);
-    await walk(2);
+    await advance(2);
     expect(await refunded(open.planId)).toBe(1);
     expect(await unused.settle(100)).toBe(1);
     expect(await unused.settle(100)).toBe(0);

@@ -1,4 +1,4 @@
-import { type ApprovalWay, paidWithout, type RenewalFacts, type SoldProduct } from '@certwright/issuance';
+import { type ApprovalWay, paidWithout, type RenewalInputs, type SoldProduct } from '@certwright/issuance';
 import { type PaidColumns, paidColumns, paidOf } from '@certwright/billing';
 import { unusedCharge, unusedChargesOf, type UnusedRow } from '@certwright/billing';
 import type { Tx } from '@certwright/core-schema';
@@ -13,7 +13,7 @@ export interface DueRenewal {
   readonly product: SoldProduct | null;
   /** The current certificate; null when there is none. */
   readonly certificateId: string | null;
-  readonly facts: RenewalFacts;
+  readonly inputs: RenewalInputs;
   readonly now: Date;
 }
 
@@ -110,7 +110,7 @@ function dueRenewal(row: DueRow): DueRenewal {
     terms: new Map([present, row.own].filter((terms) => terms !== null).map((terms) => [terms.id, terms])),
     product: soldProduct(row),
     certificateId: row.certificate_id,
-    facts: {
+    inputs: {
       autoRenew: row.auto_renew,
       present: present === null ? null : { ...present, termDays: row.term_days, isAvailable: row.available },
       own: row.own,
@@ -140,7 +140,7 @@ function soldProduct(row: DueRow): SoldProduct | null {
   };
 }
 
-function currentOf(row: DueRow): RenewalFacts['current'] {
+function currentOf(row: DueRow): RenewalInputs['current'] {
   const { certificate_id: id, not_before: notBefore, not_after: notAfter, window_end: windowEnd } = row;
   return id === null || notBefore === null || notAfter === null
     ? null

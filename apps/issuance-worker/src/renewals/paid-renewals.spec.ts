@@ -417,8 +417,8 @@ describe('a certificate that was issued elsewhere', () => {
 
 describe.each(['before', 'after'] as const)('the database connection fails %s a statement', (when) => {
   it.each([
-    ['a renewal is bought once all the same', 2 * prices.name],
-    ['one that cannot be paid is told once all the same', prices.name],
+    ['a renewal is still bought once', 2 * prices.name],
+    ['one that cannot be paid is still reported once', prices.name],
   ])(
     'of a round: %s',
     async (_, cents) => {

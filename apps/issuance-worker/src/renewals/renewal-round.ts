@@ -22,7 +22,7 @@ export class RenewalRound {
     this.log = log;
     this.unpaid = new Counter({
       name: 'certwright_renewals_unpaid_total',
-      help: 'Renewals that an account could not pay; each is tried again every hour',
+      help: 'Renewals that an account could not pay; each is retried every hour',
       registers: [registry],
     });
   }

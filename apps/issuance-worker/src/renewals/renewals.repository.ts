@@ -129,14 +129,14 @@ export class Renewals {
       });
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== 'payment_required') throw error;
-      await this.transactions.run(async (tx) => await this.unpaid.tell(tx, planId));
+      await this.transactions.run(async (tx) => await this.unpaid.notify(tx, planId));
       return error;
     }
   }
 }
 
 function decide(renewal: DueRenewal): Decided {
-  return { renewal, decision: renewalDecision(renewal.facts, renewal.now) };
+  return { renewal, decision: renewalDecision(renewal.inputs, renewal.now) };
 }
 
 /** The result of a decision to replace without charge. */
@@ -148,7 +148,7 @@ function replacementOf({ renewal, decision }: Decided): Replacement | null {
 
 /** A purchase always uses the present terms. */
 function boughtReplacement(renewal: DueRenewal): Omit<Replacement, 'expiresBy'> | null {
-  const { present } = renewal.facts;
+  const { present } = renewal.inputs;
   return present === null ? null : ofTerms(renewal, present.id);
 }
 

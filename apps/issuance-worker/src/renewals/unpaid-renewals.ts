@@ -12,7 +12,7 @@ export class UnpaidRenewals {
    *
    * @returns whether a mail is sent now
    */
-  async tell(tx: Tx, planId: string): Promise<boolean> {
+  async notify(tx: Tx, planId: string): Promise<boolean> {
     const [plan] = await tx.query<{ account_id: string }[]>(
       `SELECT account_id FROM plan WHERE id = $1 FOR UPDATE`,
       [planId],
@@ -20,14 +20,14 @@ export class UnpaidRenewals {
     if (plan === undefined) return false;
     const { account_id: accountId } = plan;
     const recipient = await this.mails.addressOf(accountId, tx);
-    if (recipient === null || (await isTold(tx, planId, recipient))) return false;
+    if (recipient === null || (await isNotified(tx, planId, recipient))) return false;
     await this.mails.enqueue(tx, { accountId, kind: 'renewal-unpaid', recipient, facts: { planId } });
     return true;
   }
 }
 
 /** Mails are kept for 30 days after sending, which is as long as a renewal is tried. */
-async function isTold(tx: Tx, planId: string, recipient: string): Promise<boolean> {
+async function isNotified(tx: Tx, planId: string, recipient: string): Promise<boolean> {
   const rows = await tx.query<unknown[]>(
     `SELECT 1 FROM mail
      WHERE recipient = $2 AND kind = 'renewal-unpaid' AND facts ->> 'planId' = $1::text

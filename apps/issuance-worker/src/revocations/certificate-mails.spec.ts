@@ -56,12 +56,12 @@ describe('the mail that a certificate is ready', () => {
     expect(await mails()).toEqual(
       ids.map((id) => ({ kind: 'certificate-issued', recipient: 'ops@example.com', id })),
     );
-    const nudges = await query(
+    const wakeUps = await query(
       `SELECT 1 FROM outbox JOIN mail ON payload ->> 'mailId' = mail.id::text
        WHERE job = 'send-mail' AND mail.account_id = $1`,
       accountId,
     );
-    expect(nudges).toHaveLength(2);
+    expect(wakeUps).toHaveLength(2);
   });
 
   it.each([

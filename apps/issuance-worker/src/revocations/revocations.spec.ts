@@ -43,7 +43,7 @@ const certificateRow = async (id: string) => {
   >(`SELECT revoked_at, revocation_reason, is_current, spki_sha256 FROM certificate WHERE id = $1`, [id]);
   return row;
 };
-const nudges = async (job: string) => {
+const wakeUps = async (job: string) => {
   const rows: { job_id: string }[] = await core.database.query(
     `SELECT job_id FROM outbox WHERE job = $1 ORDER BY id`,
     [job],
@@ -74,13 +74,15 @@ describe('a revocation', () => {
     const row = await certificateRow(certificate.certificateId);
     expect(row).toMatchObject({ revocation_reason: 4, is_current: false });
     expect(row.revoked_at).not.toBeNull();
-    expect(await nudges('revoke-certificate')).toEqual([`revoke-certificate-${certificate.certificateId}-4`]);
+    expect(await wakeUps('revoke-certificate')).toEqual([
+      `revoke-certificate-${certificate.certificateId}-4`,
+    ]);
   });
 
   it('is published when a webhook subscribes to it, and counts as reported otherwise', async () => {
     const unheard = await valid();
     await revoke(unheard, 4);
-    expect(await nudges('current-certificate-changed')).toEqual([]);
+    expect(await wakeUps('current-certificate-changed')).toEqual([]);
     const heard = await valid();
     await core.database.query(
       `INSERT INTO webhook_endpoint (id, account_id, url, secret_sealed, description, enabled)
@@ -88,14 +90,14 @@ describe('a revocation', () => {
       [heard.planId],
     );
     await revoke(heard, 4);
-    expect(await nudges('current-certificate-changed')).toEqual([
+    expect(await wakeUps('current-certificate-changed')).toEqual([
       `current-certificate-changed-${heard.planId}-2`,
     ]);
-    const versions = await core.database.query<{ id: string; told: boolean }[]>(
-      `SELECT id, announced_version = current_version AS told FROM plan WHERE id = ANY($1::bigint[]) ORDER BY id`,
+    const versions = await core.database.query<{ id: string; announced: boolean }[]>(
+      `SELECT id, announced_version = current_version AS announced FROM plan WHERE id = ANY($1::bigint[]) ORDER BY id`,
       [[unheard.planId, heard.planId]],
     );
-    expect(versions.map(({ told }) => told)).toEqual([true, false]);
+    expect(versions.map(({ announced }) => announced)).toEqual([true, false]);
     await core.database.query(`DELETE FROM webhook_endpoint`);
   });
 
@@ -113,13 +115,13 @@ describe('a revocation', () => {
     expect(await revoke(certificate, 5)).toBe('revoked');
     expect(await revoke(certificate, 0)).toBe('revoked');
     expect(await certificateRow(certificate.certificateId)).toEqual(before);
-    expect(await nudges('revoke-certificate')).toEqual([]);
+    expect(await wakeUps('revoke-certificate')).toEqual([]);
   });
 
   it('is done once for concurrent requests', async () => {
     const certificate = await valid();
     await Promise.all(Array.from({ length: 8 }, async () => await revoke(certificate, 4)));
-    expect(await nudges('revoke-certificate')).toHaveLength(1);
+    expect(await wakeUps('revoke-certificate')).toHaveLength(1);
     expect(await openOf(certificate.planId)).toHaveLength(1);
   });
 
@@ -266,7 +268,7 @@ describe('keyCompromise', () => {
     for (const { certificateId } of [first, second]) {
       expect(await certificateRow(certificateId)).toMatchObject({ revocation_reason: 1, is_current: false });
     }
-    expect((await nudges('revoke-certificate')).sort()).toEqual(
+    expect((await wakeUps('revoke-certificate')).sort()).toEqual(
       [first, second].map(({ certificateId }) => `revoke-certificate-${certificateId}-1`).sort(),
     );
   });

@@ -103,10 +103,10 @@ describe('a revocation', () => {
   it('stays pending while the CA is unavailable', async () => {
     const issued = await issuing.issued(dnsNames, csr);
     await request(issuing.database, issued);
-    const away = {
-      revoke: async () => await Promise.reject(new Error('the CA is away')),
+    const unavailable = {
+      revoke: async () => await Promise.reject(new Error('the CA is unavailable')),
     } as unknown as CertificateAuthority;
-    await expect(work(issuing.asWorker, issued, away)).rejects.toThrow('the CA is away');
+    await expect(work(issuing.asWorker, issued, unavailable)).rejects.toThrow('the CA is unavailable');
     expect(await truthsOf(issued)).toMatchObject({ confirmed: false });
     await work(issuing.asWorker, issued);
     expect(await truthsOf(issued)).toEqual({ revoked: true, confirmed: true, atCa: true });
@@ -122,7 +122,7 @@ describe.each(['before', 'after'] as const)('the database connection fails %s a 
       await request(faulty.source, issued).catch(() => undefined);
       const [halves] = await issuing.database.query<[Record<string, boolean>]>(
         `SELECT certificate.revoked_at IS NOT NULL AS revoked, NOT is_current AS moved,
-           EXISTS (SELECT 1 FROM outbox WHERE job_id = 'revoke-certificate-' || certificate.id || '-4') AS nudged,
+           EXISTS (SELECT 1 FROM outbox WHERE job_id = 'revoke-certificate-' || certificate.id || '-4') AS woken,
            EXISTS (SELECT 1 FROM issuance WHERE replaces_certificate_id = certificate.id) AS replaced
          FROM certificate WHERE id = $1`,
         [issued.certificateId],

@@ -74,7 +74,7 @@ export class AcmeIssuing {
   readonly hidden = new Set<string>();
   /** Our name servers return no values. */
   silent = false;
-  readonly stumbles: unknown[] = [];
+  readonly unexpectedErrors: unknown[] = [];
   readonly alarms: string[] = [];
   private readonly closing: (() => Promise<unknown> | void)[] = [];
   private nextCertificateId = 1;
@@ -84,20 +84,20 @@ export class AcmeIssuing {
     readonly dns: { readonly server: DnsServer; readonly address: string; readonly client: DnsClient },
     private readonly looks: Looks,
     private readonly pace: HealthPace,
-    answerMs: number,
+    responseMs: number,
     private readonly repeats: RepeatOptions,
   ) {
     const observerOf = (authority: string) => (exchange: AcmeExchange) =>
       this.health?.observe(authority, exchange);
     const now = () => new Date();
-    this.servers = new AcmeServers('certwright-spec', observerOf, answerMs, now, repeats);
+    this.servers = new AcmeServers('certwright-spec', observerOf, responseMs, now, repeats);
     looks.isThere = (place, dnsName) => !this.silent && (place === 'target' || !this.hidden.has(dnsName));
   }
 
-  /** @param answerMs response timeout of a CA */
+  /** @param responseMs response timeout of a CA */
   static async open({
     pace = healthPace,
-    answerMs = 10_000,
+    responseMs = 10_000,
     repeats = briefRepeats,
   } = {}): Promise<AcmeIssuing> {
     const issuing = await Issuing.open();
@@ -112,7 +112,7 @@ export class AcmeIssuing {
       { server, address: `${host}:${port}`, client },
       looks,
       pace,
-      answerMs,
+      responseMs,
       repeats,
     );
   }
@@ -126,7 +126,7 @@ export class AcmeIssuing {
   }
 
   /** TXT values at a name, from any source. */
-  stands(name: string, text: string): void {
+  publishText(name: string, text: string): void {
     this.looks.standing.set(name, text);
   }
 
@@ -247,7 +247,7 @@ export class AcmeIssuing {
       persistent: null,
       accounts: this.accounts(source, stored),
       health: this.health,
-      mostSlow: 12,
+      maxSlow: 12,
       repeats: this.repeats,
       buckets,
       preflight: async (question) => await preflight(question, { lookUp, buckets }),
@@ -278,7 +278,7 @@ export class AcmeIssuing {
         failed: ({ id }, { code }, final) => final && this.alarms.push(`${id} ${code}`),
         resting: () => undefined,
         leaseLost: () => undefined,
-        stumbled: (_, error) => this.stumbles.push(error),
+        unexpectedError: (_, error) => this.unexpectedErrors.push(error),
       },
       certificateId: () => String(this.nextCertificateId++),
     });
@@ -291,9 +291,9 @@ export class AcmeIssuing {
       health: this.health,
       waiting: new WaitingIssuances(this.asWorker),
       authorities: new CertificateAuthorities(this.asWorker),
-      ask: async (authority) => await this.servers.of(authority).probe(),
+      probe: async (authority) => await this.servers.of(authority).probe(),
       attempt: async (issuanceId, trial) => await worker.run(issuanceId, trial),
-      onError: (_, error) => this.stumbles.push(error),
+      onError: (_, error) => this.unexpectedErrors.push(error),
     });
   }
 
@@ -310,7 +310,7 @@ export class AcmeIssuing {
       await delay(10);
       await this.timePasses();
     }
-    throw new Error('the issuance came to no end');
+    throw new Error('the issuance did not end');
   }
 
   /** In one order, since tests advance time for many issuances in parallel. */

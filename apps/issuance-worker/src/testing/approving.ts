@@ -40,7 +40,7 @@ export const byEmail = (approverEmail: string): ApprovalWay => ({
 export class Approving {
   /** Names whose web servers forward to the account's own path, by its rule. */
   readonly ruled = new Set<string>();
-  readonly stumbles: unknown[] = [];
+  readonly unexpectedErrors: unknown[] = [];
   private readonly emails: EmailApprovals;
 
   private constructor(
@@ -83,20 +83,20 @@ export class Approving {
   }
 
   /** The customer publishes the standing record of a name, or removes it. */
-  async publishRecord(dnsName: string, stands = true): Promise<void> {
+  async publishRecord(dnsName: string, exists = true): Promise<void> {
     const name = baseName(dnsName);
     const [row] = await this.database.query<[{ label: string }]>(
       `SELECT label FROM delegation WHERE account_id = $1 AND dns_name = $2`,
       [this.accountId, name],
     );
-    this.network.publish(`_acme-challenge.${name}`, stands ? `${row.label}.${approvalZone}` : null);
+    this.network.publish(`_acme-challenge.${name}`, exists ? `${row.label}.${approvalZone}` : null);
   }
 
   /** The mailbox owner follows the link and presses the button. */
   async approveByEmail(planId: string, dnsName: string): Promise<void> {
-    const asked = (await this.emails.ofPlan(planId)).find((mailbox) => mailbox.dnsName === dnsName);
+    const requested = (await this.emails.ofPlan(planId)).find((mailbox) => mailbox.dnsName === dnsName);
     const sha256 = createHash('sha256').update(randomBytes(32)).digest();
-    await this.emails.issueToken(asked?.approvalId ?? '', sha256);
+    await this.emails.issueToken(requested?.approvalId ?? '', sha256);
     expect(await this.emails.approve(sha256)).toMatchObject({ state: 'approved' });
   }
 
@@ -111,18 +111,18 @@ export class Approving {
     return new AdvanceIssuance({
       ...ports,
       approvers: this.approvers(),
-      events: { ...ports.events, stumbled: (_, error) => this.stumbles.push(error) },
+      events: { ...ports.events, unexpectedError: (_, error) => this.unexpectedErrors.push(error) },
       ...also,
     });
   }
 
-  async walk({ issuanceId }: OpenedIssuance, worker = this.worker()): Promise<IssuanceFound> {
+  async advance({ issuanceId }: OpenedIssuance, worker = this.worker()): Promise<IssuanceFound> {
     await this.database.query(
       `UPDATE issuance SET leased_until = NULL, due_at = now(), opened_at = opened_at - interval '2 s'
        WHERE state = 'open'`,
     );
     await worker.run(issuanceId);
-    expect(this.stumbles).toEqual([]);
+    expect(this.unexpectedErrors).toEqual([]);
     return await this.find(issuanceId);
   }
 
@@ -154,12 +154,12 @@ export class Approving {
   /** Answers like approval-responder through the rule of the account. */
   private readonly probe: Probe = async ({ dnsName, path }) => {
     const token = path.split('/').at(-1) ?? '';
-    const rule = this.ruled.has(dnsName) ? this.ruleSecret : 'nobody';
-    const answer = await new HttpChallenges(this.database).answerFor(rule, token);
+    const rule = this.ruled.has(dnsName) ? this.ruleSecret : 'unknown';
+    const response = await new HttpChallenges(this.database).answerFor(rule, token);
     const hops = [{ url: `http://${dnsName}${path}`, status: 200, address: '127.0.0.1' }];
-    return answer === null
+    return response === null
       ? { kind: 'answered', status: 404, body: '', hops }
-      : { kind: 'answered', status: 200, body: answer.content, hops };
+      : { kind: 'answered', status: 200, body: response.content, hops };
   };
 }
 

@@ -33,7 +33,7 @@ export class CuttingProxy {
   private when: Cut = 'before';
   struck = false;
   /** Decides about every exchange that `cut` does not affect. */
-  fate: (asked: Pick<PassedExchange, 'method' | 'path'>) => Fate = () => ({ kind: 'passed' });
+  fate: (request: Pick<PassedExchange, 'method' | 'path'>) => Fate = () => ({ kind: 'passed' });
   /** Every request that arrived, with any fate. */
   readonly arrived: Pick<PassedExchange, 'method' | 'path'>[] = [];
 
@@ -50,7 +50,7 @@ export class CuttingProxy {
     const server = createServer({ key, cert });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const proxy = new CuttingProxy(server, root, new URL(directoryUrl), targetRoot);
-    server.on('request', (asked, response) => void proxy.pass(asked, response));
+    server.on('request', (request, response) => void proxy.pass(request, response));
     return proxy;
   }
 
@@ -82,43 +82,43 @@ export class CuttingProxy {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  private async pass(asked: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.count += 1;
     const strikes = this.count === this.at;
     if (strikes) this.struck = true;
-    const { method = 'GET', url: path = '/' } = asked;
+    const { method = 'GET', url: path = '/' } = request;
     this.arrived.push({ method, path });
     const struck: Fate = { kind: this.when === 'before' ? 'cut' : 'dropped' };
     const fate = strikes ? struck : this.fate({ method, path });
-    if (fate.kind === 'cut') return void asked.socket.destroy();
-    const body = await whole(asked);
+    if (fate.kind === 'cut') return void request.socket.destroy();
+    const body = await whole(request);
     if (fate.kind === 'refused') return void response.writeHead(fate.status, fate.headers).end();
-    this.forward(asked, body, (answer, octets) => {
+    this.forward(request, body, (reply, bytes) => {
       if (fate.kind === 'hanging') return;
-      if (fate.kind === 'dropped') return void asked.socket.destroy();
-      const tell = () => response.writeHead(answer.statusCode ?? 0, answer.headers).end(octets);
-      if (fate.kind === 'late') setTimeout(tell, fate.byMs);
-      else tell();
+      if (fate.kind === 'dropped') return void request.socket.destroy();
+      const respond = () => response.writeHead(reply.statusCode ?? 0, reply.headers).end(bytes);
+      if (fate.kind === 'late') setTimeout(respond, fate.byMs);
+      else respond();
     });
   }
 
   private forward(
-    asked: IncomingMessage,
+    request: IncomingMessage,
     body: Buffer,
-    onAnswer: (answer: IncomingMessage, octets: Buffer) => void,
+    onReply: (reply: IncomingMessage, bytes: Buffer) => void,
   ): void {
-    const { method = 'GET', url: path = '/', headers } = asked;
+    const { method = 'GET', url: path = '/', headers } = request;
     const passed = httpsRequest(
       new URL(path, this.target),
       { method, headers, ca: this.targetRoot },
-      (answer) => {
-        void whole(answer).then((octets) => {
-          this.exchanges.push({ method, path, status: answer.statusCode ?? 0 });
-          onAnswer(answer, octets);
+      (reply) => {
+        void whole(reply).then((bytes) => {
+          this.exchanges.push({ method, path, status: reply.statusCode ?? 0 });
+          onReply(reply, bytes);
         });
       },
     );
-    passed.on('error', () => asked.socket.destroy()).end(body);
+    passed.on('error', () => request.socket.destroy()).end(body);
   }
 }
 

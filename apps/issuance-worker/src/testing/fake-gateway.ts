@@ -2,7 +2,7 @@ import { type Gateway, GatewayFault } from '@certwright/gateway-client';
 import type { ServerAddress, ZoneNetwork } from './zone-network';
 
 type Endpoint = 'getZones' | 'addRecord' | 'removeRecord';
-type Asked<E extends Endpoint> = Parameters<Gateway[E]>[0];
+type RequestOf<E extends Endpoint> = Parameters<Gateway[E]>[0];
 
 /** Makes the next message to an endpoint fail: `before` or `after` the change is applied. */
 export interface Strike {
@@ -17,7 +17,7 @@ export interface Strike {
  */
 export class FakeGateway implements Pick<Gateway, Endpoint> {
   /** Requests in order: `add _acme-challenge.www.example.com`. */
-  readonly asked: string[] = [];
+  readonly requests: string[] = [];
   /** Servers that receive changes. */
   reaches: readonly ServerAddress[] = ['127.0.0.2', '127.0.0.3'];
   rotates = false;
@@ -33,15 +33,15 @@ export class FakeGateway implements Pick<Gateway, Endpoint> {
     private readonly zones: (integrationId: string) => readonly string[],
   ) {}
 
-  async getZones(about: Asked<'getZones'>) {
-    return await this.answer('getZones', about, 'zones', () => {
+  async getZones(about: RequestOf<'getZones'>) {
+    return await this.respond('getZones', about, 'zones', () => {
       return { zones: this.zones(about.integration_id).map((name) => ({ id: `id of ${name}`, name })) };
     });
   }
 
-  async addRecord(about: Asked<'addRecord'>) {
+  async addRecord(about: RequestOf<'addRecord'>) {
     const { fqdn, value } = about.record;
-    return await this.answer('addRecord', about, `add ${fqdn}`, () => {
+    return await this.respond('addRecord', about, `add ${fqdn}`, () => {
       const isCovered = this.zones(about.integration_id).some((zone) => fqdn.endsWith(`.${zone}`));
       if (!isCovered) throw new GatewayFault('zone_not_found', 'The integration has no zone for this name.');
       this.set(fqdn, value);
@@ -50,9 +50,9 @@ export class FakeGateway implements Pick<Gateway, Endpoint> {
     });
   }
 
-  async removeRecord(about: Asked<'removeRecord'>) {
+  async removeRecord(about: RequestOf<'removeRecord'>) {
     const [, owner, fqdn, value] = JSON.parse(about.record_handle) as [number, string, string, string];
-    return await this.answer('removeRecord', about, `remove ${fqdn}`, () => {
+    return await this.respond('removeRecord', about, `remove ${fqdn}`, () => {
       if (owner !== about.integration_id) throw new GatewayFault('bad_handle', 'The handle is not valid.');
       if (this.records.get(fqdn) === value) this.set(fqdn, null);
       return {};
@@ -71,14 +71,14 @@ export class FakeGateway implements Pick<Gateway, Endpoint> {
     this.network.publish(fqdn, value, this.reaches);
   }
 
-  private async answer<A extends object>(
+  private async respond<A extends object>(
     endpoint: Endpoint,
     { integration_id: id, integration: handle }: { integration_id: string; integration: string },
-    asked: string,
+    request: string,
     apply: () => A,
   ): Promise<A & { integration?: string }> {
     await Promise.resolve();
-    this.asked.push(asked);
+    this.requests.push(request);
     if (handle !== (this.handles.get(id) ?? handle)) {
       throw new GatewayFault('bad_handle', 'The handle is not valid.');
     }
@@ -87,11 +87,11 @@ export class FakeGateway implements Pick<Gateway, Endpoint> {
     const { when, fault = new GatewayFault('unreachable', 'The DNS gateway did not answer in time.') } =
       strike ?? {};
     if (when === 'before') throw fault;
-    const answer = apply();
+    const response = apply();
     if (when === 'after') throw fault;
-    if (!this.rotates) return answer;
+    if (!this.rotates) return response;
     const fresh = `handle ${(this.count += 1)} of ${id}`;
     this.handles.set(id, fresh);
-    return { ...answer, integration: fresh };
+    return { ...response, integration: fresh };
   }
 }

@@ -100,7 +100,7 @@ export class Issuing {
         failed: () => undefined,
         resting: () => undefined,
         leaseLost: () => undefined,
-        stumbled: () => undefined,
+        unexpectedError: () => undefined,
       },
       certificateId: () => String(this.nextCertificateId++),
     };

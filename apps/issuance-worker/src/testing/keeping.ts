@@ -19,7 +19,7 @@ export const approvalZone = 'approval.test';
 
 const quiet: IntegrationEvents = {
   added: () => undefined,
-  stands: () => undefined,
+  standing: () => undefined,
   removed: () => undefined,
   recordFailed: () => undefined,
   zonesFailed: () => undefined,

@@ -27,17 +27,17 @@ export function subject(
 }
 
 export type Recording = Approver & {
-  readonly asked: string[];
+  readonly checked: string[];
   readonly questions: ApprovalQuestion[];
 };
 
 /** Approves these names; reports where it checked and its input. */
 export function approver(method: ApprovalMethod, approves: readonly string[] = [], at?: Date): Recording {
-  const asked: string[] = [];
+  const checked: string[] = [];
   const questions: ApprovalQuestion[] = [];
   return {
     method,
-    asked,
+    checked,
     questions,
     placeOf: ({ dnsName, delegationLabel, approverEmail }) => {
       if (method === 'dns') return delegationLabel === null ? null : baseName(dnsName);
@@ -45,7 +45,7 @@ export function approver(method: ApprovalMethod, approves: readonly string[] = [
       return approverEmail === null ? null : dnsName;
     },
     check: async (question) => {
-      asked.push(question.dnsName);
+      checked.push(question.dnsName);
       questions.push(question);
       const approved = approves.includes(question.dnsName);
       return await Promise.resolve(

@@ -28,7 +28,7 @@ const hostOf = (address: string) => `ns${address.slice(-1)}.dns.test`;
 
 /**
  * Zones on two authoritative servers, each with its own address and on the same port, and a resolver that knows their
- * addresses and answers like the first of them. Published records reach the servers that a test chooses.
+ * addresses and responds like the first of them. Published records reach the servers that a test chooses.
  */
 export class ZoneNetwork {
   private constructor(
@@ -64,7 +64,7 @@ export class ZoneNetwork {
     const client = new DnsClient({ server: resolver, timeoutMs: 10_000 });
     const guard = new AddressGuard({ allowedNetworks: ['127.0.0.0/8'], resolvers: [resolver] });
     const { port } = listening;
-    const nameServers = new NameServers({ lookUp: client.lookUp, guard, port, answerMs: 10_000 });
+    const nameServers = new NameServers({ lookUp: client.lookUp, guard, port, responseMs: 10_000 });
     return new ZoneNetwork(servers, client, nameServers, port, async () => {
       client.close();
       await Promise.all(listening.all.map(async (server) => await server.close()));

@@ -24,8 +24,8 @@ beforeAll(async () => {
 afterAll(async () => await core.close());
 
 /** A link about a plan that was sent to the address. */
-async function asked({ planId }: PlanWithWays, to = address) {
-  await approvals.ask({ accountId, planId, dnsName, address: to }, new Date(0));
+async function requested({ planId }: PlanWithWays, to = address) {
+  await approvals.request({ accountId, planId, dnsName, address: to }, new Date(0));
   const box = (await approvals.ofPlan(planId)).find((mailbox) => mailbox.address === to);
   const approvalId = box?.approvalId ?? '';
   const sha256 = createHash('sha256').update(randomBytes(32)).digest();
@@ -37,7 +37,7 @@ async function asked({ planId }: PlanWithWays, to = address) {
 async function stateOf({
   sha256,
   approvalId,
-}: Awaited<ReturnType<typeof asked>>): Promise<string | undefined> {
+}: Awaited<ReturnType<typeof requested>>): Promise<string | undefined> {
   const finding = await approvals.lookUp(sha256);
   const subject = await subjects.approval(approvalId);
   expect(subject !== null).toBe(finding?.state === 'open');
@@ -56,16 +56,16 @@ const cancel = async ({ planId }: PlanWithWays) =>
 describe('a mailbox in the approval method of a name', () => {
   it('approves it, even if the address is set nowhere else', async () => {
     const plan = await planWithWays(core, accountId, { [dnsName]: byEmail(address) });
-    const link = await asked(plan);
+    const link = await requested(plan);
     expect(await stateOf(link)).toBe('open');
     expect(await approvals.approve(link.sha256)).toMatchObject({ state: 'approved', request: { dnsName } });
     const box = { accountId, planId: plan.planId, dnsName, address };
-    expect((await approvals.ask(box, new Date(0))).kind).toBe('approved');
+    expect((await approvals.request(box, new Date(0))).kind).toBe('approved');
   });
 
-  it('approves the purchased certificate, whatever is requested next, and nothing once it is over', async () => {
+  it('approves the purchased certificate, not what is requested next, and nothing once it is closed', async () => {
     const plan = await planWithWays(core, accountId, { [dnsName]: byEmail(address) });
-    const link = await asked(plan);
+    const link = await requested(plan);
     const next = { dnsNames: ['b.example.com', dnsName], spkiSha256: randomBytes(32), product: 'free_ca' };
     await sayOtherwise(core, plan, { [dnsName]: byDns }, next);
     expect(await stateOf(link)).toBe('open');
@@ -80,17 +80,17 @@ describe('a mailbox in the approval method of a name', () => {
 
   it('no longer approves once another address replaces it', async () => {
     const plan = await planWithWays(core, accountId, { [dnsName]: byEmail(address) });
-    const link = await asked(plan);
+    const link = await requested(plan);
     const ways = { [dnsName]: byEmail(other) };
     await sayOtherwise(core, plan, ways, { dnsNames: [dnsName] });
     await redo(plan, other);
     expect(await stateOf(link)).toBe('withdrawn');
-    expect(await stateOf(await asked(plan, other))).toBe('open');
+    expect(await stateOf(await requested(plan, other))).toBe('open');
   });
 
   it('approves without an open issuance while the terms list it, unlike addresses for emails', async () => {
     const plan = await planWithWays(core, accountId, { [dnsName]: byEmail(address) });
-    const link = await asked(plan);
+    const link = await requested(plan);
     await cancel(plan);
     expect(await stateOf(link)).toBe('open');
     const approverEmails = { [dnsName]: address };
@@ -102,7 +102,7 @@ describe('a mailbox in the approval method of a name', () => {
 
   it('sees the tenant’s name for it: the common name', async () => {
     const plan = await planWithWays(core, accountId, { [dnsName]: byEmail(address) });
-    const link = await asked(plan);
+    const link = await requested(plan);
     await core.database.query(
       `INSERT INTO cert_object_v2 (plan_id, account_id, cn, type, approval_method, csr, spki_sha256, key_type)
        VALUES ($1, $2, 'example.com', 'dv', 'dns', '\\x00', '\\x00', 'ecdsa')`,

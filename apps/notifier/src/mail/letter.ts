@@ -35,10 +35,10 @@ export const quote = (quoted: string): Quoted => ({ quoted });
 export const paragraph = (...parts: readonly Part[]): Block => ({ kind: 'paragraph', parts });
 
 /** Items beyond this are counted, not shown. */
-const mostItems = 20;
+const maxItems = 20;
 
 export function list(texts: readonly string[]): Block {
-  const shown: Part[] = texts.slice(0, mostItems).map(quote);
+  const shown: Part[] = texts.slice(0, maxItems).map(quote);
   const more = texts.length - shown.length;
   return { kind: 'list', items: more > 0 ? [...shown, `and ${more} more`] : shown };
 }

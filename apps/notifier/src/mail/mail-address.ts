@@ -1,6 +1,6 @@
 /** RFC 5321 §4.5.3.1: 64 bytes of local part, 254 in total. */
-const longestLocalPart = 64;
-const longestAddress = 254;
+const maxLocalPartLength = 64;
+const maxAddressLength = 254;
 
 /** RFC 5322 §3.2.3 dot-atom; without quoted strings, which are unused and which much software misreads. */
 const dotAtom = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
@@ -14,8 +14,8 @@ export function isMailAddress(text: string): boolean {
   const at = text.lastIndexOf('@');
   const localPart = text.slice(0, Math.max(0, at));
   return (
-    text.length <= longestAddress &&
-    localPart.length <= longestLocalPart &&
+    text.length <= maxAddressLength &&
+    localPart.length <= maxLocalPartLength &&
     dotAtom.test(localPart) &&
     domain.test(text.slice(at + 1))
   );

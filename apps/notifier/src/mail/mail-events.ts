@@ -22,7 +22,7 @@ export class ObservedMails implements MailEvents {
     this.log = log;
     this.tries = new Counter({
       name: 'certwright_mail_tries_total',
-      help: 'Tries of mails, by kind and by what became of the mail',
+      help: 'Attempts to send mails, by kind and outcome',
       labelNames: ['kind', 'outcome'],
       registers: [registry],
     });
@@ -44,6 +44,6 @@ export class ObservedMails implements MailEvents {
   }
 
   leaseLost({ lease }: LeasedMail): void {
-    this.log.warn({ mail: lease.mailId }, 'lease lost; another process goes on');
+    this.log.warn({ mail: lease.mailId }, 'lease lost; another process continues');
   }
 }

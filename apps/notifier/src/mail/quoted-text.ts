@@ -1,6 +1,6 @@
 /** Max graphemes of foreign text, in a body and in a subject line. */
-const longestQuoted = 255;
-const longestInSubject = 60;
+const maxQuotedLength = 255;
+const maxSubjectLength = 60;
 
 /**
  * Characters of foreign text that must not enter a mail: line ends and other controls, and characters that change the
@@ -25,17 +25,17 @@ const isolate = (text: string): string => `\u2068${text}\u2069`;
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** Removes unwanted characters, and limits the length. */
-export function cleaned(text: string, longest = longestQuoted): string {
+export function cleaned(text: string, maxLength = maxQuotedLength): string {
   const clean = text.toWellFormed().replace(unwanted, '\ufffd').trim();
   // A grapheme may be long itself: so the bytes are limited as well.
-  const kept = [...graphemes.segment(clean.slice(0, 16 * longest))].map(({ segment }) => segment);
-  if (kept.length <= longest) return kept.join('');
-  return `${kept.slice(0, longest - 1).join('')}…`;
+  const kept = [...graphemes.segment(clean.slice(0, 16 * maxLength))].map(({ segment }) => segment);
+  if (kept.length <= maxLength) return kept.join('');
+  return `${kept.slice(0, maxLength - 1).join('')}…`;
 }
 
 /** For plain text, where only isolation keeps a right-to-left name from reordering the surrounding sentence. */
-export function isolated(text: string, longest = longestQuoted): string {
-  const clean = cleaned(text, longest);
+export function isolated(text: string, maxLength = maxQuotedLength): string {
+  const clean = cleaned(text, maxLength);
   return rightToLeft.test(clean) ? isolate(clean) : clean;
 }
 
@@ -45,4 +45,4 @@ export function isolated(text: string, longest = longestQuoted): string {
  */
 const withoutEncodedWords = (text: string): string => text.replaceAll('=?', '=\u2060?');
 
-export const inSubject = (text: string): string => withoutEncodedWords(isolated(text, longestInSubject));
+export const inSubject = (text: string): string => withoutEncodedWords(isolated(text, maxSubjectLength));

@@ -107,7 +107,7 @@ const noticeOf = (certificateId: string): NewMail => ({
 
 async function approvalMail(planId: string): Promise<string> {
   const box = { accountId: account, planId, dnsName: 'www.example.com', address: 'admin@example.com' };
-  await notifier.approvals.ask(box, new Date(0));
+  await notifier.approvals.request(box, new Date(0));
   const [{ id }] = await notifier.database.query<[{ id: string }]>(`SELECT id FROM mail`);
   return id;
 }
@@ -355,7 +355,7 @@ describe('sending', () => {
     server.hangs = true;
     const hanging = stopped.send(message);
     stopping.abort();
-    await expect(hanging).rejects.toThrow('did not answer in time');
+    await expect(hanging).rejects.toThrow('did not respond in time');
     stopped.onApplicationShutdown();
     server.hangs = false;
   });

@@ -21,12 +21,12 @@ const aboutTheMail: ReadonlySet<string> = new Set(['MAIL FROM', 'RCPT TO', 'DATA
 const authenticationCodes: ReadonlySet<number> = new Set([530, 534, 535, 538]);
 
 /** Max characters of the server's response in the log. */
-const longestResponse = 200;
+const maxResponseLength = 200;
 
 export function sendFailure(error: unknown): Exclude<SendOutcome, { kind: 'sent' }> {
   const { code, command = '', responseCode, response } = (error ?? {}) as SmtpError;
   const said =
-    response === undefined ? (code ?? 'unknown') : withoutAddresses(response.slice(0, longestResponse));
+    response === undefined ? (code ?? 'unknown') : withoutAddresses(response.slice(0, maxResponseLength));
   const isPermanent =
     responseCode !== undefined &&
     responseCode >= 500 &&

@@ -66,7 +66,7 @@ export class SmtpClient implements OnApplicationShutdown {
   private async late(): Promise<never> {
     const signal = AbortSignal.any([this.drain.signal, AbortSignal.timeout(sendWithinMs)]);
     return await new Promise((_, reject) => {
-      const giveUp = () => reject(new Error('the mail server did not answer in time'));
+      const giveUp = () => reject(new Error('the mail server did not respond in time'));
       if (signal.aborted) giveUp();
       else signal.addEventListener('abort', giveUp, { once: true });
     });

@@ -61,6 +61,6 @@ export class MailServer {
 
   private refused(at: Refusal['at']): Error | null {
     if (this.refusal?.at !== at) return null;
-    return Object.assign(new Error('as the spec wants'), { responseCode: this.refusal.code });
+    return Object.assign(new Error('scripted refusal'), { responseCode: this.refusal.code });
   }
 }

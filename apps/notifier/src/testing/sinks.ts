@@ -10,13 +10,13 @@ export interface Received {
 export class Sink {
   readonly received: Received[] = [];
   /** Max number of concurrent requests. */
-  mostAtOnce = 0;
+  maxAtOnce = 0;
   private readonly sockets = new Set<Socket>();
 
   private constructor(private readonly server: Server) {
     server.on('connection', (socket: Socket) => {
       this.sockets.add(socket);
-      this.mostAtOnce = Math.max(this.mostAtOnce, this.sockets.size);
+      this.maxAtOnce = Math.max(this.maxAtOnce, this.sockets.size);
       socket.on('error', () => undefined);
       socket.once('close', () => this.sockets.delete(socket));
     });

@@ -17,7 +17,7 @@ const shortMs = 400;
 let notifier: NotifierDatabase;
 let account: string;
 const sinks: Sink[] = [];
-const stumbled: unknown[] = [];
+const unexpectedErrors: unknown[] = [];
 beforeAll(async () => {
   notifier = await NotifierDatabase.open();
   account = await notifier.account();
@@ -29,11 +29,11 @@ afterAll(async () => await notifier.close());
 afterEach(() => jest.restoreAllMocks());
 beforeEach(async () => {
   jest.spyOn(Math, 'random').mockReturnValue(0);
-  stumbled.length = 0;
+  unexpectedErrors.length = 0;
   await notifier.database.query('TRUNCATE webhook_endpoint, webhook_delivery, webhook_attempt, mail CASCADE');
 });
 
-interface Surroundings {
+interface Setup {
   /** Number of writes that fail because the database is unreachable. */
   readonly outages?: number;
   readonly allowedNetworks?: readonly string[];
@@ -48,7 +48,7 @@ function deliverer({
   stopping = new AbortController().signal,
   outages = 0,
   timeoutMs = 20_000,
-}: Surroundings = {}) {
+}: Setup = {}) {
   const client = new PostClient({ ALLOWED_NETWORKS: allowedNetworks, DNS_RESOLVERS: resolvers });
   const post = client.post.bind(client);
   client.post = async (request) => await post({ ...request, timeoutMs });
@@ -62,7 +62,7 @@ function deliverer({
   const events = {
     tried: () => undefined,
     leaseLost: () => undefined,
-    stumbled: (_: unknown, error: unknown) => void stumbled.push(error),
+    unexpectedError: (_: unknown, error: unknown) => void unexpectedErrors.push(error),
   };
   const config = { SEALING_KEYS: notifier.sealing };
   const deliver = new DeliverWebhook(deliveries, client, events, { signal: stopping } as Drain, config);
@@ -152,7 +152,7 @@ describe('a delivery', () => {
       false,
     ],
     [
-      'answers one octet at a time',
+      'responds one byte at a time',
       (socket: import('node:net').Socket) => {
         const timer = setInterval(() => socket.write('H'), 50);
         socket.once('close', () => clearInterval(timer));
@@ -239,7 +239,7 @@ describe('a delivery', () => {
       const { id, look } = await delivery(url);
       await deliverer({ allowedNetworks: [], resolvers }).run(id);
       expect((await look()).attempt?.problem).toMatch(/hooks.example.com has an address that is not public/);
-      expect(sink.mostAtOnce).toBe(0);
+      expect(sink.maxAtOnce).toBe(0);
       const allowed = await delivery(url);
       await deliverer({ resolvers }).run(allowed.id);
       expect(await allowed.look()).toMatchObject({ state: 'delivered' });
@@ -257,7 +257,7 @@ describe('a delivery', () => {
     const { id } = await delivery(sink.url);
     await notifier.database.query(change);
     await deliverer().run(id);
-    expect(sink.mostAtOnce).toBe(0);
+    expect(sink.maxAtOnce).toBe(0);
   });
 
   it('resets the health of an endpoint that was failing', async () => {
@@ -273,12 +273,12 @@ describe('a delivery', () => {
     const { id, look } = await delivery(sink.url);
     const stopping = new AbortController();
     const running = deliverer({ stopping: stopping.signal }).run(id);
-    await eventually(() => expect(sink.mostAtOnce).toBe(1));
+    await eventually(() => expect(sink.maxAtOnce).toBe(1));
     stopping.abort(new Error('stopping'));
     expect(await running).toEqual([null]);
     expect(await look()).toMatchObject({ state: 'pending', attempts: [] });
     expect(await notifier.leasedDeliveries.waitingAt([id])).toHaveLength(1);
-    expect(stumbled).toEqual([]);
+    expect(unexpectedErrors).toEqual([]);
   });
 
   it('that the endpoint accepted is recorded when the database is back, and not sent again', async () => {
@@ -287,7 +287,7 @@ describe('a delivery', () => {
     await deliverer({ outages: 2 }).run(id);
     expect(await look()).toMatchObject({ state: 'delivered' });
     expect(sink.received).toHaveLength(1);
-    expect(stumbled).toEqual([]);
+    expect(unexpectedErrors).toEqual([]);
   });
 
   it('whose secret cannot be decrypted is an internal error: logged, not counted as an attempt, and retried', async () => {
@@ -295,7 +295,7 @@ describe('a delivery', () => {
     const { id, look } = await delivery(sink.url);
     await notifier.database.query(`UPDATE webhook_endpoint SET secret_sealed = '\\x00'`);
     await deliverer().run(id);
-    expect(stumbled).toHaveLength(1);
+    expect(unexpectedErrors).toHaveLength(1);
     expect(await look()).toMatchObject({ state: 'pending', attempts: [], endpoint: { failingSince: null } });
     expect(sink.received).toEqual([]);
   });

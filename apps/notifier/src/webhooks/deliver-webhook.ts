@@ -6,7 +6,7 @@ import type { WebhookAttempt } from '@certwright/delivery';
 import { Drain, repeatDuringOutage } from '@certwright/service';
 import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../config';
-import { type Judged, judgeAnswer } from './answer';
+import { type ClassifiedResponse, classifyResponse } from './endpoint-response';
 import { Batches } from './batches';
 import type { Tried } from './endpoint-pace';
 import { nextTry, type TryOutcome } from './next-try';
@@ -15,16 +15,16 @@ import { WebhookEvents } from './webhook-events';
 import { webhookHeaders } from './webhook-request';
 
 /** A success is a response within this time, connecting included. */
-export const answerWithinMs = 15_000;
+export const responseTimeoutMs = 15_000;
 
 /** Longer than the slowest attempt, so that a lease is lost only by accident. */
-export const leaseMs = 2 * answerWithinMs;
+export const leaseMs = 2 * responseTimeoutMs;
 
 /** Successes recorded by one statement. */
 const maxRecorded = 100;
 
 /** Delay of a delivery that was not tried because of an internal error or the end of this process. */
-const afterStumbleMs = 60_000;
+const afterErrorMs = 60_000;
 const afterStopMs = 0;
 
 /** Result of an attempt, for the pace of its endpoint; null when it shows nothing about the endpoint. */
@@ -54,10 +54,10 @@ export class DeliverWebhook {
       return await this.tryOnce(leased);
     } catch (error) {
       const stopped = this.drain.signal.aborted;
-      if (!stopped) this.events.stumbled(leased, error);
+      if (!stopped) this.events.unexpectedError(leased, error);
       await this.deliveries
-        .postpone(leased.lease, stopped ? afterStopMs : afterStumbleMs)
-        .catch((failure: unknown) => this.events.stumbled(leased, failure));
+        .postpone(leased.lease, stopped ? afterStopMs : afterErrorMs)
+        .catch((failure: unknown) => this.events.unexpectedError(leased, failure));
       return null;
     }
   }
@@ -65,14 +65,14 @@ export class DeliverWebhook {
   private async tryOnce(leased: LeasedDelivery): Promise<Sent> {
     const request = this.request(leased);
     const startedMs = performance.now();
-    const answered = await this.send(request, leased.now);
+    const result = await this.send(request, leased.now);
     const durationMs = Math.round(performance.now() - startedMs);
-    const { outcome, problem, status } = answered;
+    const { outcome, problem, status } = result;
     const attempt = { startedAt: leased.now, durationMs, status, problem };
     // The endpoint has it: waits for the end of a database outage, so that it is not sent again.
     const record = async () => await this.record(leased, attempt, outcome);
     const followed = await repeatDuringOutage(record, {
-      forMs: answerWithinMs,
+      forMs: responseTimeoutMs,
       signal: this.drain.signal,
     });
     if (followed === null) {
@@ -117,13 +117,16 @@ export class DeliverWebhook {
         endpoint.credentialsSealed &&
         sealing.open(endpoint.credentialsSealed, credentialsContext(endpoint.id)),
     });
-    return { url: endpoint.url, headers, body, timeoutMs: answerWithinMs, signal: this.drain.signal };
+    return { url: endpoint.url, headers, body, timeoutMs: responseTimeoutMs, signal: this.drain.signal };
   }
 
-  private async send(request: PostRequest, now: Date): Promise<Judged & { readonly status: number | null }> {
+  private async send(
+    request: PostRequest,
+    now: Date,
+  ): Promise<ClassifiedResponse & { readonly status: number | null }> {
     try {
-      const answer = await this.client.post(request);
-      return { ...judgeAnswer(answer, now), status: answer.status };
+      const response = await this.client.post(request);
+      return { ...classifyResponse(response, now), status: response.status };
     } catch (error) {
       if (!(error instanceof OutboundFault) || this.drain.signal.aborted) throw error;
       return { outcome: { kind: 'failed', retryAfterMs: null }, problem: error.message, status: null };

@@ -49,14 +49,14 @@ interface Posted {
 function dispatcherOf(answers: Answers, concurrency = 64, deliveries = notifier.leasedDeliveries) {
   const posted: Posted[] = [];
   const underWay = new Map<string, number>();
-  const mostAtOnce = new Map<string, number>();
+  const maxAtOnce = new Map<string, number>();
   const errors: unknown[] = [];
   const clock = { nowMs: 0 };
   const post = async ({ url, headers }: PostRequest) => {
     posted.push({ url, id: String(headers['webhook-id']) });
     const now = (underWay.get(url) ?? 0) + 1;
     underWay.set(url, now);
-    mostAtOnce.set(url, Math.max(mostAtOnce.get(url) ?? 0, now));
+    maxAtOnce.set(url, Math.max(maxAtOnce.get(url) ?? 0, now));
     try {
       return { status: await answers(url), retryAfter: null };
     } finally {
@@ -68,7 +68,7 @@ function dispatcherOf(answers: Answers, concurrency = 64, deliveries = notifier.
   const events = {
     tried: () => undefined,
     leaseLost: () => undefined,
-    stumbled: (_: unknown, error: unknown) => void errors.push(error),
+    unexpectedError: (_: unknown, error: unknown) => void errors.push(error),
   };
   const drain = { signal: stopping.signal } as Drain;
   const deliver = new DeliverWebhook(deliveries, client, events, drain, { SEALING_KEYS: notifier.sealing });
@@ -80,7 +80,7 @@ function dispatcherOf(answers: Answers, concurrency = 64, deliveries = notifier.
   dispatchers.push(dispatcher);
   const sweep = async () => dispatcher.sweep(await notifier.leasedDeliveries.waiting());
   const total = () => [...underWay.values()].reduce((sum, count) => sum + count, 0);
-  return { dispatcher, sweep, posted, mostAtOnce, total, errors, clock };
+  return { dispatcher, sweep, posted, maxAtOnce, total, errors, clock };
 }
 
 async function endpointWith(count: number, url: string, accountId?: string) {
@@ -119,11 +119,11 @@ const patient = { withinMs: 60_000 };
 describe('the dispatcher', () => {
   it('fills a slot as soon as it becomes free: one wake-up drains an endpoint without a sweep', async () => {
     const { ids } = await endpointWith(60, 'https://healthy.example.com/');
-    const { dispatcher, posted, mostAtOnce, errors } = dispatcherOf(always(204));
-    dispatcher.nudge(ids[0] ?? '');
+    const { dispatcher, posted, maxAtOnce, errors } = dispatcherOf(always(204));
+    dispatcher.wakeDelivery(ids[0] ?? '');
     await eventually(async () => expect(await pendingAt('healthy')).toBe(0), patient);
     expect(posted.map(({ id }) => id).sort()).toEqual([...ids].sort());
-    expect(mostAtOnce.get('https://healthy.example.com/')).toBeLessThanOrEqual(maxPlaces);
+    expect(maxAtOnce.get('https://healthy.example.com/')).toBeLessThanOrEqual(maxPlaces);
     expect(errors).toEqual([]);
   }, 90_000);
 
@@ -132,7 +132,7 @@ describe('the dispatcher', () => {
     for (let healthy = 0; healthy < 10; healthy += 1)
       await endpointWith(20, `https://healthy-${healthy}.example.com/`);
     const answers: Answers = async (url) => (url.includes('dead') ? await never(url) : 204);
-    const { sweep, mostAtOnce, clock } = dispatcherOf(answers, 64);
+    const { sweep, maxAtOnce, clock } = dispatcherOf(answers, 64);
     // There are fewer slots than endpoints that never respond.
     await sweep();
     await eventually(async () => {
@@ -141,9 +141,7 @@ describe('the dispatcher', () => {
       expect(await pendingAt('healthy')).toBe(0);
     }, patient);
     expect(await pendingAt('dead')).toBe(200);
-    expect(Math.max(...[...mostAtOnce].filter(([url]) => url.includes('dead')).map(([, most]) => most))).toBe(
-      1,
-    );
+    expect(Math.max(...[...maxAtOnce].filter(([url]) => url.includes('dead')).map(([, max]) => max))).toBe(1);
   }, 120_000);
 
   it('keeps slots for others when fast endpoints stop responding', async () => {
@@ -183,7 +181,7 @@ describe('the dispatcher', () => {
 
   it('gives a slow endpoint few slots', async () => {
     await endpointWith(30, 'https://slow.example.com/');
-    const { sweep, mostAtOnce, clock } = dispatcherOf(async () => {
+    const { sweep, maxAtOnce, clock } = dispatcherOf(async () => {
       clock.nowMs += slowAfterMs;
       return await Promise.resolve(204);
     });
@@ -191,7 +189,7 @@ describe('the dispatcher', () => {
       await sweep();
       expect(await pendingAt('slow')).toBe(0);
     }, patient);
-    expect(mostAtOnce.get('https://slow.example.com/')).toBeLessThanOrEqual(maxSlowPlaces);
+    expect(maxAtOnce.get('https://slow.example.com/')).toBeLessThanOrEqual(maxSlowPlaces);
   }, 90_000);
 
   it('sends each delivery once, with any number of processes', async () => {
@@ -207,15 +205,15 @@ describe('the dispatcher', () => {
   it('continues with the next sweep after the database was unavailable', async () => {
     const { ids } = await endpointWith(3, 'https://healthy.example.com/');
     const broken = Object.create(notifier.leasedDeliveries) as LeasedDeliveries;
-    let isAway = true;
+    let isUnavailable = true;
     broken.lease = async (...lease) => {
-      if (isAway) throw new Error('no database');
+      if (isUnavailable) throw new Error('no database');
       return await notifier.leasedDeliveries.lease(...lease);
     };
     const { dispatcher, sweep, errors, posted } = dispatcherOf(always(204), 64, broken);
-    dispatcher.nudge(ids[0] ?? '');
+    dispatcher.wakeDelivery(ids[0] ?? '');
     await eventually(() => expect(errors).toHaveLength(1));
-    isAway = false;
+    isUnavailable = false;
     await sweep();
     await eventually(async () => expect(await pendingAt('healthy')).toBe(0), patient);
     expect(posted).toHaveLength(3);

@@ -54,7 +54,7 @@ export class DeliveryDispatcher implements OnModuleDestroy, BeforeApplicationShu
   /** Endpoints with deliveries in progress. */
   readonly #busy = new Set<Endpoint>();
   readonly #sending = new Set<Promise<void>>();
-  #nudged = new Set<string>();
+  #woken = new Set<string>();
   readonly #retried = new Set<string>();
   #isWanted = false;
   #isStopped = false;
@@ -75,8 +75,8 @@ export class DeliveryDispatcher implements OnModuleDestroy, BeforeApplicationShu
   }
 
   /** A delivery that may be due. */
-  nudge(deliveryId: string): void {
-    this.#nudged.add(deliveryId);
+  wakeDelivery(deliveryId: string): void {
+    this.#woken.add(deliveryId);
     this.#wake();
   }
 
@@ -124,10 +124,10 @@ export class DeliveryDispatcher implements OnModuleDestroy, BeforeApplicationShu
   }
 
   async #round(): Promise<void> {
-    if (this.#nudged.size > 0) {
-      const nudged = [...this.#nudged];
-      this.#nudged = new Set();
-      for (const endpoint of await this.deliveries.waitingAt(nudged)) this.#enqueue(this.#endpoint(endpoint));
+    if (this.#woken.size > 0) {
+      const woken = [...this.#woken];
+      this.#woken = new Set();
+      for (const endpoint of await this.deliveries.waitingAt(woken)) this.#enqueue(this.#endpoint(endpoint));
     }
     const requests = this.#nextRequests();
     if (requests.length === 0) return;

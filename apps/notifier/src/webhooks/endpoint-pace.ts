@@ -30,9 +30,9 @@ export function paceAfter({ places }: Pace, { isDelivered, durationMs }: Tried):
     : { places: Math.min(maxSlowPlaces, places + 1), standing: 'doubtful' };
 }
 
-/** @param unansweredMs waiting time of the oldest delivery in progress; 0 without one */
-export function paceWhile(pace: Pace, unansweredMs: number): Pace {
-  return unansweredMs < slowAfterMs
+/** @param waitingMs waiting time of the oldest delivery in progress; 0 without one */
+export function paceWhile(pace: Pace, waitingMs: number): Pace {
+  return waitingMs < slowAfterMs
     ? pace
     : { places: Math.min(maxSlowPlaces, pace.places), standing: 'doubtful' };
 }

@@ -4,7 +4,7 @@ const now = new Date('2026-11-20T12:00:00Z');
 const ago = (hours: number) => new Date(now.getTime() - hours * 3_600_000);
 const sound = { failingSince: null, failedAt: null };
 const failed: TryOutcome = { kind: 'failed', retryAfterMs: null };
-const asking = (retryAfterMs: number): TryOutcome => ({ kind: 'failed', retryAfterMs });
+const failedWith = (retryAfterMs: number): TryOutcome => ({ kind: 'failed', retryAfterMs });
 const after = (
   attempts: number,
   outcome: TryOutcome,
@@ -45,7 +45,7 @@ describe('the outcome of an attempt', () => {
     ['honours Retry-After beyond the schedule', 1, 60_000, 60_000],
     ['keeps to the schedule when Retry-After is shorter', 4, 60_000, 7_200_000],
   ])('%s', (_, attempts, retryAfter, expected) => {
-    expect(waitMs(after(attempts, asking(retryAfter)))).toBe(expected);
+    expect(waitMs(after(attempts, failedWith(retryAfter)))).toBe(expected);
   });
 
   it('disables an endpoint at once that returns 410', () => {
@@ -65,9 +65,9 @@ describe('the outcome of an attempt', () => {
 
   it.each([
     ['begins with the first failure', sound, now],
-    ['goes on with the next one', { failingSince: ago(50), failedAt: ago(24) }, ago(50)],
+    ['continues with the next one', { failingSince: ago(50), failedAt: ago(24) }, ago(50)],
     [
-      'begins anew when nothing was tried for longer than the longest wait',
+      'starts again when nothing was tried for longer than the longest wait',
       { failingSince: ago(50), failedAt: ago(31) },
       now,
     ],
@@ -76,7 +76,11 @@ describe('the outcome of an attempt', () => {
   });
 
   it.each([
-    ['off when it failed for five days, whatever was superseded meanwhile', 120, reasons.failingForDays],
+    [
+      'off when it failed for five days, although deliveries were superseded meanwhile',
+      120,
+      reasons.failingForDays,
+    ],
     ['not off before', 119.9, null],
   ])('switches an endpoint %s', (_, hours, reason) => {
     expect(after(1, failed, { failingSince: ago(hours), failedAt: ago(1) }).disabledReason).toBe(reason);

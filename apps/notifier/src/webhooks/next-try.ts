@@ -21,10 +21,10 @@ export const retryWaitsMs: readonly number[] = [
 const jitterShare = 0.1;
 
 /** Max Retry-After of an endpoint: a day. */
-export const longestRetryAfterMs = 24 * hour;
+export const maxRetryAfterMs = 24 * hour;
 
 /** An endpoint that has failed for this long, without one success in between, is disabled. */
-const longestFailingMs = 5 * 24 * hour;
+const maxFailingMs = 5 * 24 * hour;
 
 /**
  * Failures further apart than this do not count as lasting, since nothing was tried in between: the longest delay
@@ -66,17 +66,17 @@ export function nextTry(
   const failing = failingOn(health, now);
   const waitMs = retryWaitsMs[attempts - 1];
   if (waitMs === undefined) return ended(failing, reasons.outOfTries);
-  if (now.getTime() - failing.failingSince.getTime() >= longestFailingMs) {
+  if (now.getTime() - failing.failingSince.getTime() >= maxFailingMs) {
     return ended(failing, reasons.failingForDays);
   }
-  const asked = Math.max(waitMs, outcome.retryAfterMs ?? 0);
-  const dueAt = new Date(now.getTime() + Math.round(asked * (1 + jitterShare * random)));
+  const requestedMs = Math.max(waitMs, outcome.retryAfterMs ?? 0);
+  const dueAt = new Date(now.getTime() + Math.round(requestedMs * (1 + jitterShare * random)));
   return { delivery: { state: 'pending', dueAt }, health: failing, disabledReason: null };
 }
 
 /** Shown to the account, in its mail and at the endpoint. */
 export const reasons = {
-  gone: 'The endpoint answered 410 Gone, which says that it wants no more deliveries.',
+  gone: 'The endpoint responded with 410 Gone: it does not accept deliveries any more.',
   outOfTries: `A delivery failed ${retryWaitsMs.length + 1} times, over more than three days.`,
   failingForDays: 'Every delivery failed for five days.',
 } as const;

@@ -1,7 +1,7 @@
 import { AddressGuard, guardedRequest } from '@certwright/outbound';
 import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../config';
-import type { Answer } from './answer';
+import type { EndpointResponse } from './endpoint-response';
 
 export interface PostRequest {
   readonly url: string;
@@ -27,7 +27,7 @@ export class PostClient {
   }
 
   /** @throws OutboundFault; the reason of the signal when it aborts */
-  async post(request: PostRequest): Promise<Answer> {
+  async post(request: PostRequest): Promise<EndpointResponse> {
     const { status, headers } = await guardedRequest(this.guard, {
       ...request,
       method: 'POST',

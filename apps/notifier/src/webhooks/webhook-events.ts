@@ -13,7 +13,7 @@ export abstract class WebhookEvents {
   /** Another process continues; the endpoint may have received the message twice. */
   abstract leaseLost(leased: LeasedDelivery): void;
   /** An internal error: nothing was sent, or the outcome is unknown; it is retried. */
-  abstract stumbled(leased: LeasedDelivery, error: unknown): void;
+  abstract unexpectedError(leased: LeasedDelivery, error: unknown): void;
 }
 
 /** Log lines and metrics. */
@@ -29,19 +29,19 @@ export class ObservedWebhooks implements WebhookEvents {
     this.log = log;
     this.tries = new Counter({
       name: 'certwright_webhook_tries_total',
-      help: 'Tries of deliveries, by what became of the delivery',
+      help: 'Delivery attempts, by outcome',
       labelNames: ['outcome'],
       registers,
     });
     this.seconds = new Histogram({
       name: 'certwright_webhook_try_seconds',
-      help: 'How long endpoints took to answer',
+      help: 'Response time of endpoints',
       buckets: tryBucketsS,
       registers,
     });
     this.disabled = new Counter({
       name: 'certwright_webhook_endpoints_disabled_total',
-      help: 'Endpoints that were switched off since they fail',
+      help: 'Endpoints disabled because they fail',
       registers,
     });
   }
@@ -63,13 +63,13 @@ export class ObservedWebhooks implements WebhookEvents {
   }
 
   leaseLost({ delivery }: LeasedDelivery): void {
-    this.log.warn({ delivery: delivery.id }, 'lease lost; another process goes on');
+    this.log.warn({ delivery: delivery.id }, 'lease lost; another process continues');
   }
 
-  stumbled({ delivery, endpoint }: LeasedDelivery, error: unknown): void {
+  unexpectedError({ delivery, endpoint }: LeasedDelivery, error: unknown): void {
     this.log.error(
       { delivery: delivery.id, endpoint: endpoint.id, err: error },
-      'unforeseen; it is tried again',
+      'unexpected error; retrying',
     );
   }
 }

@@ -37,7 +37,7 @@ export class WebhooksProcessor implements OnModuleInit {
   }
 
   async 'deliver-webhook'({ deliveryId }: JobPayloads['deliver-webhook']): Promise<void> {
-    await Promise.resolve(this.dispatcher.nudge(deliveryId));
+    await Promise.resolve(this.dispatcher.wakeDelivery(deliveryId));
   }
 
   @Round('sweepDeliveries')

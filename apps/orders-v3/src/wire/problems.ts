@@ -1,4 +1,4 @@
-import { mostDnsIntegrations } from '@certwright/dns-integrations';
+import { maxDnsIntegrations } from '@certwright/dns-integrations';
 import { maxWebhookEndpoints } from '@certwright/delivery';
 import { Problem } from '@certwright/errors';
 
@@ -41,6 +41,6 @@ export function noSuchIntegration(): Problem {
 export function tooManyIntegrations(): Problem {
   return new Problem(
     'conflict',
-    `An account has ${mostDnsIntegrations} DNS integrations at most: delete one that is no longer needed.`,
+    `An account has ${maxDnsIntegrations} DNS integrations at most: delete one that is no longer needed.`,
   );
 }

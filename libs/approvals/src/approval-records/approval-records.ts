@@ -91,7 +91,7 @@ export class ApprovalRecords {
         [lease.issuanceId, lease.token],
       );
       if (held.length === 0) throw new LeaseLost('issuance', lease.issuanceId, lease.token);
-      await nudge(
+      await wakeIntegrations(
         tx,
         wanted.map(({ integration_id }) => integration_id),
       );
@@ -107,18 +107,18 @@ export class ApprovalRecords {
   }
 
   /** A name is in no known zone: zone lists older than a minute are refreshed. */
-  async askForZones(accountId: string): Promise<void> {
+  async requestZones(accountId: string): Promise<void> {
     await this.transactions.run(async (tx) => {
-      const [asked] = await tx.query<[{ id: string }[], number]>(
+      const [requested] = await tx.query<[{ id: string }[], number]>(
         `UPDATE dns_integration SET zones_due_at = clock_timestamp()
          WHERE account_id = $1 AND deleted_at IS NULL AND failures = 0 AND zones_due_at > clock_timestamp()
            AND (checked_at IS NULL OR checked_at < clock_timestamp() - interval '1 minute')
          RETURNING id`,
         [accountId],
       );
-      await nudge(
+      await wakeIntegrations(
         tx,
-        asked.map(({ id }) => id),
+        requested.map(({ id }) => id),
       );
     });
   }
@@ -145,7 +145,7 @@ export class ApprovalRecords {
 }
 
 /** Part of the transaction that causes it. */
-async function nudge(tx: Tx, integrationIds: readonly string[]): Promise<void> {
+async function wakeIntegrations(tx: Tx, integrationIds: readonly string[]): Promise<void> {
   if (integrationIds.length === 0) return;
   const rows: { id: string; lease_token: string }[] = await tx.query(
     `SELECT id, lease_token FROM dns_integration WHERE id = ANY ($1::bigint[])`,
@@ -187,7 +187,7 @@ const wantStatement = `
     ${unlessMoved('problem', 'NULL')},
     ${unlessMoved('outcome', 'NULL')},
     ${unlessMoved('failures', '0')},
-    asks = approval_record.asks + 1,
+    asks = approval_record.asks + 1, /* language: column */
     due_at = CASE WHEN ${moved} OR approval_record.failures = 0 OR approval_record.due_at IS NULL
       THEN clock_timestamp() ELSE approval_record.due_at END
   RETURNING id, integration_id`;

@@ -63,7 +63,7 @@ describe('at the target of a standing record', () => {
     expect(await challenges.atTarget(label('m'))).toBeNull();
   });
 
-  it('publishing twice lengthens the life, withdrawing twice is no mistake', async () => {
+  it('publishing twice extends the lifetime, withdrawing twice is no error', async () => {
     await challenges.publishRecords([ours('a'), ours('a')]);
     await expire('challenge_record');
     expect(await challenges.atTarget(label('m'))).toEqual([]);

@@ -111,12 +111,12 @@ async function retireNext(
      ORDER BY account_id, dns_name LIMIT $3 FOR UPDATE SKIP LOCKED`,
     [accountId, dnsName, limit],
   );
-  await tx.query(judgeStatement, [rows.map((row) => row.accountId), rows.map((row) => row.dnsName)]);
+  await tx.query(retireStatement, [rows.map((row) => row.accountId), rows.map((row) => row.dnsName)]);
   return { looked: rows.length, end: rows.at(-1) ?? null };
 }
 
 /** Names of orders without terms count too: they wait for a CSR, and their records should be in place by then. */
-const judgeStatement = `
+const retireStatement = `
   WITH held AS (SELECT * FROM unnest($1::bigint[], $2::text[]) AS held (account_id, dns_name)),
   listed AS (
     SELECT plan.account_id, terms.dns_names FROM plan JOIN terms ON terms.id = plan.terms_id
@@ -130,12 +130,12 @@ const judgeStatement = `
   named AS (
     SELECT DISTINCT account_id, ${baseNameInSql('name')} COLLATE "C" AS dns_name
     FROM listed CROSS JOIN unnest(dns_names) AS name),
-  judged AS (
+  checked AS (
     SELECT held.account_id, held.dns_name, named.dns_name IS NOT NULL AS wanted
     FROM held LEFT JOIN named USING (account_id, dns_name))
   UPDATE delegation SET retired_at = CASE WHEN wanted THEN NULL ELSE clock_timestamp() END
-  FROM judged
-  WHERE delegation.account_id = judged.account_id AND delegation.dns_name = judged.dns_name
+  FROM checked
+  WHERE delegation.account_id = checked.account_id AND delegation.dns_name = checked.dns_name
     AND wanted = (delegation.retired_at IS NOT NULL)`;
 
 function labels(rows: readonly DelegationRow[]): DelegationLabels {

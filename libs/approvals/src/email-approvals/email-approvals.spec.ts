@@ -86,18 +86,18 @@ const digest = (token: string) => createHash('sha256').update(token).digest();
 
 /** The link of a mail that was sent: its digest. */
 async function link(box: Mailbox): Promise<Buffer> {
-  await approvals.ask(box, longAgo);
-  const asked = (await approvals.ofPlan(box.planId)).find(({ dnsName }) => dnsName === box.dnsName);
+  await approvals.request(box, longAgo);
+  const requested = (await approvals.ofPlan(box.planId)).find(({ dnsName }) => dnsName === box.dnsName);
   const sha256 = digest(randomBytes(32).toString('base64url'));
-  await approvals.issueToken(asked?.approvalId ?? '', sha256);
+  await approvals.issueToken(requested?.approvalId ?? '', sha256);
   return sha256;
 }
 
-describe('asking a mailbox', () => {
+describe('a request to a mailbox', () => {
   it('orders one mail with its wake-up, however often it is repeated, and never stores a token with it', async () => {
     const box = await mailbox();
-    const asked = await Promise.all([1, 2, 3].map(async () => await approvals.ask(box, longAgo)));
-    expect(asked.map(({ kind }) => kind)).toEqual(['asked', 'asked', 'asked']);
+    const requested = await Promise.all([1, 2, 3].map(async () => await approvals.request(box, longAgo)));
+    expect(requested.map(({ kind }) => kind)).toEqual(['requested', 'requested', 'requested']);
     const [state] = await approvals.ofPlan(box.planId);
     expect(state).toMatchObject({ dnsName: box.dnsName, address: box.address, approvedAt: null });
     expect(await mailsTo(box)).toEqual([
@@ -112,16 +112,16 @@ describe('asking a mailbox', () => {
 
   it('orders another one when the caller requested it, ten minutes after the last at the earliest', async () => {
     const box = await mailbox();
-    await approvals.ask(box, longAgo);
+    await approvals.request(box, longAgo);
     await requestMailsAgain(box);
-    await approvals.ask(box, longAgo);
+    await approvals.request(box, longAgo);
     expect(await mailsTo(box)).toHaveLength(1);
     await ageAsking(box, '11 min');
-    await approvals.ask(box, longAgo);
+    await approvals.request(box, longAgo);
     expect(await mailsTo(box)).toHaveLength(1);
     await requestMailsAgain(box);
-    await approvals.ask(box, longAgo);
-    await approvals.ask(box, longAgo);
+    await approvals.request(box, longAgo);
+    await approvals.request(box, longAgo);
     expect(await mailsTo(box)).toHaveLength(2);
   });
 
@@ -129,28 +129,28 @@ describe('asking a mailbox', () => {
     const address = 'hostmaster@busy.example.com';
     const other = await core.account('1000000000009');
     for (let count = 0; count < 5; count += 1) {
-      await approvals.ask(await mailbox(address, count % 2 === 0 ? accountId : other), longAgo);
+      await approvals.request(await mailbox(address, count % 2 === 0 ? accountId : other), longAgo);
     }
     const sixth = await mailbox(address);
-    const refused = await approvals.ask(sixth, longAgo);
+    const refused = await approvals.request(sixth, longAgo);
     expect(refused.kind).toBe('throttled');
     expect(await mailsTo(sixth)).toHaveLength(5);
     await run(`UPDATE mail SET created_at = created_at - interval '1 day' WHERE recipient = $1`, address);
-    expect((await approvals.ask(sixth, longAgo)).kind).toBe('asked');
+    expect((await approvals.request(sixth, longAgo)).kind).toBe('requested');
   });
 
   it('orders at most five mails when many names request one at once', async () => {
     const address = 'admin@crowd.example.com';
     const crowd = await Promise.all(Array.from({ length: 9 }, async () => await mailbox(address)));
-    const asked = await Promise.all(crowd.map(async (box) => await approvals.ask(box, longAgo)));
-    expect(asked.filter(({ kind }) => kind === 'asked')).toHaveLength(5);
+    const requested = await Promise.all(crowd.map(async (box) => await approvals.request(box, longAgo)));
+    expect(requested.filter(({ kind }) => kind === 'requested')).toHaveLength(5);
   });
 
   it('reports that the mail could not be delivered', async () => {
     const box = await mailbox();
-    await approvals.ask(box, longAgo);
+    await approvals.request(box, longAgo);
     await run(`UPDATE mail SET state = 'failed', finished_at = now() WHERE recipient = $1`, box.address);
-    expect(await approvals.ask(box, longAgo)).toMatchObject({ kind: 'asked', undeliverable: true });
+    expect(await approvals.request(box, longAgo)).toMatchObject({ kind: 'requested', undeliverable: true });
   });
 
   it('requests approval again when the approval has expired', async () => {
@@ -158,8 +158,8 @@ describe('asking a mailbox', () => {
     await approvals.approve(await link(box));
     const [approved] = await approvals.ofPlan(box.planId);
     const at = approved?.approvedAt ?? longAgo;
-    expect(await approvals.ask(box, at)).toEqual({ kind: 'approved', at });
-    expect(await approvals.ask(box, new Date(at.getTime() + 1))).toMatchObject({ kind: 'asked' });
+    expect(await approvals.request(box, at)).toEqual({ kind: 'approved', at });
+    expect(await approvals.request(box, new Date(at.getTime() + 1))).toMatchObject({ kind: 'requested' });
     expect(await mailsTo(box)).toHaveLength(2);
   });
 });
@@ -202,10 +202,10 @@ describe('a link', () => {
     const { planId } = await plan({ 'a.example.org': address, 'b.example.org': address });
     const a = { accountId, planId, dnsName: 'a.example.org', address };
     const b = { ...a, dnsName: 'b.example.org' };
-    await approvals.ask(b, longAgo);
+    await approvals.request(b, longAgo);
     await approvals.approve(await link(a));
-    expect((await approvals.ask(a, longAgo)).kind).toBe('approved');
-    expect((await approvals.ask(b, longAgo)).kind).toBe('asked');
+    expect((await approvals.request(a, longAgo)).kind).toBe('approved');
+    expect((await approvals.request(b, longAgo)).kind).toBe('requested');
   });
 
   it('expires after 30 days, is remembered for a while, and then unknown', async () => {
@@ -284,7 +284,7 @@ describe('an approval and the issuance that waits for it', () => {
     expect(await isDue(box.issuanceId)).toBe(true);
   });
 
-  it('is attempted again when the attempt under way has failed meanwhile', async () => {
+  it('is attempted again when the attempt in progress has failed meanwhile', async () => {
     const box = await mailbox();
     const sha256 = await link(box);
     await run(`UPDATE issuance SET opened_at = now() - interval '1 h' WHERE id = $1`, box.issuanceId);
@@ -311,10 +311,10 @@ async function followed(box: Mailbox & { issuanceId: string }) {
   ];
   const unknown = await approvals.approve(randomBytes(32));
   const [issuance] = await run<[object]>(
-    `SELECT due_at <= now() AS due, hastened, lease_token FROM issuance WHERE id = $1`,
+    `SELECT due_at <= now() AS due, hastened, lease_token FROM issuance WHERE id = $1`, // language: column
     box.issuanceId,
   );
-  const nudges = await run(`SELECT job, job_id, payload FROM outbox`);
+  const wakeUps = await run(`SELECT job, job_id, payload FROM outbox`);
   const [approval] = await run<[object]>(
     `SELECT approved_at IS NOT NULL AS approved, asked_again,
        (SELECT count(*)::int FROM email_approval_token WHERE approval_id = approval.id AND used_at IS NULL) AS unused
@@ -329,7 +329,7 @@ async function followed(box: Mailbox & { issuanceId: string }) {
       ? value.replaceAll(ownId, 'ISSUANCE').replaceAll(box.dnsName, 'NAME')
       : value;
   };
-  return JSON.parse(JSON.stringify({ found, unknown, issuance, nudges, approval }, withoutIds)) as object;
+  return JSON.parse(JSON.stringify({ found, unknown, issuance, wakeUps, approval }, withoutIds)) as object;
 }
 
 it('a link does the same in a database without the functions of this release', async () => {
@@ -341,7 +341,7 @@ it('a link does the same in a database without the functions of this release', a
     found: [{ state: 'open' }, { state: 'approved' }, { state: 'used' }],
     unknown: null,
     issuance: { due: true },
-    nudges: [{ job: 'advance-issuance', payload: { issuanceId: 'ISSUANCE' } }],
+    wakeUps: [{ job: 'advance-issuance', payload: { issuanceId: 'ISSUANCE' } }],
     approval: { approved: true, unused: 0 },
   });
 });

@@ -15,7 +15,7 @@ import {
   type LinkRow,
   linkStatement,
   useLink,
-  type MailboxState,
+  type MailRequest,
   linkLifeMs,
   throttledUntil,
   throttleWindowMs,
@@ -31,17 +31,17 @@ export interface Mailbox {
   readonly address: string;
 }
 
-export interface AskedMailbox extends MailboxState {
+export interface AskedMailbox extends MailRequest {
   readonly approvalId: string;
   readonly planId: string;
   readonly dnsName: string;
   readonly address: string;
 }
 
-export type Asked =
+export type MailboxState =
   | { readonly kind: 'approved'; readonly at: Date }
   /** A mail is on its way, or has been sent; `undeliverable`: and could not be delivered. */
-  | { readonly kind: 'asked'; readonly at: Date; readonly undeliverable: boolean }
+  | { readonly kind: 'requested'; readonly at: Date; readonly undeliverable: boolean }
   /** The address has reached its daily limit of mails. */
   | { readonly kind: 'throttled'; readonly until: Date };
 
@@ -66,14 +66,14 @@ export class EmailApprovals {
    *
    * @param since earlier approvals have expired
    */
-  async ask(box: Mailbox, since: Date): Promise<Asked> {
+  async request(box: Mailbox, since: Date): Promise<MailboxState> {
     return await this.transactions.run(async (tx) => {
       const { asking, now } = await ensure(tx, box);
       if (asking.approvedAt !== null && asking.approvedAt.getTime() >= since.getTime())
         return { kind: 'approved', at: asking.approvedAt };
       if (asking.askedAt !== null && !wantsMail(asking, now)) {
         const undeliverable = await isUndeliverable(tx, box.address, asking.approvalId);
-        return { kind: 'asked', at: asking.askedAt, undeliverable };
+        return { kind: 'requested', at: asking.askedAt, undeliverable };
       }
       const until = throttledUntil(await recentMails(tx, box.address));
       if (until !== null) return { kind: 'throttled', until };
@@ -84,7 +84,7 @@ export class EmailApprovals {
       const { accountId, address: recipient } = box;
       const facts = { approvalId: asking.approvalId };
       await this.mails.enqueue(tx, { accountId, kind: 'approval-request', recipient, facts });
-      return { kind: 'asked', at: now, undeliverable: false };
+      return { kind: 'requested', at: now, undeliverable: false };
     });
   }
 

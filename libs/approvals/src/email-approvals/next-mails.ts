@@ -18,16 +18,16 @@ export async function secondsToNextMail(
   planId: string,
   approvals: readonly NameApproval[],
 ): Promise<number | null> {
-  const asked = approvals.flatMap(({ dnsName, status, way }) =>
+  const requested = approvals.flatMap(({ dnsName, status, way }) =>
     status !== 'approved' && way?.method === 'email' && way.approverEmail !== null
       ? [{ dnsName, address: way.approverEmail }]
       : [],
   );
-  if (asked.length === 0) return null;
+  if (requested.length === 0) return null;
   const rows = await tx.query<AskedRow[]>(statement, [
     planId,
-    asked.map(({ dnsName }) => dnsName),
-    asked.map(({ address }) => address),
+    requested.map(({ dnsName }) => dnsName),
+    requested.map(({ address }) => address),
     throttleWindowMs,
   ]);
   const waitsMs = rows.map(({ asked_at: askedAt, approved_at: approvedAt, recent, now }) => {
@@ -42,7 +42,7 @@ export async function secondsToNextMail(
   return waitMs <= 0 ? null : Math.ceil(waitMs / 1_000);
 }
 
-/** Mails of the last day count as in `EmailApprovals.ask`: over all accounts, without canceled ones. */
+/** Mails of the last day count as in `EmailApprovals.request`: over all accounts, without canceled ones. */
 const statement = `
   SELECT approval.asked_at, approval.approved_at, clock_timestamp() AS now,
     (SELECT coalesce(jsonb_agg(mail.created_at ORDER BY mail.created_at), '[]') FROM mail

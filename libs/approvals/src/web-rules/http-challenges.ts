@@ -15,7 +15,7 @@ export interface HttpChallenge {
 const lifeMs = 10 * 60 * 1_000;
 
 /** A challenge with less time left is not used any more: longer than a check takes, redirects included. */
-const leastLeftMs = 60 * 1_000;
+const minLeftMs = 60 * 1_000;
 
 /** Responses of approval-responder, by account. */
 @Injectable()
@@ -38,7 +38,7 @@ export class HttpChallenges {
          content = CASE WHEN ${kept} THEN http_challenge.content ELSE excluded.content END,
          expires_at = CASE WHEN ${kept} THEN http_challenge.expires_at ELSE excluded.expires_at END
        RETURNING token, content`,
-      [fresh.token, accountId, dnsName, fresh.content, lifeMs, leastLeftMs],
+      [fresh.token, accountId, dnsName, fresh.content, lifeMs, minLeftMs],
     );
     return row ?? null;
   }

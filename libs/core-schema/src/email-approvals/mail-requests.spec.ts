@@ -1,8 +1,8 @@
-import { type MailboxState, throttledUntil, wantsMail } from './mail-requests';
+import { type MailRequest, throttledUntil, wantsMail } from './mail-requests';
 
 const now = new Date('2026-11-20T12:00:00Z');
 const minutesAgo = (minutes: number) => new Date(now.getTime() - minutes * 60_000);
-const mailbox = (also: Partial<MailboxState> = {}): MailboxState => ({
+const mailbox = (also: Partial<MailRequest> = {}): MailRequest => ({
   askedAt: minutesAgo(60),
   askedAgain: false,
   approvedAt: null,
@@ -11,7 +11,7 @@ const mailbox = (also: Partial<MailboxState> = {}): MailboxState => ({
 const dayMinutes = 24 * 60;
 
 describe('wantsMail', () => {
-  it.each<[string, boolean, MailboxState]>([
+  it.each<[string, boolean, MailRequest]>([
     ['the first time', true, mailbox({ askedAt: null })],
     ['not while the one that was sent may still be answered', false, mailbox()],
     ['another one when the caller requested one', true, mailbox({ askedAgain: true })],

@@ -12,7 +12,7 @@ export const mailsPerDay = 5;
 export const throttleWindowMs = dayMs;
 
 /** Approval state of a mailbox. */
-export interface MailboxState {
+export interface MailRequest {
   /** When the newest mail was ordered. */
   readonly askedAt: Date | null;
   /** The caller requests another one. */
@@ -21,7 +21,7 @@ export interface MailboxState {
 }
 
 /** Whether another mail is needed for a name without approval, or with an expired one. */
-export function wantsMail({ askedAt, askedAgain, approvedAt }: MailboxState, now: Date): boolean {
+export function wantsMail({ askedAt, askedAgain, approvedAt }: MailRequest, now: Date): boolean {
   if (askedAt === null) return true;
   // That mail led to the approval that has expired.
   if (approvedAt !== null && askedAt.getTime() <= approvedAt.getTime()) return true;
@@ -45,7 +45,7 @@ export function throttledUntil(recent: readonly Date[]): Date | null {
  * @returns null: now, or none is needed
  */
 export function nextMailAt(
-  { askedAt, approvedAt }: Pick<MailboxState, 'askedAt' | 'approvedAt'>,
+  { askedAt, approvedAt }: Pick<MailRequest, 'askedAt' | 'approvedAt'>,
   recent: readonly Date[],
   now: Date,
 ): Date | null {

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import { DatabaseClient, databaseDriver, DatabasePool } from '@certwright/postgres';
+import { DatabaseClient, databaseDriver, DatabasePool, statementName } from '@certwright/postgres';
 import type * as pg from 'pg';
 import { currentDatabaseTime, type DatabaseTime } from './database-time';
 
@@ -34,7 +33,7 @@ class PreparingClient extends DatabaseClient {
     const [text, values, callback] = args;
     const plain = super.query.bind(this) as (...args: unknown[]) => never;
     if (typeof text !== 'string' || !Array.isArray(values) || values.length === 0) return plain(...args);
-    const config = { name: nameOf(text), text, values };
+    const config = { name: statementName(text), text, values };
     return callback === undefined ? plain(config) : plain(config, callback as Callback);
   }
 
@@ -95,17 +94,6 @@ function sendCancelRequest({ host, port, processID, secretKey }: Cancelable): vo
 function patienceFor(statementTimeout: number | false | undefined): number {
   const withoutTimeoutMs = 60 * 60 * 1_000;
   return 1.5 * (statementTimeout || withoutTimeoutMs);
-}
-
-const names = new Map<string, string>();
-
-/** A statement's name is a digest of its text: the same in every connection, and unique per text. */
-function nameOf(text: string): string {
-  const known = names.get(text);
-  if (known !== undefined) return known;
-  const name = createHash('sha256').update(text).digest('base64url').slice(0, 32);
-  names.set(text, name);
-  return name;
 }
 
 type Connected = (

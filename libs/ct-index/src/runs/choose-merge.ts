@@ -7,7 +7,7 @@ export const fanOut = 8;
 const firstLargeLevel = 2;
 
 /** If many runs wait, a merge takes more than `fanOut` at once: at most this many, with this many postings. */
-const most = { runs: 512, postings: 2_000_000 };
+const max = { runs: 512, postings: 2_000_000 };
 
 export type MergeLane = 'small' | 'large';
 
@@ -80,7 +80,7 @@ function withinBounds(stretch: readonly Run[], level: number): Run[] {
   let ofLevel = 0;
   for (const run of stretch) {
     postings += run.postings;
-    if (ofLevel >= fanOut && (taken.length >= most.runs || postings > most.postings)) break;
+    if (ofLevel >= fanOut && (taken.length >= max.runs || postings > max.postings)) break;
     taken.push(run);
     if (run.level === level) ofLevel += 1;
   }

@@ -112,7 +112,7 @@ async function lookInHome(
 ): Promise<readonly BlocksOfKey[]> {
   const after = questions[0]?.after ?? 0;
   let home = reader.settled.behind(after);
-  for (let asked = 0; asked < maxHomes; asked += 1) {
+  for (let lookup = 0; lookup < maxHomes; lookup += 1) {
     try {
       const found = await reader.look(postingsIn(home), questions);
       for (const each of found) reader.settled.learn(each.home);

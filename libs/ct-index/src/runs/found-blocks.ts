@@ -52,21 +52,21 @@ function byHome(statement: (home: Home) => RowStatement): (home: Home) => Postin
   };
 }
 
-type Answers = readonly { readonly packed: string }[];
+type Rows = readonly { readonly packed: string }[];
 
 function lookupBy({ one, many }: RowStatement): PostingsLookup {
-  const ask = async (reader: Pick<EntityManager, 'query'>, rows: readonly (readonly number[])[]) => {
+  const query = async (reader: Pick<EntityManager, 'query'>, rows: readonly (readonly number[])[]) => {
     const [first] = rows;
     if (first === undefined) return [];
-    if (rows.length === 1) return await reader.query<Answers>(one, [...first]);
+    if (rows.length === 1) return await reader.query<Rows>(one, [...first]);
     const columns = first.map((_, column) => rows.map((row) => row[column]));
-    return await reader.query<Answers>(many, columns);
+    return await reader.query<Rows>(many, columns);
   };
   return {
-    async of(reader, questions) {
-      const rows = questions.map(({ after, key, maxBlocks }) => [after, shardOf(key), key, maxBlocks]);
-      const answers = await ask(reader, rows);
-      return answers.map(({ packed }) => readBlocks(Buffer.from(packed, 'base64')));
+    async of(reader, keys) {
+      const rows = keys.map(({ after, key, maxBlocks }) => [after, shardOf(key), key, maxBlocks]);
+      const results = await query(reader, rows);
+      return results.map(({ packed }) => readBlocks(Buffer.from(packed, 'base64')));
     },
   };
 }

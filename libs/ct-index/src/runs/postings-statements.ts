@@ -1,28 +1,28 @@
 import { blockTable, type Home } from '@certwright/ct-schema';
 
 /** The lookup: several rows, or one, whose shard is then known to a distributed database at planning. */
-const asked = {
+const requested = {
   many: `unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::integer[]) WITH ORDINALITY
-    AS asked (after, shard, key, most_blocks, nth)`,
-  one: `(SELECT $1::bigint AS after, $2::smallint AS shard, $3::bigint AS key, $4::integer AS most_blocks, 1 AS nth) AS asked`,
+    AS requested (after, shard, key, most_blocks, nth)`,
+  one: `(SELECT $1::bigint AS after, $2::smallint AS shard, $3::bigint AS key, $4::integer AS most_blocks, 1 AS nth) AS requested`,
 };
 
 /**
  * A statement for one row of parameters, and for many, whose parameters are arrays. It is short, as most of its cost is the
  * start: each table or index that it may need takes time, even if it is not read.
  */
-export type RowStatement = Readonly<Record<keyof typeof asked, string>>;
+export type RowStatement = Readonly<Record<keyof typeof requested, string>>;
 
 /** @param found with `home`, `not_from`, `blocks`; read by `found-blocks.ts`: as text, since the driver reads bytea slowly */
 function rowStatement(found: string): RowStatement {
   const text = (rows: string) => `
     SELECT encode(int8send(coalesce(home, 0)) || int8send(coalesce(not_from, 0)) || coalesce(blocks, ''), 'base64') AS packed
     FROM ${rows} CROSS JOIN LATERAL (${found}) AS found ORDER BY nth`;
-  return { one: text(asked.one), many: text(asked.many) };
+  return { one: text(requested.one), many: text(requested.many) };
 }
 
 /** Whether the key passes the filter of a block; see posting-block.ts. */
-const mayHave = `get_bit(postings, 16 + asked.key % (8 * (get_byte(postings, 0) * 256 + get_byte(postings, 1)))) = 1`;
+const mayHave = `get_bit(postings, 16 + requested.key % (8 * (get_byte(postings, 0) * 256 + get_byte(postings, 1)))) = 1`;
 
 /** @param order of the blocks of one run */
 const blocks = (order = '') => `
@@ -30,12 +30,12 @@ const blocks = (order = '') => `
 
 /** Runs after the cursor, in order. */
 const runsBehind = `
-  SELECT id, home, partition, from_position, to_position FROM ct_run WHERE to_position > asked.after + 1 ORDER BY to_position`;
+  SELECT id, home, partition, from_position, to_position FROM ct_run WHERE to_position > requested.after + 1 ORDER BY to_position`;
 
 /** In a run: the block that would contain the position after the cursor. */
 const blockAt = (table: string, isThere: string) => `
   SELECT postings FROM ${table}
-  WHERE ${isThere} AND run = behind.id AND shard = asked.shard AND (first_key, first_position) <= (asked.key, asked.after + 1)
+  WHERE ${isThere} AND run = behind.id AND shard = requested.shard AND (first_key, first_position) <= (requested.key, requested.after + 1)
   ORDER BY first_key DESC, first_position DESC LIMIT 1`;
 
 /** One descent per run after the cursor, until there are enough blocks; runs of other homes are skipped, but reported. */
@@ -69,7 +69,7 @@ export function onwardStatement(home: Home): RowStatement {
       SELECT 0 AS follows, postings FROM (${blockAt(table, `behind.home = ${home}`)}) AS block
       UNION ALL
       (SELECT first_position AS follows, postings FROM ${table}
-       WHERE behind.home = ${home} AND run = behind.id AND shard = asked.shard AND first_key = asked.key
-         AND first_position > asked.after + 1
+       WHERE behind.home = ${home} AND run = behind.id AND shard = requested.shard AND first_key = requested.key
+         AND first_position > requested.after + 1
        ORDER BY first_position LIMIT most_blocks)) AS block ON true`);
 }

@@ -2,7 +2,7 @@ import type { Connection, Submittable } from 'pg';
 import type { EntityManager } from 'typeorm';
 import type { BinaryRows } from './binary-rows';
 
-/** What of a connection of `pg` its type does not tell. */
+/** Members of a `pg` connection that its type lacks. */
 interface CopyingConnection {
   sendCopyFromChunk(chunk: Buffer): void;
   endCopyFrom(): void;
@@ -23,7 +23,7 @@ export async function copyIn(tx: EntityManager, target: string, rows: BinaryRows
   });
 }
 
-/** A query as `pg` runs one: each method is an answer of the server. */
+/** A query as `pg` runs one: each method handles a response of the server. */
 class CopyIn implements Submittable {
   constructor(
     private readonly statement: string,

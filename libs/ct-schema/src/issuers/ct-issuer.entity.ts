@@ -17,7 +17,7 @@ export class CtIssuerEntity {
   @Column('bytea', { name: 'name_sha256', comment: 'SHA-256 over name_der' })
   nameSha256!: Buffer;
 
-  @Column('bytea', { name: 'name_der', comment: 'DER Name, as it stands in the issuer field' })
+  @Column('bytea', { name: 'name_der', comment: 'DER Name, as it stands in the issuer field' }) // language: comment of a stored column
   nameDer!: Buffer;
 
   @Column('bytea', { name: 'spki_der', nullable: true, comment: 'null while no CA certificate was seen' })

@@ -17,6 +17,6 @@ export class CtOddEntryEntity {
   @Column('bytea', { comment: 'its first 64 KiB' })
   leaf!: Buffer;
 
-  @Column('integer', { name: 'leaf_bytes', comment: 'octets of the whole' })
+  @Column('integer', { name: 'leaf_bytes', comment: 'octets of the whole' }) // language: comment of a stored column
   leafBytes!: number;
 }

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import type { CtLogKind } from './ct-log.entity';
 
-/** How far a log is followed, for everybody to see. Sizes and positions are decimal. */
+/** Public progress of a log. Sizes and positions are decimal. */
 export interface LogReport {
   readonly logId: Buffer;
   readonly description: string;

@@ -72,7 +72,7 @@ const up = [
       CONSTRAINT ct_issuer_pkey PRIMARY KEY (id)
     )`,
   `CREATE UNIQUE INDEX ct_issuer_key_and_name ON ct_issuer (spki_sha256, name_sha256)`,
-  // Whoever inserts issuances holds this row until it commits: rows become visible in the order of their positions.
+  // An insert of issuances locks this row until it commits: rows become visible in the order of their positions.
   `CREATE TABLE ct_sequence (only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row), next bigint NOT NULL)`,
   `INSERT INTO ct_sequence (next) VALUES (1)`,
   `CREATE TABLE ct_issuance (
@@ -90,7 +90,7 @@ const up = [
       body bytea NOT NULL,
       PRIMARY KEY (position)
     ) PARTITION BY RANGE (position)`,
-  `COMMENT ON COLUMN ct_issuance.body IS 'the certificate if it is known, else the precertificate; its first octet says how it is packed'`,
+  `COMMENT ON COLUMN ct_issuance.body IS 'the certificate if it is known, else the precertificate; its first octet says how it is packed'`, // language: comment of a stored column
   `CREATE TABLE ct_name (
       key bytea NOT NULL,
       position bigint NOT NULL,

@@ -46,10 +46,10 @@ const comments = {
   'ct_log.leased_until': 'by the clock of the database',
   'ct_log.ingested_at': 'newest batch',
   'ct_odd_entry.leaf': 'its first 64 KiB',
-  'ct_odd_entry.leaf_bytes': 'octets of the whole',
+  'ct_odd_entry.leaf_bytes': 'octets of the whole', // language: comment of a stored column
   'ct_issuer.spki_sha256': 'SHA-256 over the DER SubjectPublicKeyInfo',
   'ct_issuer.name_sha256': 'SHA-256 over name_der',
-  'ct_issuer.name_der': 'DER Name, as it stands in the issuer field',
+  'ct_issuer.name_der': 'DER Name, as it stands in the issuer field', // language: comment of a stored column
   'ct_issuer.spki_der': 'null while no CA certificate was seen',
   'ct_issuer.certificate_der': 'one of its CA certificates',
 } as const;

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Which revocation lists there are, what stands on them, and what is known of issuers beside their certificates. */
+/** Which revocation lists there are, their entries, and what is known of issuers beside their certificates. */
 export class CtRevocation1795651200000 implements MigrationInterface {
   readonly name = 'CtRevocation1795651200000';
 
@@ -44,7 +44,7 @@ const up = [
   `CREATE INDEX ct_crl_due ON ct_crl (host, due_at)`,
   `CREATE INDEX ct_crl_disclosed ON ct_crl (issuer) WHERE role IS NOT NULL`,
   `ALTER TABLE ct_crl ADD CONSTRAINT ct_crl_issuer FOREIGN KEY (issuer) REFERENCES ct_issuer (id)`,
-  // Whoever holds a host is the only one that asks it.
+  // Only the leaseholder of a host sends requests to it.
   `CREATE TABLE ct_crl_host (
       host text NOT NULL,
       lease_token bigint NOT NULL DEFAULT '0',

@@ -4,7 +4,7 @@ import { insertBlocks, insertRun, nextRunId, young } from '../runs/run-tables';
 import { RunWriter } from '@certwright/posting-index';
 import { pageFunctions } from './ct-postings-functions';
 
-/** Blocks of postings take the place of a row per name, and sixteen octets that of the hash of a known issuance. */
+/** Blocks of postings take the place of a row per name, and sixteen bytes that of the hash of a known issuance. */
 export class CtPostings1795651300000 implements MigrationInterface {
   readonly name = 'CtPostings1795651300000';
 
@@ -70,7 +70,7 @@ const tables = [
     ) PARTITION BY LIST (home)`,
   // It does not compress, and is never moved out of its row.
   `ALTER TABLE ct_block ALTER COLUMN postings SET STORAGE PLAIN`,
-  `COMMENT ON COLUMN ct_block.first_key IS 'first six octets of the key, as a number'`,
+  `COMMENT ON COLUMN ct_block.first_key IS 'first six octets of the key, as a number'`, // language: comment of a stored column
   `COMMENT ON COLUMN ct_block.first_position IS 'from which on it has the postings of its first key'`,
   `COMMENT ON COLUMN ct_block.shard IS 'first four bits of the keys'`,
   // Its dead rows are few and large: space is to be had again soon.
@@ -84,7 +84,7 @@ const smallerKnown = [
   `ALTER TABLE ct_known ALTER COLUMN tbs_sha256 TYPE uuid
      USING encode(substring(tbs_sha256 from 1 for 16), 'hex')::uuid`,
   `ALTER TABLE ct_known RENAME COLUMN tbs_sha256 TO tbs`,
-  `COMMENT ON COLUMN ct_known.tbs IS 'first 16 octets of tbs_sha256'`,
+  `COMMENT ON COLUMN ct_known.tbs IS 'first 16 octets of tbs_sha256'`, // language: comment of a stored column
   `CREATE INDEX ct_known_tbs ON ct_known USING hash (tbs)`,
 ];
 
@@ -112,12 +112,12 @@ const namesAgain = `
   WITH name AS (
     SELECT DISTINCT position, not_after, name FROM ct_issuance, unnest(dns_names) AS name WHERE name LIKE '%.%'),
   node AS (
-    SELECT position, not_after, name AS node, 1 AS first_octet FROM name
+    SELECT position, not_after, name AS node, 1 AS first_byte FROM name
     UNION
     SELECT position, not_after, array_to_string(labels[first_label:], '.'), 9
     FROM name, string_to_array(name, '.') AS labels,
       generate_series(CASE WHEN name LIKE '*.%' THEN 2 ELSE 1 END, cardinality(labels) - 1) AS first_label)
-  SELECT DISTINCT substring(sha256(convert_to(node, 'UTF8')) from first_octet for 8), position, not_after FROM node`;
+  SELECT DISTINCT substring(sha256(convert_to(node, 'UTF8')) from first_byte for 8), position, not_after FROM node`;
 
 async function partitionEnds(queryRunner: QueryRunner): Promise<number[]> {
   const rows: { end: string }[] = await queryRunner.query(

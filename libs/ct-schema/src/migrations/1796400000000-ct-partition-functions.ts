@@ -11,7 +11,7 @@ export class CtPartitionFunctions1796400000000 implements MigrationInterface {
     const [{ schema }] = (await queryRunner.query(`SELECT quote_ident(current_schema()) AS schema`)) as [
       { schema: string },
     ];
-    // Whoever calls them may have temporary tables of the same names: those come last.
+    // The caller may have temporary tables of the same names: those come last.
     const asOwner = `LANGUAGE plpgsql SECURITY DEFINER SET search_path = ${schema}, pg_temp`;
     for (const statement of functions(asOwner)) await queryRunner.query(statement);
     for (const signature of signatures)
@@ -48,7 +48,7 @@ const functions = (asOwner: string): readonly string[] => [
        EXECUTE format('GRANT %s ON %I TO %I', held.privilege, partition, held.role);
      END LOOP;
    END $$`,
-  // Nobody waits for ATTACH, where CREATE TABLE … PARTITION OF waits for all readers and writers of the parent.
+  // ATTACH blocks no reader or writer of the parent, unlike CREATE TABLE … PARTITION OF.
   `CREATE FUNCTION ct_make_positions(first bigint, past bigint) RETURNS void ${asOwner} AS $$
    BEGIN
      EXECUTE format('CREATE TABLE ct_issuance_p%1$s (LIKE ct_issuance INCLUDING ALL)', past);

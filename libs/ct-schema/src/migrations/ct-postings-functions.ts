@@ -25,7 +25,7 @@ const inFirstRun = (table: string) => `
        AND block.first_key = wanted.key AND block.first_position > after + 1
      ORDER BY block.first_position LIMIT following)) AS found`;
 
-/** Young runs are looked for in their own table: to ask all tables takes a while for each that there is. */
+/** Young runs are looked for in their own table: a lookup in all tables takes time for each of them. */
 const inOtherRuns = (table: string) => `
   SELECT string_agg(int8send(other.to_position) || int4send(wanted.nth::integer)
     || int4send(octet_length(found.postings)) || found.postings, ''::bytea)
@@ -39,8 +39,8 @@ const inOtherRuns = (table: string) => `
     ORDER BY block.first_key DESC, block.first_position DESC LIMIT 1) AS found
   WHERE ${mayHave('found.postings', 'wanted.key')}`;
 
-/** Octets of names on a page, as they are stored: no real page has as many, and an entry of a log may have 16 MB of them. */
-const mostNameOctets = 1_048_576;
+/** Bytes of names on a page, as they are stored: no real page has as many, and an entry of a log may have 16 MB of them. */
+const maxNameBytes = 1_048_576;
 
 /** What the first of the fresh lists says that the serial number is on. */
 const revocation = `
@@ -50,7 +50,7 @@ const revocation = `
   ORDER BY revoked_at, ct_crl.id LIMIT 1`;
 
 /**
- * Issuances in one value, as ten times as many are slower to be told apart than to be found, each with what a fresh list says of its
+ * Issuances in one value, as ten times as many take longer to separate than to find, each with what a fresh list says of its
  * serial number: the first one of those that are on it. Fewer where there are too many names, but at least one. What is in it:
  * packed-issuances.ts
  */
@@ -62,12 +62,12 @@ const packed = (issuances: string) => `
       || int4send(octet_length(serial)) || serial || array_send(dns_names),
     ''::bytea ORDER BY position) FILTER (WHERE fits)
   FROM (
-    SELECT *, sum(pg_column_size(dns_names)) OVER (ORDER BY position) - pg_column_size(dns_names) <= ${mostNameOctets} AS fits
+    SELECT *, sum(pg_column_size(dns_names)) OVER (ORDER BY position) - pg_column_size(dns_names) <= ${maxNameBytes} AS fits
     FROM (${issuances}) AS one) AS issuance`;
 
 /**
- * What a page asks for, as functions, since a function keeps its plan: to plan these takes several times as long as to run them.
- * The plan is a general one, for the costs of what is asked for do not depend on the values.
+ * The lookups of a page, as functions, since a function keeps its plan: to plan these takes several times as long as to run them.
+ * The plan is a general one, as the costs of a lookup do not depend on the values.
  */
 export const pageFunctions = [
   // In each run and for each key one descent to the block that the position behind the cursor would be in; in the first run also
@@ -107,7 +107,7 @@ export const pageFunctions = [
      END IF;
      RETURN int8send(CASE WHEN cardinality(ids) > most_runs THEN ends[cardinality(ids)] ELSE 0 END) || found_all;
    END $$`,
-  // Positions come in order: their bounds tell a general plan which tables it needs.
+  // Positions come in order: a general plan finds the tables that it needs by their bounds.
   `CREATE FUNCTION ct_pack_issuances(positions bigint[], with_expired boolean) RETURNS bytea
    LANGUAGE plpgsql STABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan AS $$
    BEGIN

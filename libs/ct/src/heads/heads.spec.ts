@@ -20,7 +20,7 @@ function keyOf(spki: Uint8Array): LogKey {
   return key;
 }
 
-/** A `get-sth` answer of a log that Google ran in 2020 (test data of FiloSottile/sunlight). */
+/** A `get-sth` response of a log that Google ran in 2020 (test data of FiloSottile/sunlight). */
 const sth2020 = {
   tree_size: 90785920,
   timestamp: 1588741228371,
@@ -118,25 +118,25 @@ describe('a signed tree head', () => {
     ['null', null, 'json'],
     ['a text', 'sth', 'json'],
     ['a list', [], 'json'],
-  ])('with %s is refused', (_what, answer, fault) => {
-    expect(readSignedTreeHead(answer, key2020)).toEqual({ ok: false, fault });
+  ])('with %s is refused', (_what, response, fault) => {
+    expect(readSignedTreeHead(response, key2020)).toEqual({ ok: false, fault });
   });
 
   it('may be signed with RSA', () => {
     const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const head = { treeSize: 5, timestamp: 6, rootHash: Buffer.alloc(32, 7) };
     const value = sign('sha256', treeHeadSignatureInput(head), privateKey);
-    const answer = {
+    const response = {
       tree_size: 5,
       timestamp: 6,
       sha256_root_hash: head.rootHash.toString('base64'),
       tree_head_signature: Buffer.concat([Buffer.from([4, 1, 1, 0]), value]).toString('base64'),
     };
-    expect(readSignedTreeHead(answer, keyOf(spkiOf(publicKey)))).toEqual({ ok: true, head });
-    expect(readSignedTreeHead({ ...answer, tree_size: 4 }, keyOf(spkiOf(publicKey)))).toMatchObject({
+    expect(readSignedTreeHead(response, keyOf(spkiOf(publicKey)))).toEqual({ ok: true, head });
+    expect(readSignedTreeHead({ ...response, tree_size: 4 }, keyOf(spkiOf(publicKey)))).toMatchObject({
       ok: false,
     });
-    expect(readSignedTreeHead(answer, key2020)).toEqual({ ok: false, fault: 'signature_algorithm' });
+    expect(readSignedTreeHead(response, key2020)).toEqual({ ok: false, fault: 'signature_algorithm' });
   });
 });
 

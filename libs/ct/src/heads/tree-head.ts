@@ -26,9 +26,9 @@ const sha256Algorithm = 4;
 const signatureAlgorithms = { rsa: 1, ecdsa: 3 } as const satisfies Record<LogKey['algorithm'], number>;
 
 /** A `get-sth` response (RFC 6962, section 4.3) with its signature verified. */
-export function readSignedTreeHead(answer: unknown, key: LogKey): TreeHeadReading {
-  if (typeof answer !== 'object' || answer === null) return { ok: false, fault: 'json' };
-  const { tree_size, timestamp, sha256_root_hash, tree_head_signature } = answer as Record<string, unknown>;
+export function readSignedTreeHead(response: unknown, key: LogKey): TreeHeadReading {
+  if (typeof response !== 'object' || response === null) return { ok: false, fault: 'json' };
+  const { tree_size, timestamp, sha256_root_hash, tree_head_signature } = response as Record<string, unknown>;
   const rootHash = fromBase64(sha256_root_hash);
   const signature = fromBase64(tree_head_signature);
   if (!isCount(tree_size) || !isCount(timestamp)) return { ok: false, fault: 'json' };

@@ -11,7 +11,7 @@ import {
   hashTilesOf,
   type InclusionProof,
   inclusionRanges,
-  judgeConsistency,
+  checkConsistency,
   leafHash,
   nodeHash,
   treeUpTo,
@@ -68,10 +68,10 @@ function split(n: number): number {
   return k;
 }
 
-const largest = 300;
-const leaves = Array.from({ length: largest }, (_, i) => sha256(Buffer.from(`\0leaf ${i}`)));
+const maxSize = 300;
+const leaves = Array.from({ length: maxSize }, (_, i) => sha256(Buffer.from(`\0leaf ${i}`)));
 const naive = new Naive(leaves);
-const roots = Array.from({ length: largest + 1 }, (_, size) => naive.root(size));
+const roots = Array.from({ length: maxSize + 1 }, (_, size) => naive.root(size));
 
 function treeOf(size: number): CompactTree {
   const tree = CompactTree.empty();
@@ -135,14 +135,14 @@ describe('shared test vectors of all implementations', () => {
 describe('a compact tree', () => {
   it('has the root at every size', () => {
     const tree = CompactTree.empty();
-    for (let size = 0; size <= largest; size++) {
+    for (let size = 0; size <= maxSize; size++) {
       expect([tree.size, tree.root()]).toEqual([size, roots[size]]);
-      if (size < largest) tree.append(leaves[size]!);
+      if (size < maxSize) tree.append(leaves[size]!);
     }
   });
 
   it('can be serialized and continued at every size', () => {
-    for (let size = 0; size <= largest; size++) {
+    for (let size = 0; size <= maxSize; size++) {
       const kept = treeOf(size).serialize();
       expect(kept.length).toBe(8 + 32 * size.toString(2).replaceAll('0', '').length);
       const restored = CompactTree.restore(kept);
@@ -199,7 +199,7 @@ describe('a compact tree', () => {
 
 describe('inclusion', () => {
   it('is proven for every leaf of every tree up to 300, and for no other position', () => {
-    for (let size = 1; size <= largest; size++) {
+    for (let size = 1; size <= maxSize; size++) {
       const root = roots[size]!;
       for (let index = 0; index < size; index += size < 40 ? 1 : 29) {
         const path = naive.path(index, size);
@@ -207,7 +207,7 @@ describe('inclusion', () => {
         expect(verifyInclusion(proof, root)).toBe(true);
         expect(verifyInclusion({ ...proof, index: index + 1 }, root)).toBe(false);
         expect(verifyInclusion({ ...proof, treeSize: 2 * size }, root)).toBe(false);
-        expect(verifyInclusion({ ...proof, leafHash: leaves[(index + 1) % largest]! }, root)).toBe(false);
+        expect(verifyInclusion({ ...proof, leafHash: leaves[(index + 1) % maxSize]! }, root)).toBe(false);
         expect(verifyInclusion({ ...proof, path: [...path, root] }, root)).toBe(false);
         if (path.length > 0) expect(verifyInclusion({ ...proof, path: path.slice(1) }, root)).toBe(false);
         if (path.length > 1) expect(verifyInclusion({ ...proof, path: path.toReversed() }, root)).toBe(false);
@@ -240,7 +240,7 @@ describe('inclusion', () => {
 
 describe('consistency', () => {
   it('is proven between all trees up to 300, and not with a hash changed, left out or added', () => {
-    for (let to = 0; to <= largest; to++) {
+    for (let to = 0; to <= maxSize; to++) {
       const newer = { size: to, root: roots[to]! };
       for (let from = 0; from <= to; from += to < 40 ? 1 : 29) {
         const older = { size: from, root: roots[from]! };
@@ -251,9 +251,9 @@ describe('consistency', () => {
         const other = { size: from, root: leaves[299]! };
         expect(verifyConsistency(other, newer, proof)).toBe(false);
         const isPowerOfTwo = Number.isInteger(Math.log2(from)) && from < to;
-        expect(judgeConsistency(other, newer, proof)).toBe(isPowerOfTwo ? 'unproven' : 'contradictory');
+        expect(checkConsistency(other, newer, proof)).toBe(isPowerOfTwo ? 'unproven' : 'contradictory');
         if (from === to) continue;
-        expect(judgeConsistency(older, { size: to, root: leaves[299]! }, proof)).toBe('unproven');
+        expect(checkConsistency(older, { size: to, root: leaves[299]! }, proof)).toBe('unproven');
         expect(verifyConsistency(older, { size: to, root: leaves[299]! }, proof)).toBe(false);
         expect(verifyConsistency(older, newer, proof.slice(1))).toBe(false);
         expect(verifyConsistency(older, newer, [...proof.slice(0, -1), leaves[299]!])).toBe(false);
@@ -302,14 +302,14 @@ describe('the hashes of a log that serves tiles', () => {
   });
 
   it('make the compact tree, from the tiles that are named for it', () => {
-    for (let size = 0; size <= largest; size++) {
+    for (let size = 0; size <= maxSize; size++) {
       expect(compactTreeFromTiles(size, tilesOf(naive, size))?.root()).toEqual(roots[size]);
     }
     expect(compactTreeFromTiles(300, () => undefined)).toBeNull();
     expect(compactTreeFromTiles(300, () => Buffer.alloc(31))).toBeNull();
   });
 
-  it('are asked for as static-ct-api says for a tree of 70,000', () => {
+  it('are requested as static-ct-api says for a tree of 70,000', () => {
     const tiles = hashTilesOf(
       [
         { start: 0, end: 65_536 },
@@ -343,7 +343,7 @@ describe('the hashes of a log that serves tiles', () => {
 });
 
 it('the proof of the last leaf makes the compact tree, at every size', () => {
-  for (let treeSize = 1; treeSize <= largest; treeSize++) {
+  for (let treeSize = 1; treeSize <= maxSize; treeSize++) {
     const path = naive.path(treeSize - 1, treeSize);
     const proof = { leafHash: leaves[treeSize - 1]!, treeSize, path };
     expect(treeUpTo(proof, roots[treeSize]!)?.serialize()).toEqual(treeOf(treeSize).serialize());

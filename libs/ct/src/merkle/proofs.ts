@@ -51,7 +51,7 @@ export interface TreeState {
 export type ConsistencyVerdict = 'consistent' | 'contradictory' | 'unproven';
 
 /** RFC 9162, section 2.1.4.2; in addition, a tree is consistent with the empty one and with itself by an empty proof. */
-export function judgeConsistency(
+export function checkConsistency(
   from: TreeState,
   to: TreeState,
   proof: readonly Uint8Array[],
@@ -62,7 +62,7 @@ export function judgeConsistency(
 }
 
 export function verifyConsistency(from: TreeState, to: TreeState, proof: readonly Uint8Array[]): boolean {
-  return judgeConsistency(from, to, proof) === 'consistent';
+  return checkConsistency(from, to, proof) === 'consistent';
 }
 
 /** The roots at both sizes, computed from the proof; null when it does not fit them. */

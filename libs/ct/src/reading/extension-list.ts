@@ -109,8 +109,8 @@ function isAt(bytes: Buffer, start: number, expected: Buffer): boolean {
 }
 
 /**
- * From the identifier to the last element of the extension, after `critical`: the single element in its OCTET
- * STRING.
+ * From the identifier to the last element of the extension, after `critical`: the single element in its
+ * OCTET STRING.
  */
 function valueOf(cursor: DerCursor, end: number): DerSpan | undefined {
   while (cursor.moveTo(cursor.next, end)) {

@@ -30,7 +30,7 @@ const name253 = [label63, label63, label63, 'm'.repeat(61)].join('.');
 
 describe('a name is', () => {
   it.each<[string, string, string[]]>([
-    ['kept as it stands', 'www.example.com', ['www.example.com']],
+    ['kept unchanged', 'www.example.com', ['www.example.com']],
     ['put in lower case', 'WWW.Example.COM', ['www.example.com']],
     ['kept as a wildcard', '*.example.com', ['*.example.com']],
     ['kept as a wildcard in part of a label', 'f*.example.com', ['f*.example.com']],

@@ -3,11 +3,11 @@ import type { DerCursor } from './der-cursor';
 const objectIdentifier = 0x06;
 
 /** Max bytes of an OBJECT IDENTIFIER; the longest ones in use have some twenty. */
-const longest = 64;
+const maxLength = 64;
 
 /** The one at the cursor, dotted decimal (X.690, section 8.19); null when it is absent or invalid. */
 export function readObjectIdentifier({ tag, bytes, start, end }: DerCursor): string | null {
-  if (tag !== objectIdentifier || end === start || end - start > longest) return null;
+  if (tag !== objectIdentifier || end === start || end - start > maxLength) return null;
   const arcs: bigint[] = [];
   let arc = 0n;
   for (let at = start; at < end; at++) {

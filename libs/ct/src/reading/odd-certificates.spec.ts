@@ -227,7 +227,7 @@ it.each<[string, Uint8Array]>([
   ['an empty sequence', seq()],
   ['a sequence of a number', seq(int('01'))],
   ['PEM', Buffer.from('-----BEGIN CERTIFICATE-----\n')],
-])('%s is no certificate, and that is told', (_what, der) => {
+])('%s is reported as no certificate', (_what, der) => {
   const { faults, layout, dnsNames, serial, notAfter, spkiDer } = readIssued(der, 'certificate');
   expect(faults).toContain('no_tbs');
   expect([layout, dnsNames, serial, notAfter, spkiDer]).toEqual([null, [], null, null, null]);

@@ -65,7 +65,8 @@ function issue(wanted: Wanted): Buffer {
   return new X509Certificate(readFileSync(file('certificate.pem'))).raw;
 }
 
-const told = (...args: string[]) => openssl('x509', '-noout', '-in', 'certificate.pem', ...args).toString();
+const printed = (...args: string[]) =>
+  openssl('x509', '-noout', '-in', 'certificate.pem', ...args).toString();
 
 describe('certificates that OpenSSL makes are read with', () => {
   it.each<[string, Wanted, string[]]>([
@@ -104,7 +105,7 @@ it.each(['01', '7F', '80', 'FF', '00FF', '80000000000000000000000000000000000000
   'serial number %s',
   (serial) => {
     const { serial: ours, faults } = readIssued(issue({ serial }), 'certificate');
-    expect(ours).toBe(told('-serial').trim().replace('serial=', '').toLowerCase());
+    expect(ours).toBe(printed('-serial').trim().replace('serial=', '').toLowerCase());
     expect(faults).toEqual([]);
   },
 );
@@ -125,7 +126,7 @@ it('a negative serial number', () => {
     'certificate.pem',
   );
   const der = new X509Certificate(readFileSync(file('certificate.pem'))).raw;
-  expect(told('-serial').trim()).toBe('serial=-012C');
+  expect(printed('-serial').trim()).toBe('serial=-012C');
   expect(readIssued(der, 'certificate')).toMatchObject({ serial: '-012c', faults: ['negative_serial'] });
 });
 
@@ -136,7 +137,7 @@ it.each([
   ['20000229120000Z', '21000228120000Z'],
 ])('validity from %s to %s', (startDate, endDate) => {
   const { notBefore, notAfter } = readIssued(issue({ startDate, endDate }), 'certificate');
-  const [start = '', end = ''] = told('-dates').trim().split('\n');
+  const [start = '', end = ''] = printed('-dates').trim().split('\n');
   expect(notBefore).toBe(Date.parse(start.replace('notBefore=', '')));
   expect(notAfter).toBe(Date.parse(end.replace('notAfter=', '')));
 });

@@ -10,7 +10,7 @@ function read(time: Uint8Array) {
 
 const digitsOf = (date: Date) => date.toISOString().replace(/[-:T]|\.\d{3}/g, '');
 
-it('every second that a UTCTime can tell', () => {
+it('every second that a UTCTime can express', () => {
   const range = {
     min: new Date('1950-01-01T00:00:00Z'),
     max: new Date('2049-12-31T23:59:59Z'),

@@ -7,7 +7,7 @@ export function tlv(tag: number, ...content: readonly Uint8Array[]): Buffer {
   return Buffer.concat([Buffer.from([tag, 0x80 | length.length]), length, body]);
 }
 
-/** X.690, section 8.1.3.6: a length that is not told, and two bytes of zero at the end. */
+/** X.690, section 8.1.3.6: the indefinite length, and two zero bytes at the end. */
 export function endless(tag: number, ...content: readonly Uint8Array[]): Buffer {
   return Buffer.concat([Buffer.from([tag, 0x80]), ...content, Buffer.from([0, 0])]);
 }

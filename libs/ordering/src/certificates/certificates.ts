@@ -141,7 +141,7 @@ export async function validCertificates(
     [planId],
   );
   const [first] = rows;
-  if (first === undefined) throw new Error('the clock of the database gave no answer');
+  if (first === undefined) throw new Error('the database returned no time');
   return { candidates: rows.filter(({ id }) => id !== null), now: first.now };
 }
 

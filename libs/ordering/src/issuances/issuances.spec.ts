@@ -43,26 +43,26 @@ async function row(id: string) {
   return found;
 }
 
-const nudges = async () => {
+const wakeUps = async () => {
   const rows = await core.database.query<{ job_id: string }[]>(`SELECT job_id FROM outbox ORDER BY id`);
   return rows.map(({ job_id }) => job_id);
 };
 
 describe('an early attempt', () => {
-  it('begins at once, however often the issuance has failed, and again when one is under way', async () => {
+  it('begins at once, however often the issuance has failed, and again when one is in progress', async () => {
     const { planId, issuanceId } = await opened();
     await core.database.query(
       `UPDATE issuance SET failures = 3, due_at = now() + interval '1 day', opened_at = now() - interval '1 h'
        WHERE id = $1`,
       [issuanceId],
     );
-    const hasten = async () =>
+    const wake = async () =>
       await core.transactions.run(async (tx) => await core.wakeUps.wakePlan(tx, planId));
-    await hasten();
+    await wake();
     const leased = await core.leased.lease(issuanceId, 5_000);
     if (leased === null) throw new Error('it is due');
     expect(leased.issuance.failures).toBe(3);
-    await hasten();
+    await wake();
     const dueAt = new Date(Date.now() + 86_400_000);
     await core.leased.save(leased.lease, { failures: 4, dueAt }, 'release');
     const { failures, due_in_s: dueInS } = await row(issuanceId);
@@ -74,18 +74,18 @@ describe('an early attempt', () => {
 describe('opening an issuance', () => {
   it('writes the wake-up in the same transaction', async () => {
     const { issuanceId } = await opened();
-    expect(await nudges()).toContain(`advance-issuance-${issuanceId}-0`);
+    expect(await wakeUps()).toContain(`advance-issuance-${issuanceId}-0`);
   });
 
   it('leaves no rows when the transaction fails', async () => {
     const plan = await core.plan(accountId, dnsNames);
-    const before = await nudges();
+    const before = await wakeUps();
     const failing = core.transactions.run(async (tx) => {
       await core.issuances.open(tx, { ...plan, accountId, revision: 1, dnsNames, settlingMs: 0 });
       throw new Error('the caller fails');
     });
     await expect(failing).rejects.toThrow('the caller fails');
-    expect(await nudges()).toEqual(before);
+    expect(await wakeUps()).toEqual(before);
     expect(await core.issuances.latestOf([plan.planId])).toEqual([]);
   });
 
@@ -104,7 +104,7 @@ describe('opening an issuance', () => {
     ]);
     const second = await open(plan, 3, 10_000);
     expect((await row(second.issuanceId)).due_in_s).toBeLessThan(2.1);
-    expect(await nudges()).not.toContain(`advance-issuance-${second.issuanceId}-0`);
+    expect(await wakeUps()).not.toContain(`advance-issuance-${second.issuanceId}-0`);
   });
 });
 

@@ -132,7 +132,8 @@ const saveStatement = `
     ca_reference = CASE WHEN $5::boolean THEN $6 ELSE ca_reference END,
     failures = coalesce($7::int, failures),
     last_error = CASE WHEN $8::boolean THEN $9::jsonb ELSE last_error END,
-    due_at = CASE WHEN hastened THEN clock_timestamp() ELSE coalesce($10::timestamptz, due_at) END,
+    due_at = CASE WHEN hastened /* language: column */ THEN clock_timestamp()
+      ELSE coalesce($10::timestamptz, due_at) END,
     waits_for = coalesce($12::text[], waits_for),
     ${leases.extend('$11')}
   WHERE ${underLease('$1', '$2')}`;
@@ -144,7 +145,7 @@ const saveStatement = `
 const leaseStatement = `
   WITH leased AS (
     UPDATE issuance SET
-      hastened = false,
+      hastened = false, /* language: column */
       waits_for = NULL,
       ${leases.take('$2')}
     WHERE id = (

@@ -214,7 +214,7 @@ describe('the prerequisites of approvals', () => {
     const plan = await planWithWays(core, accountId, { [a]: byEmail(address) });
     const box = { accountId, planId: plan.planId, dnsName: a, address };
     const mails = async () => {
-      await approvals.ask(box, new Date(0));
+      await approvals.request(box, new Date(0));
       const [row] = await database.query<[{ count: number }]>(
         `SELECT count(*)::int FROM mail WHERE recipient = $1`,
         [address],

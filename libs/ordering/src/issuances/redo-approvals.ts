@@ -84,6 +84,6 @@ const redoStatement = `
         = (present.plan_id, present.product, present.dns_names, present.key_type, present.csr)), terms_id),
     lease_token = lease_token + 1,
     ${leases.release},
-    hastened = false,
+    hastened = false, /* language: column */
     due_at = clock_timestamp()
   WHERE id = $1 AND state = 'open' RETURNING lease_token`;

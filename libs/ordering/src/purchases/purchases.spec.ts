@@ -133,7 +133,7 @@ describe('an account that cannot pay', () => {
     ['has no balance', 0, '0.00'],
     ['has a cent too little', 1_999, '19.99'],
   ])(
-    'is told what is due and what there is, and nothing changes, when it %s',
+    'gets an error with the amount due and the balance, and nothing changes, when it %s',
     async (_, cents, available) => {
       const accountId = await fixture.account(cents);
       const planId = await fixture.plan(accountId, two);
@@ -402,8 +402,8 @@ describe('a sandbox', () => {
     expect(await fixture.count(`FROM mail WHERE account_id = $1`, accountId)).toBe(0);
     expectDays((await fixture.paidOf(planId)).paid_through, 365);
     const product = await fixture.product('paid_ca');
-    const asked = { planId: null, product, dnsNames: two, kind: 'term' } as const;
-    expect(await fixture.purchases.quote(asked)).toMatchObject({
+    const request = { planId: null, product, dnsNames: two, kind: 'term' } as const;
+    expect(await fixture.purchases.quote(request)).toMatchObject({
       cents: 0,
       lines: [{ quantity: 2, unitCents: 0, cents: 0 }],
     });

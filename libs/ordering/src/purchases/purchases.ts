@@ -18,7 +18,7 @@ import type { Tx } from '@certwright/core-schema';
 import type { InvoiceLine } from '@certwright/core-schema';
 import { setPaid, storedBefore } from '@certwright/billing';
 import { pay } from '@certwright/billing';
-import { purchaseFacts, type PurchaseFacts } from './purchase-facts';
+import { purchaseInputs, type PurchaseInputs } from './purchase-inputs';
 import { carryOver, charge, giveBack } from '@certwright/billing';
 
 export type PurchasedIssuance = Omit<OpenIssuance, 'expiresBy'> & { readonly product: Product };
@@ -75,7 +75,7 @@ export class Purchases {
     if (product.termDays === null) {
       return { issuanceId: await this.issuances.open(tx, { ...opening, expiresBy: null }) };
     }
-    const bought = decide(await purchaseFacts(tx, opening.planId), kind, product, opening.dnsNames);
+    const bought = decide(await purchaseInputs(tx, opening.planId), kind, product, opening.dnsNames);
     const issuanceId = await this.issuances.open(tx, { ...opening, expiresBy: bought.expiresBy });
     await this.settle(tx, { ...opening, issuanceId, bought, note: invoiceNote, emailTo: emailInvoiceTo });
     return { issuanceId };
@@ -95,7 +95,7 @@ export class Purchases {
     now: Date | null = null,
   ): Promise<string | null> {
     const bought = decide(
-      await purchaseFacts(tx, replacement.planId, now),
+      await purchaseInputs(tx, replacement.planId, now),
       'term',
       product,
       replacement.dnsNames,
@@ -110,7 +110,7 @@ export class Purchases {
   async quote({ planId, product, dnsNames, kind }: QuoteRequest): Promise<Quote> {
     const { termDays, currency } = product;
     if (termDays === null) return { cents: 0, currency, lines: [], termDays };
-    const { purchase } = decide(await purchaseFacts(this.database, planId), kind, product, dnsNames);
+    const { purchase } = decide(await purchaseInputs(this.database, planId), kind, product, dnsNames);
     return { cents: purchase?.cents ?? 0, currency, lines: purchase?.lines ?? [], termDays };
   }
 
@@ -129,7 +129,7 @@ export class Purchases {
       if (refunded.length > 0) await setPaid(tx, planId, paid);
       return;
     }
-    if (purchase.cents > mostCents) throw tooDear(purchase.cents, purchase.currency);
+    if (purchase.cents > maxCents) throw tooDear(purchase.cents, purchase.currency);
     const before = storedBefore(paid);
     const chargeId = await charge(tx, { accountId, planId, issuanceId, purchase, before });
     if (purchase.cents === 0) return;
@@ -150,7 +150,7 @@ interface Settling extends Pick<OpenIssuance, 'accountId' | 'planId'> {
 }
 
 function decide(
-  { now, isSandbox, paid, unused, currentExpiresBy }: PurchaseFacts,
+  { now, isSandbox, paid, unused, currentExpiresBy }: PurchaseInputs,
   kind: PurchaseKind,
   product: SoldProduct,
   dnsNames: readonly string[],
@@ -171,7 +171,7 @@ function latest(instants: readonly (Date | null)[]): Date | null {
 const idOf = ({ id }: { readonly id: string }) => id;
 
 /** Maximum of the columns: 2^31 - 1 hundredths. */
-const mostCents = 2_147_483_647;
+const maxCents = 2_147_483_647;
 
 function tooDear(cents: number, currency: string): Problem {
   return new Problem(

@@ -101,7 +101,7 @@ it('keeps a password that it is not given', async () => {
   await expect(asReader(async (query) => await query(`SELECT 1 AS one`))).resolves.toEqual([{ one: 1 }]);
 });
 
-it('takes back what is not declared any more, and what somebody granted beside it', async () => {
+it('takes back what is not declared any more, and what was granted besides it', async () => {
   await database.query(`GRANT SELECT ON spec_secret TO "${reader}"`);
   await database.query(`GRANT INSERT (name) ON spec_open TO "${reader}"`);
   const less = schemaWith({ 'a-reader': { tables: { spec_open: { select: 'id' } } } });

@@ -84,7 +84,7 @@ export class QuestionClient extends ClientProxy {
       client.subscribe(this.#channel).then(
         () => this.#subscribed.resolve(),
         (error: unknown) => {
-          this.#log.warn({ err: error }, 'cannot subscribe to answers');
+          this.#log.warn({ err: error }, 'cannot subscribe to responses');
           client.disconnect(true);
         },
       );

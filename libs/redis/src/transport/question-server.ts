@@ -22,12 +22,12 @@ export interface QuestionServerOptions {
 
 /** How long one wait for a question lasts, seconds; stopping takes as long, since a wait that is cut may lose a question. */
 const waitS = 0.5;
-/** A wait that is overdue by so much stands on a connection that nothing comes through any more. */
+/** A wait that is overdue by this much is on a dead connection. */
 const overdueMs = 2_000;
-/** After an error: Redis is away, and trying a little later is soon enough. */
+/** After an error: Redis is unavailable; retry later. */
 const afterErrorMs = 250;
 
-/** How long a question that was taken waits for the connection that answers; it ends by itself when nobody waits any more. */
+/** How long a taken question waits for the responding connection; its client gives up on its own. */
 const readyWithinMs = 5_000;
 
 /**
@@ -36,7 +36,7 @@ const readyWithinMs = 5_000;
  */
 export class QuestionServer extends Server implements CustomTransportStrategy {
   readonly #taking: RedisConnection;
-  readonly #answering: RedisConnection;
+  readonly #responding: RedisConnection;
   readonly #running = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
   #loop: Promise<void> = Promise.resolve();
@@ -53,7 +53,7 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
     const { name, log } = options;
     const commandTimeoutMs = waitS * 1_000 + overdueMs;
     this.#taking = connectRedis(redisUrl, { name: `${name}-taking`, log, commandTimeoutMs });
-    this.#answering = connectRedis(redisUrl, { name: `${name}-answering`, log });
+    this.#responding = connectRedis(redisUrl, { name: `${name}-answering`, log });
   }
 
   /** Takes questions from when Redis is available, for ever. */
@@ -65,8 +65,8 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
   /** Rejects while no questions could be taken or answered: a readiness check. */
   async checkWrites(): Promise<void> {
     if (this.#taking.client.status !== 'ready')
-      throw new Error('the connection that takes questions is away');
-    await this.#answering.checkWrites();
+      throw new Error('the connection that takes questions is not ready');
+    await this.#responding.checkWrites();
   }
 
   /** Takes no more questions, and waits for those under way. */
@@ -77,7 +77,7 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
     const drained = delay(this.options.drainMs, undefined, { signal: late.signal }).catch(() => undefined);
     await Promise.race([Promise.all(this.#running), drained]);
     late.abort();
-    await Promise.all([this.#taking.close(), this.#answering.close()]);
+    await Promise.all([this.#taking.close(), this.#responding.close()]);
   }
 
   override on(): never {
@@ -85,7 +85,7 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
   }
 
   override unwrap<T>(): T {
-    return this.#answering.client as T;
+    return this.#responding.client as T;
   }
 
   async #take(): Promise<void> {
@@ -99,7 +99,7 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
         const id = await this.#nextId();
         if (id !== null) this.#run(id);
       } catch {
-        // Redis is away, which the connection has logged.
+        // Redis is unavailable, which the connection has logged.
         await delay(afterErrorMs, undefined, { signal }).catch(() => undefined);
       }
     }
@@ -111,23 +111,23 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
       const taken = await client.blpop(listKey(this.queue), waitS);
       return taken?.[1] ?? null;
     } catch (error) {
-      // A half-open connection would stay so for as long as TCP is patient; a new one tells at once.
+      // A half-open connection would stay so for as long as TCP is patient; a new one fails at once.
       if (client.status === 'ready') client.disconnect(true);
       throw error;
     }
   }
 
   #run(id: string): void {
-    const running = this.#answer(id)
-      .catch((error: unknown) => this.options.log.warn({ err: error }, 'a question was not answered'))
+    const running = this.#respond(id)
+      .catch((error: unknown) => this.options.log.warn({ err: error }, 'a question was not processed'))
       .finally(() => this.#running.delete(running));
     this.#running.add(running);
   }
 
-  async #answer(id: string): Promise<void> {
+  async #respond(id: string): Promise<void> {
     // It was taken over the other connection.
-    await whenReady(this.#answering.client, readyWithinMs);
-    const text = await this.#answering.client.getdel(questionKey(this.queue, id));
+    await whenReady(this.#responding.client, readyWithinMs);
+    const text = await this.#responding.client.getdel(questionKey(this.queue, id));
     // The client has given up.
     if (text === null) return;
     const question = (await this.deserializer.deserialize(JSON.parse(text), {
@@ -137,11 +137,11 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
     // A question of a newer client has no response, as if there were no prober.
     if (handler === null)
       return this.options.log.warn({ pattern: question.pattern }, 'question without handler');
-    const answers = this.transformToObservable(
+    const responses = this.transformToObservable(
       handler(question.data, new BaseRpcContext([question.pattern])),
     );
     await new Promise<void>((resolve) => {
-      this.send(answers, async (packet) => {
+      this.send(responses, async (packet) => {
         try {
           await this.#publish(question.answerTo, Object.assign(packet, { id }));
         } finally {
@@ -152,8 +152,8 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
   }
 
   async #publish(channel: string, packet: OutgoingResponse): Promise<void> {
-    await whenReady(this.#answering.client, readyWithinMs);
-    await this.#answering.client.publish(channel, JSON.stringify(this.serializer.serialize(packet)));
+    await whenReady(this.#responding.client, readyWithinMs);
+    await this.#responding.client.publish(channel, JSON.stringify(this.serializer.serialize(packet)));
   }
 }
 

@@ -30,24 +30,24 @@ afterAll(async () => {
 });
 
 /** @returns what is undefined without a response in time */
-function asker(url = redis.url) {
+function openClient(url = redis.url) {
   const client = new QuestionClient(url, queue, { name: queue, log });
   undo.push(() => client.close());
   const ask = async (pattern: string, data: unknown, withinMs: number): Promise<unknown> => {
-    const answered = client.send<unknown>(pattern, data).pipe(timeout(withinMs));
-    return await lastValueFrom(answered, { defaultValue: undefined }).catch(() => undefined);
+    const responses = client.send<unknown>(pattern, data).pipe(timeout(withinMs));
+    return await lastValueFrom(responses, { defaultValue: undefined }).catch(() => undefined);
   };
   return { ask };
 }
 
-type AnswerQuestion = (pattern: string, data: unknown) => Promise<unknown>;
+type Respond = (pattern: string, data: unknown) => Promise<unknown>;
 
 const patterns = ['echo', 'good', 'bad', 'probe-web-rule', 'test-installation'];
 
-function taker(answer: AnswerQuestion, concurrency = 10, drainMs = 0): QuestionServer {
+function taker(respond: Respond, concurrency = 10, drainMs = 0): QuestionServer {
   const server = new QuestionServer(redis.url, { name: queue, log, concurrency, drainMs }, queue);
   for (const pattern of patterns)
-    server.addHandler(pattern, async (data: unknown) => await answer(pattern, data));
+    server.addHandler(pattern, async (data: unknown) => await respond(pattern, data));
   server.listen(() => undefined);
   undo.push(() => server.close());
   return server;
@@ -62,15 +62,15 @@ async function cutConnections(name: string): Promise<number> {
 }
 
 describe('a question', () => {
-  it('gets its own answer, however many are asked at once', async () => {
+  it('gets its own response, however many are sent at once', async () => {
     taker((pattern, data) => Promise.resolve(`${pattern} ${String(data)}`));
-    const asking = asker();
+    const client = openClient();
     const numbers = Array.from({ length: 100 }, (_, at) => at);
-    const answers = await Promise.all(numbers.map((each) => asking.ask('echo', each, 5_000)));
-    expect(answers).toEqual(numbers.map((each) => `echo ${each}`));
+    const responses = await Promise.all(numbers.map((each) => client.ask('echo', each, 5_000)));
+    expect(responses).toEqual(numbers.map((each) => `echo ${each}`));
   });
 
-  it('is answered by one of the copies alone, and each does its share', async () => {
+  it('is processed by one of the copies alone, and each does its share', async () => {
     const seen: Record<string, number[]> = { one: [], other: [] };
     let bothTake = (): void => undefined;
     const both = new Promise<void>((resolve) => (bothTake = resolve));
@@ -82,9 +82,9 @@ describe('a question', () => {
         return copy;
       }, 2);
     }
-    const asking = asker();
+    const client = openClient();
     const numbers = Array.from({ length: 60 }, (_, at) => at);
-    await Promise.all(numbers.map((each) => asking.ask('echo', each, 5_000)));
+    await Promise.all(numbers.map((each) => client.ask('echo', each, 5_000)));
     const taken = Object.values(seen);
     expect(taken.flat().sort((a, b) => a - b)).toEqual(numbers);
     expect(taken.every((each) => each.length > 0)).toBe(true);
@@ -103,66 +103,66 @@ describe('a question', () => {
       running -= 1;
       return 'done';
     }, 3);
-    const asking = asker();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => asking.ask('echo', 'any', 5_000)));
-    expect(answers.every((each) => each === 'done')).toBe(true);
+    const client = openClient();
+    const responses = await Promise.all(Array.from({ length: 20 }, () => client.ask('echo', 'any', 5_000)));
+    expect(responses.every((each) => each === 'done')).toBe(true);
     expect(most).toBe(3);
   });
 
-  it('without anybody to answer ends with its time, and is not answered for nobody later', async () => {
-    const asking = asker();
-    // Not asked at all before it is connected.
+  it('without a server ends with its timeout, and is not processed later', async () => {
+    const client = openClient();
+    // Not sent before it is connected.
     await eventually(async () => {
-      expect(await asking.ask('echo', 'stale', 100)).toBeUndefined();
+      expect(await client.ask('echo', 'stale', 100)).toBeUndefined();
       expect(await admin.llen(listKey(queue))).toBe(1);
     });
     await eventually(async () => expect(await admin.keys(`{${queue}}:question:*`)).toEqual([]));
     const seen: unknown[] = [];
     taker((_pattern, data) => Promise.resolve(seen.push(data)));
-    await asking.ask('echo', 'fresh', 5_000);
+    await client.ask('echo', 'fresh', 5_000);
     expect(seen).toEqual(['fresh']);
   });
 
-  it('leaves no more than a bounded list behind while nobody answers', async () => {
+  it('leaves no more than a bounded list behind without a server', async () => {
     await admin.rpush(listKey(queue), ...Array.from({ length: maxQueued }, (_, at) => `old-${at}`));
-    expect(await asker().ask('echo', 'any', 100)).toBeUndefined();
+    expect(await openClient().ask('echo', 'any', 100)).toBeUndefined();
     expect(await admin.llen(listKey(queue))).toBe(maxQueued);
   });
 
   it('gets its response after messages on its channel that cannot be read', async () => {
     taker((_pattern, data) => Promise.resolve(data));
-    const asking = asker();
-    expect(await asking.ask('echo', 1, 5_000)).toBe(1);
+    const client = openClient();
+    expect(await client.ask('echo', 1, 5_000)).toBe(1);
     const rejected = jest.fn();
     process.on('unhandledRejection', rejected);
     const [channel = ''] = (await admin.pubsub('CHANNELS', `{${queue}}:answers:*`)) as string[];
     for (const message of ['{', '', 'null', '7', '[]', '{"id":{}}', '{"id":"other","err":1}'])
       expect(await admin.publish(channel, message)).toBe(1);
-    expect(await asking.ask('echo', 2, 5_000)).toBe(2);
+    expect(await client.ask('echo', 2, 5_000)).toBe(2);
     expect(rejected).not.toHaveBeenCalled();
   });
 
-  it('whose answer fails, or is none, ends with its time; others are not disturbed', async () => {
+  it('whose response fails or is missing ends with its time; others are not disturbed', async () => {
     taker(async (pattern) => {
       if (pattern === 'bad') throw new Error('no');
       return await Promise.resolve(pattern === 'good' ? 'fine' : undefined);
     });
-    const asking = asker();
+    const client = openClient();
     await admin.rpush(listKey(queue), 'no-such-id');
-    const unanswered = ['bad', 'unknown'].map((pattern) => asking.ask(pattern, 'any', 300));
-    expect(await asking.ask('good', 'any', 5_000)).toBe('fine');
-    expect(await Promise.all(unanswered)).toEqual([undefined, undefined]);
+    const failing = ['bad', 'unknown'].map((pattern) => client.ask(pattern, 'any', 300));
+    expect(await client.ask('good', 'any', 5_000)).toBe('fine');
+    expect(await Promise.all(failing)).toEqual([undefined, undefined]);
   });
 });
 
 describe('connections', () => {
-  it('that ask may come after those that listen: a question is asked once both are there', async () => {
+  it('that send may come after those that listen: a question is sent once both are there', async () => {
     const { hostname, port } = new URL(redis.url);
     let connections = 0;
     const proxy = createServer((near) => {
       const far = connect(Number(port), hostname, () => {
         const join = () => void near.pipe(far).pipe(near);
-        // The first one, which asks.
+        // The first one, which sends the question.
         if ((connections += 1) === 1) setTimeout(join, 500);
         else join();
       });
@@ -172,41 +172,41 @@ describe('connections', () => {
     undo.push(async () => await new Promise((resolve) => proxy.close(resolve)));
     taker((_pattern, data) => Promise.resolve(data));
     const url = redis.url.replace(`:${port}`, `:${(proxy.address() as AddressInfo).port}`);
-    expect(await asker(url).ask('echo', 1, 20_000)).toBe(1);
+    expect(await openClient(url).ask('echo', 1, 20_000)).toBe(1);
   });
 
   it('that are cut come back, on both sides', async () => {
     taker((_pattern, data) => Promise.resolve(data));
-    const asking = asker();
-    expect(await asking.ask('echo', 1, 5_000)).toBe(1);
+    const client = openClient();
+    expect(await client.ask('echo', 1, 5_000)).toBe(1);
     expect(await cutConnections(queue)).toBe(4);
-    await eventually(async () => expect(await asking.ask('echo', 2, 500)).toBe(2));
+    await eventually(async () => expect(await client.ask('echo', 2, 500)).toBe(2));
   });
 
-  it('that answer may come after those that take: a question that was taken meanwhile is answered', async () => {
-    const asking = asker();
+  it('that respond may come after those that take: a question that was taken meanwhile gets its response', async () => {
+    const client = openClient();
     taker((_pattern, data) => Promise.resolve(data));
     // At the start, and when the one connection alone is cut while the other one waits for a question.
-    expect(await asking.ask('echo', 1, 10_000)).toBe(1);
+    expect(await client.ask('echo', 1, 10_000)).toBe(1);
     for (let cut = 0; cut < 3; cut += 1) {
       expect(await cutConnections(`${queue}-answering`)).toBe(1);
-      expect(await asking.ask('echo', cut, 10_000)).toBe(cut);
+      expect(await client.ask('echo', cut, 10_000)).toBe(cut);
     }
   });
 
-  it('to a Redis that is not there cost the asker its time and nothing else', async () => {
-    const asking = asker(`redis://127.0.0.1:${await freePort()}`);
-    expect(await asking.ask('echo', 'any', 150)).toBeUndefined();
+  it('to a Redis that is not there costs the client its timeout and nothing else', async () => {
+    const client = openClient(`redis://127.0.0.1:${await freePort()}`);
+    expect(await client.ask('echo', 'any', 150)).toBeUndefined();
   });
 
-  it('are closed after the questions under way, which are still answered', async () => {
-    let answer: ((value: string) => void) | undefined;
-    const taking = taker(() => new Promise((resolve) => (answer = resolve)), 10, 5_000);
-    const asked = asker().ask('echo', 'any', 5_000);
-    await eventually(() => expect(answer).toBeDefined());
+  it('are closed after the questions under way, which still get their responses', async () => {
+    let respond: ((value: string) => void) | undefined;
+    const taking = taker(() => new Promise((resolve) => (respond = resolve)), 10, 5_000);
+    const response = openClient().ask('echo', 'any', 5_000);
+    await eventually(() => expect(respond).toBeDefined());
     const closed = taking.close();
-    answer?.('late');
-    expect(await asked).toBe('late');
+    respond?.('late');
+    expect(await response).toBe('late');
     await closed;
   });
 });
@@ -214,24 +214,24 @@ describe('connections', () => {
 describe('the prober', () => {
   const question = { dnsName: 'www.example.com', path: '/' };
 
-  it('that does not answer, or not in words known here, is told from a finding', async () => {
+  it('that sends no or an unknown response is distinguished from a result', async () => {
     const probes = new ProbeQuestions(redis.url, { name: queue, log }, queue);
     undo.push(() => probes.close());
     const silence = { kind: 'failed', problem: 'the prober did not answer', hops: [] };
     expect(await probes.ask(question, 100)).toEqual(silence);
-    const answers: unknown[] = [
+    const responses: unknown[] = [
       'what',
       { kind: 'new' },
       { kind: 'answered', status: '200', body: '', hops: [] },
     ];
     taker((pattern, data) =>
-      Promise.resolve(answers.shift() ?? { kind: 'failed', problem: pattern, data, hops: [] }),
+      Promise.resolve(responses.shift() ?? { kind: 'failed', problem: pattern, data, hops: [] }),
     );
     for (const _each of [1, 2, 3]) expect(await probes.ask(question, 5_000)).toEqual(silence);
     expect(await probes.ask(question, 5_000)).toMatchObject({ problem: 'probe-web-rule', data: question });
   });
 
-  it('that does not tell of an installation in words known here has told nothing', async () => {
+  it('that sends an unknown response about an installation has reported nothing', async () => {
     const probes = new ProbeQuestions(redis.url, { name: queue, log }, queue);
     undo.push(() => probes.close());
     const about = {
@@ -245,7 +245,7 @@ describe('the prober', () => {
     expect(await probes.askTls(about, 100)).toBeNull();
     const at = { host: 'www.example.com', address: '192.0.2.1' };
     const found = { ...at, status: 'conclusive', correct: true, chained: true, temporary: false };
-    const failed = { ...at, status: 'connect_error', problem: 'It is away.' };
+    const failed = { ...at, status: 'connect_error', problem: 'It is unavailable.' };
     const strange = [
       'what',
       { tests: {} },
@@ -255,11 +255,11 @@ describe('the prober', () => {
       { tests: [{ ...failed, status: 'toString' }] },
       { tests: [{ ...failed, problem: undefined }] },
     ];
-    const answers: unknown[] = [...strange];
+    const responses: unknown[] = [...strange];
     const patterns: string[] = [];
     taker((pattern) => {
       patterns.push(pattern);
-      return Promise.resolve(answers.shift() ?? { tests: [found, failed] });
+      return Promise.resolve(responses.shift() ?? { tests: [found, failed] });
     });
     for (const _each of strange) expect(await probes.askTls(about, 5_000)).toBeNull();
     expect(await probes.askTls(about, 5_000)).toEqual({ tests: [found, failed] });

@@ -15,7 +15,7 @@ export async function whenReady(client: Redis, withinMs: number): Promise<void> 
     };
     const timer = setTimeout(() => {
       client.off('ready', ready);
-      reject(new Error(`Redis was away for ${withinMs} ms`));
+      reject(new Error(`Redis was unavailable for ${withinMs} ms`));
     }, withinMs).unref();
     client.once('ready', ready);
   });

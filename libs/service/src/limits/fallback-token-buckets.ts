@@ -1,4 +1,5 @@
 import type { Take, Taken, TokenBuckets } from './token-buckets';
+import { within } from '../lifecycle/within';
 
 export interface FallbackOptions {
   /** Timeout of the shared buckets; a limit must not make requests slow. */
@@ -44,17 +45,5 @@ export class FallbackTokenBuckets implements TokenBuckets {
       if (!alreadyResting) onFailure(error);
       return this.own.take(key, take);
     }
-  }
-}
-
-async function within<T>(ms: number, pending: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no response within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([pending, tooLate]);
-  } finally {
-    clearTimeout(timer);
   }
 }

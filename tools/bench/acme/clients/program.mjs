@@ -15,8 +15,8 @@ export async function runProgram(command, args, env = {}) {
       if (error.code === 'ENOENT') return reject(new Error(`${command} is not installed`));
       if (error.killed)
         return reject(new Error(`${command} did not end within ${clientTimeoutMs / 1_000} s`));
-      const words = `${stderr}${stdout}`.trim().split('\n').at(-1);
-      reject(new Error(`${command}: ${words || error.message}`));
+      const lastLine = `${stderr}${stdout}`.trim().split('\n').at(-1);
+      reject(new Error(`${command}: ${lastLine || error.message}`));
     });
   });
 }

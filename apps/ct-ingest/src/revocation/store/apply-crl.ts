@@ -49,7 +49,7 @@ export interface CrlApplying {
   readonly crl: number;
   readonly lease: HostLease;
   /** Time of the request: the list lacks what its issuer published later. */
-  readonly askedAt: Date;
+  readonly requestedAt: Date;
   readonly dueInMs: number;
   readonly signal: AbortSignal;
 }
@@ -61,7 +61,7 @@ const batchChanges = 20_000;
  * Max revocations of one issuer on all of its lists. All public CAs together have about ten million, the largest one a few million; a
  * compromised intermediate CA could otherwise fill the disk.
  */
-export const mostRevocationsPerIssuer = 20_000_000;
+export const maxRevocationsPerIssuer = 20_000_000;
 
 /**
  * Stores the difference between the list and the known revocations: new entries are inserted, missing ones are deleted, and the
@@ -74,7 +74,7 @@ export async function applyCrl(
   database: DataSource,
   list: VerifiedCrl,
   applying: CrlApplying,
-  mostRevocations = mostRevocationsPerIssuer,
+  maxRevocations = maxRevocationsPerIssuer,
 ): Promise<Applied> {
   const known = await compareKnown(database, applying.crl, list);
   if (known === 'older') return { outcome: known };
@@ -85,7 +85,7 @@ export async function applyCrl(
   const connection = database.createQueryRunner();
   try {
     for (const statement of stagingTables) await connection.query(statement);
-    return await replace(connection, list, applying, mostRevocations);
+    return await replace(connection, list, applying, maxRevocations);
   } finally {
     // If the connection is lost, so are its temporary tables.
     await connection.query('TRUNCATE ct_listed, ct_change').catch(() => undefined);
@@ -97,14 +97,14 @@ async function replace(
   connection: QueryRunner,
   list: VerifiedCrl,
   applying: CrlApplying,
-  mostRevocations: number,
+  maxRevocations: number,
 ): Promise<Applied> {
   const { crl, signal } = applying;
   await stage(connection, list.revoked, signal);
   const [{ entries, changes, others: elsewhere }] = (await connection.query(changeStatement, [crl])) as [
     { readonly entries: number; readonly changes: number; readonly others: number },
   ];
-  if (entries + elsewhere > mostRevocations) return { outcome: 'crowded' };
+  if (entries + elsewhere > maxRevocations) return { outcome: 'crowded' };
   // While partly applied, it is neither the known list nor the new one.
   if (changes > 0) await fenced(connection, forgetStatement, applying, []);
   let [added, removed] = [0, 0];
@@ -184,8 +184,8 @@ const knownStatement = changing(
   `${standBy}, content_sha256 = $8, number = $9, this_update = $10, next_update = $11, covers = $12, entries = $13`,
 );
 
-function standByValues(list: VerifiedCrl, { askedAt, dueInMs }: CrlApplying): unknown[] {
-  return [list.freshUntil, list.etag, list.lastModified, dueInMs, askedAt];
+function standByValues(list: VerifiedCrl, { requestedAt, dueInMs }: CrlApplying): unknown[] {
+  return [list.freshUntil, list.etag, list.lastModified, dueInMs, requestedAt];
 }
 
 /**

@@ -38,10 +38,10 @@ async function stagePiece(connection: QueryRunner, piece: readonly ListedRevocat
 /** Bytes are sent to the server in one piece, as in `storeIssuances`. */
 const stageStatement = `
   INSERT INTO ct_listed (serial, revoked_at, reason)
-  SELECT substring($1::bytea from (after - octets)::int + 1 for octets), to_timestamp(seconds), reason
+  SELECT substring($1::bytea from (after - bytes)::int + 1 for bytes), to_timestamp(seconds), reason
   FROM (
-    SELECT octets, seconds, reason, sum(octets) OVER (ORDER BY nth ROWS UNBOUNDED PRECEDING) AS after
-    FROM unnest($2::int[], $3::float8[], $4::smallint[]) WITH ORDINALITY AS given (octets, seconds, reason, nth)) AS placed`;
+    SELECT bytes, seconds, reason, sum(bytes) OVER (ORDER BY nth ROWS UNBOUNDED PRECEDING) AS after
+    FROM unnest($2::int[], $3::float8[], $4::smallint[]) WITH ORDINALITY AS given (bytes, seconds, reason, nth)) AS placed`;
 
 /**
  * The difference; the time is null if the entry is no longer on the list. Of entries with one serial number the first revocation

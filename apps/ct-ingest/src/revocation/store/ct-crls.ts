@@ -24,7 +24,7 @@ export interface DueCrl {
   readonly entries: number;
   readonly failures: number;
   /** Database time of this read: a list fetched now is at least as new. */
-  readonly askedAt: Date;
+  readonly requestedAt: Date;
 }
 
 /** A list that was accepted once, and is now out of date. */
@@ -48,7 +48,7 @@ export interface CrlCounts {
 }
 
 /** Max stale lists that are reported by name. */
-const mostNamed = 200;
+const maxNamed = 200;
 
 /** Max rows that one statement deletes. */
 const rowsForgotten = 20_000;
@@ -74,7 +74,7 @@ export class CtCrls {
     const [crl] = await this.database.query<Omit<DueCrl, 'lease'>[]>(
       `SELECT crl.id, url, name_der AS "nameDer", spki_der AS "spkiDer", etag, last_modified AS "lastModified",
          checked_at AS "checkedAt", next_update AS "nextUpdate", fresh_until AS "freshUntil", entries, failures,
-         clock_timestamp() AS "askedAt"
+         clock_timestamp() AS "requestedAt"
        FROM ct_crl AS crl JOIN ct_issuer AS signer ON signer.id = crl.issuer
        WHERE host = $1 AND due_at <= clock_timestamp() AND ${isWanted}
        ORDER BY checked_at IS NULL OR failures > 0, due_at LIMIT 1`,
@@ -85,17 +85,17 @@ export class CtCrls {
 
   /** @param dueInMs until the next fetch @throws LeaseLost; the reason of the signal */
   async apply(
-    { id, lease, askedAt }: Pick<DueCrl, 'id' | 'lease' | 'askedAt'>,
+    { id, lease, requestedAt }: Pick<DueCrl, 'id' | 'lease' | 'requestedAt'>,
     list: VerifiedCrl,
     dueInMs: number,
     signal: AbortSignal,
   ): Promise<Applied> {
-    return await applyCrl(this.database, list, { crl: id, lease, askedAt, dueInMs, signal });
+    return await applyCrl(this.database, list, { crl: id, lease, requestedAt, dueInMs, signal });
   }
 
   /** The server responded that the list is unchanged. @throws LeaseLost */
-  async unchanged(crl: Pick<DueCrl, 'id' | 'lease' | 'askedAt'>, dueInMs: number): Promise<void> {
-    await this.write(crl, dueInMs, `checked_at = $4, failures = 0, last_error = NULL`, [crl.askedAt]);
+  async unchanged(crl: Pick<DueCrl, 'id' | 'lease' | 'requestedAt'>, dueInMs: number): Promise<void> {
+    await this.write(crl, dueInMs, `checked_at = $4, failures = 0, last_error = NULL`, [crl.requestedAt]);
   }
 
   /** @throws LeaseLost */
@@ -112,7 +112,7 @@ export class CtCrls {
   ): Promise<void> {
     const [, written] = await this.database.query<[unknown, number]>(
       `UPDATE ct_crl SET ${change}, due_at = clock_timestamp() + $3::int * interval '1 millisecond'
-       WHERE id = $1 AND EXISTS (SELECT FROM ct_crl_host AS asked WHERE asked.host = ct_crl.host AND lease_token = $2)`,
+       WHERE id = $1 AND EXISTS (SELECT FROM ct_crl_host AS host WHERE host.host = ct_crl.host AND lease_token = $2)`,
       [id, lease.token, dueInMs, ...values],
     );
     if (written === 0) throw new LeaseLost('ct_crl_host', lease.host, lease.token);
@@ -133,7 +133,7 @@ export class CtCrls {
     return await this.database.query(
       `SELECT id, url, next_update AS "nextUpdate", last_error AS "lastError" FROM ct_crl AS crl
        WHERE fresh_until <= now() AND ${isWanted} ORDER BY fresh_until LIMIT $1`,
-      [mostNamed],
+      [maxNamed],
     );
   }
 

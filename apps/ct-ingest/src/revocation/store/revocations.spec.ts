@@ -2,7 +2,7 @@ import { LeaseLost } from '@certwright/postgres';
 import { randomBytes } from 'node:crypto';
 import { type CheckedIssuance, factsAbout } from '@certwright/ct-testing';
 import { CtDatabaseFixture } from '@certwright/ct-testing';
-import { applyCrl, type ListedRevocation, mostRevocationsPerIssuer, type VerifiedCrl } from './apply-crl';
+import { applyCrl, type ListedRevocation, maxRevocationsPerIssuer, type VerifiedCrl } from './apply-crl';
 import { CrlHosts } from './crl-hosts';
 import { CrlIds, maxCrlsPerIssuer, maxHostsPerIssuer } from '@certwright/ct-index';
 import { CtCrls } from './ct-crls';
@@ -92,7 +92,7 @@ const apply = async (
   change: Partial<VerifiedCrl> = {},
 ) =>
   await crls.apply(
-    { id, lease: await holderOf(id), askedAt: new Date() },
+    { id, lease: await holderOf(id), requestedAt: new Date() },
     list(entries, change),
     1_000,
     never,
@@ -157,14 +157,14 @@ describe('the facts about certificates', () => {
   it('use the time when the list was requested, not when it was applied', async () => {
     const crl = await named('http://a/1.crl');
     const requestedAt = new Date(Date.now() - 60_000);
-    await crls.apply({ id: crl, lease: await holderOf(crl), askedAt: requestedAt }, list([]), 1_000, never);
+    await crls.apply({ id: crl, lease: await holderOf(crl), requestedAt }, list([]), 1_000, never);
     const discovered = (ms: number) => ({ crl, discoveredAt: new Date(requestedAt.getTime() + ms) });
     expect(await statuses(discovered(-1), discovered(0), discovered(1))).toEqual([
       'good',
       'unknown',
       'unknown',
     ]);
-    await crls.unchanged({ id: crl, lease: await holderOf(crl), askedAt: new Date() }, 1_000);
+    await crls.unchanged({ id: crl, lease: await holderOf(crl), requestedAt: new Date() }, 1_000);
     expect(await statuses(discovered(1))).toEqual(['good']);
   });
 
@@ -316,7 +316,7 @@ describe('a newer list', () => {
     await takeOver(crl);
     await apply(crl, [revoked('02')], { number: '3' });
     const before = await ct.database.query(`SELECT * FROM ct_crl`);
-    const late = { id: crl, lease: sleeper, askedAt: new Date() } as Parameters<CtCrls['failed']>[0];
+    const late = { id: crl, lease: sleeper, requestedAt: new Date() } as Parameters<CtCrls['failed']>[0];
     await expect(crls.apply(late, list([revoked('03')], { number: '4' }), 1, never)).rejects.toThrow(
       LeaseLost,
     );
@@ -343,7 +343,7 @@ describe('a newer list', () => {
         if ((steps += 1) > 7) throw new Error('the process stops');
       },
     });
-    const applying = { crl, lease: await holderOf(crl), askedAt: new Date(), dueInMs: 1, signal };
+    const applying = { crl, lease: await holderOf(crl), requestedAt: new Date(), dueInMs: 1, signal };
     await expect(applyCrl(ct.database, list(entries), applying)).rejects.toThrow('the process stops');
     const half = await ct.database.query<[{ n: number }]>(`SELECT count(*)::int AS n FROM ct_revocation`);
     expect(half).toEqual([{ n: 39_999 }]);
@@ -368,11 +368,11 @@ describe('a newer list', () => {
   it('changes nothing when its issuer would exceed the max number of revocations', async () => {
     await apply(await named('http://a/1.crl'), [revoked('01'), revoked('02')]);
     const crl = await named('http://a/2.crl');
-    const applying = { crl, lease: await holderOf(crl), askedAt: new Date(), dueInMs: 1, signal: never };
+    const applying = { crl, lease: await holderOf(crl), requestedAt: new Date(), dueInMs: 1, signal: never };
     expect(await applyCrl(ct.database, list([revoked('03')]), applying, 2)).toEqual({ outcome: 'crowded' });
     expect(await statuses({ serial: serial('03') })).toEqual(['unknown']);
     expect(await applyCrl(ct.database, list([revoked('03')]), applying, 3)).toMatchObject({ added: 1 });
-    expect(mostRevocationsPerIssuer).toBeGreaterThan(10_000_000);
+    expect(maxRevocationsPerIssuer).toBeGreaterThan(10_000_000);
   });
 
   it('counts, beside another list, when it is the first with a revocation of a certificate', async () => {

@@ -30,24 +30,24 @@ const failures: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The message never contains data from the server; undici's own messages quote it. */
-export function connectionFault(error: Error, answering: boolean): AcmeFault {
+export function connectionFault(error: Error, responding: boolean): AcmeFault {
   const code = codeOf(error);
   if (error instanceof RefusedAddress)
-    return new AcmeFault('refused_url', `The ACME server cannot be asked: ${error.message}`);
+    return new AcmeFault('refused_url', `The ACME server cannot be queried: ${error.message}`);
   if (timeouts.has(code))
-    return tookTooLong(code === 'UND_ERR_CONNECT_TIMEOUT' ? 'connecting' : 'its answer');
+    return tookTooLong(code === 'UND_ERR_CONNECT_TIMEOUT' ? 'connecting' : 'its response');
   const what = garbage.get(code);
   if (what !== undefined) {
     const lasting = code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE';
-    return notAcme(`The ACME server's answer cannot be taken: ${what}.`, { lasting });
+    return notAcme(`The ACME server's response is not acceptable: ${what}.`, { lasting });
   }
   // Some parser errors have no code.
   if (code.startsWith('HPE_') || error.name === 'HTTPParserError')
-    return notAcme('What answered at the ACME server does not speak HTTP.');
+    return notAcme('The ACME server does not speak HTTP.');
   const why = failures.get(code) ?? (isCertificateFault(code) ? certificateWords : 'the connection failed');
-  const when = answering
-    ? 'The ACME server began an answer and did not finish it'
-    : 'No answer of the ACME server';
+  const when = responding
+    ? 'The ACME server did not finish its response'
+    : 'No response from the ACME server';
   // No `cause`: its message may quote received data.
   const fault = new AcmeFault('unreachable', `${when}: ${why}.`);
   fault.neverSent = unconnected.has(code);
@@ -55,7 +55,7 @@ export function connectionFault(error: Error, answering: boolean): AcmeFault {
 }
 
 export function tookTooLong(what: string): AcmeFault {
-  return new AcmeFault('timeout', `The ACME server did not answer in time: ${what} took too long.`);
+  return new AcmeFault('timeout', `The ACME server did not respond in time: ${what} took too long.`);
 }
 
 const certificateWords = 'its TLS certificate is not trusted or is for another name';

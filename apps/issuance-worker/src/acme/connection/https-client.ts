@@ -23,10 +23,10 @@ export interface HttpsRequest {
   readonly body: string | null;
   readonly maxBytes: number;
   /** Timeout until the header and between parts of the body; overrides the client's, ms. */
-  readonly answerMs?: number;
+  readonly responseMs?: number;
 }
 
-export interface HttpsAnswer {
+export interface HttpsResponse {
   readonly status: number;
   /** The first value; names in lower case. */
   header(name: string): string | undefined;
@@ -73,13 +73,13 @@ export class HttpsClient {
   }
 
   /** @throws AcmeFault `unreachable`, `timeout`, `not_acme`, or `refused_url` for a private address */
-  async send(request: HttpsRequest, deadline: Deadline): Promise<HttpsAnswer> {
+  async send(request: HttpsRequest, deadline: Deadline): Promise<HttpsResponse> {
     if (deadline.isOver) throw tookTooLong('the whole');
     const { origin, pathname, search } = new URL(request.url);
     return await new Promise((resolve, reject) => {
       const exchange = new Exchange(request.maxBytes, deadline, resolve, reject);
-      const { method, body, answerMs } = request;
-      const within = answerMs === undefined ? {} : { headersTimeout: answerMs, bodyTimeout: answerMs };
+      const { method, body, responseMs } = request;
+      const within = responseMs === undefined ? {} : { headersTimeout: responseMs, bodyTimeout: responseMs };
       const headers: Record<string, string> = {
         'user-agent': this.#userAgent,
         accept: request.accept,
@@ -109,7 +109,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   constructor(
     private readonly maxBytes: number,
     deadline: Deadline,
-    private readonly resolve: (answer: HttpsAnswer) => void,
+    private readonly resolve: (response: HttpsResponse) => void,
     private readonly reject: (fault: AcmeFault) => void,
   ) {
     this.#release = deadline.onExpiry(() => this.#fail(tookTooLong('the whole')));

@@ -1,5 +1,5 @@
 /** More than the chains of any CA. */
-const mostLinks = 32;
+const maxLinks = 32;
 
 const link = /<([^<>]*)>((?:\s*;\s*[^\s=;,]+\s*=\s*(?:"[^"]*"|[^\s";,]+))*)/g;
 const relation = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s";,]+))/i;
@@ -11,5 +11,5 @@ export function linksOf(header: readonly string[], rel: string): readonly string
     const [, quoted, bare] = relation.exec(parameters) ?? [];
     if ((quoted ?? bare ?? '').toLowerCase().split(' ').includes(rel)) targets.push(target);
   }
-  return targets.slice(0, mostLinks);
+  return targets.slice(0, maxLinks);
 }

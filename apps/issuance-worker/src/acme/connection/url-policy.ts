@@ -1,7 +1,7 @@
 import { AcmeFault } from '../acme-fault';
 import { printable } from '../printable';
 
-const longestUrl = 2_048;
+const maxUrlLength = 2_048;
 const httpsPort = '443';
 
 /**
@@ -48,7 +48,7 @@ export class UrlPolicy {
 }
 
 function parsed(text: string, base?: string): URL | null {
-  if (text.length > longestUrl || !URL.canParse(text, base)) return null;
+  if (text.length > maxUrlLength || !URL.canParse(text, base)) return null;
   const url = new URL(text, base);
   const plain = url.protocol === 'https:' && url.username === '' && url.password === '' && url.hash === '';
   return plain && url.hostname !== '' ? url : null;

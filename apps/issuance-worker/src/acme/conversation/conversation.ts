@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AcmeFault, isProblem, notAcme } from '../acme-fault';
 import { Deadline } from '../connection/deadline';
-import type { HttpsAnswer, HttpsClient, HttpsRequest } from '../connection/https-client';
+import type { HttpsResponse, HttpsClient, HttpsRequest } from '../connection/https-client';
 import type { UrlPolicy } from '../connection/url-policy';
 import { type Payload, type Signer, signRequest } from '../signing/jws';
-import { jsonOf, refusal } from './answer';
+import { jsonOf, refusal } from './response';
 import { DirectoryCache } from './directory-cache';
 import type { Directory, DirectoryResource } from './directory';
 import { NoncePool } from './nonce-pool';
@@ -17,13 +17,13 @@ export interface Bounds {
   readonly maxJsonBytes: number;
   readonly maxChainBytes: number;
   /** Max silence within one response, ms. */
-  readonly answerMs: number;
+  readonly responseMs: number;
 }
 
 /**
  * The first attempts of a retryable request wait less, to detect a lost response sooner. The last one waits in full.
  */
-const sharesOfAnswerMs = [0.4, 0.7] as const;
+const sharesOfResponseMs = [0.4, 0.7] as const;
 
 export interface SignedRequest {
   readonly operation: string;
@@ -41,7 +41,7 @@ export interface SignedRequest {
  * If a server refuses 90 % of nonces, only one request in a thousand million exceeds this. With a slow server the
  * deadline is reached first.
  */
-const mostBadNonces = 200;
+const maxBadNonces = 200;
 /** Further repeats pause, to avoid overloading a server whose nonces are broken. */
 const quickRepeats = 20;
 const pauseMs = 20;
@@ -75,7 +75,7 @@ export class Conversation {
   }
 
   /** Unsigned. @returns a response with status 2xx */
-  async get(operation: string, url: (directory: Directory) => string): Promise<HttpsAnswer> {
+  async get(operation: string, url: (directory: Directory) => string): Promise<HttpsResponse> {
     return await this.#within(async (deadline) => {
       return await this.#get(operation, url(await this.#directory.current(deadline)), deadline);
     });
@@ -91,13 +91,13 @@ export class Conversation {
         });
         return;
       }
-      const answer = await this.#send('newNonce', head(known.newNonce), deadline);
-      this.#nonces.put(this.#successful(answer).header('replay-nonce'), this.now());
+      const response = await this.#send('newNonce', head(known.newNonce), deadline);
+      this.#nonces.put(this.#successful(response).header('replay-nonce'), this.now());
     });
   }
 
   /** @returns a response with status 2xx. @throws AcmeFault of any kind */
-  async post(request: SignedRequest): Promise<HttpsAnswer> {
+  async post(request: SignedRequest): Promise<HttpsResponse> {
     return await this.#within(async (deadline) => {
       const { to } = request;
       if (typeof to !== 'string')
@@ -115,7 +115,7 @@ export class Conversation {
     });
   }
 
-  async #signed(request: SignedRequest, url: string, deadline: Deadline): Promise<HttpsAnswer> {
+  async #signed(request: SignedRequest, url: string, deadline: Deadline): Promise<HttpsResponse> {
     const payload = typeof request.payload === 'function' ? request.payload(url) : request.payload;
     const { accept = 'application/json', operation, signer } = request;
     const maxBytes = accept === 'application/json' ? this.bounds.maxJsonBytes : this.bounds.maxChainBytes;
@@ -124,33 +124,33 @@ export class Conversation {
       // The newest of the pool: usually the one from the previous response.
       const nonce = await unsent(this.#nonce(deadline));
       const body = JSON.stringify(signRequest(signer, url, nonce, payload));
-      const answerMs = this.#answerMs(repeats, request.isRepeatable);
-      const asked = { method: 'POST', url, accept, body, maxBytes, answerMs } as const;
+      const responseMs = this.#responseMs(repeats, request.isRepeatable);
+      const sent = { method: 'POST', url, accept, body, maxBytes, responseMs } as const;
       try {
-        const answer = await this.#send(operation, asked, deadline, repeat);
-        this.#nonces.put(answer.header('replay-nonce'), this.now());
-        return this.#successful(answer);
+        const response = await this.#send(operation, sent, deadline, repeat);
+        this.#nonces.put(response.header('replay-nonce'), this.now());
+        return this.#successful(response);
       } catch (error) {
-        if (isProblem(error, 'badNonce') && repeat < mostBadNonces) {
+        if (isProblem(error, 'badNonce') && repeat < maxBadNonces) {
           if (repeat >= quickRepeats) await delay(pauseMs);
         } else if (deadline.isOver || !(await repeats.next(error))) throw error;
       }
     }
   }
 
-  #answerMs({ count }: Repeats, isRepeatable: boolean): number {
-    const share = isRepeatable && this.repeats.most > 0 ? (sharesOfAnswerMs[count] ?? 1) : 1;
-    return Math.ceil(this.bounds.answerMs * share);
+  #responseMs({ count }: Repeats, isRepeatable: boolean): number {
+    const share = isRepeatable && this.repeats.max > 0 ? (sharesOfResponseMs[count] ?? 1) : 1;
+    return Math.ceil(this.bounds.responseMs * share);
   }
 
   /** Sends an unsigned request and retries it after transient errors. @returns a response with status 2xx or 3xx */
-  async #unsigned(operation: string, request: HttpsRequest, deadline: Deadline): Promise<HttpsAnswer> {
+  async #unsigned(operation: string, request: HttpsRequest, deadline: Deadline): Promise<HttpsResponse> {
     const repeats = new Repeats(this.repeats, this.now);
     for (;;) {
       try {
-        const answerMs = this.#answerMs(repeats, true);
-        const answer = await this.#send(operation, { ...request, answerMs }, deadline, repeats.count);
-        return answer.status >= 300 && answer.status < 400 ? answer : this.#successful(answer);
+        const responseMs = this.#responseMs(repeats, true);
+        const response = await this.#send(operation, { ...request, responseMs }, deadline, repeats.count);
+        return response.status >= 300 && response.status < 400 ? response : this.#successful(response);
       } catch (error) {
         if (deadline.isOver || !(await repeats.next(error))) throw error;
       }
@@ -162,13 +162,13 @@ export class Conversation {
     const pooled = this.#nonces.take(this.now());
     if (pooled !== null) return pooled;
     const { newNonce } = await this.#directory.current(deadline);
-    const answer = this.#successful(await this.#unsigned('newNonce', head(newNonce), deadline));
-    this.#nonces.put(answer.header('replay-nonce'), this.now());
+    const response = this.#successful(await this.#unsigned('newNonce', head(newNonce), deadline));
+    this.#nonces.put(response.header('replay-nonce'), this.now());
     return this.#nonces.take(this.now()) ?? refuseNonce();
   }
 
   /** Follows one redirect, if its URL passes the policy. */
-  async #get(operation: string, from: string, deadline: Deadline): Promise<HttpsAnswer> {
+  async #get(operation: string, from: string, deadline: Deadline): Promise<HttpsResponse> {
     const first = await this.#unsigned(operation, this.#plain(from), deadline);
     const location = first.status >= 300 && first.status < 400 ? first.header('location') : undefined;
     if (location === undefined) return this.#successful(first);
@@ -181,9 +181,9 @@ export class Conversation {
     return { method: 'GET', url, accept: 'application/json', body: null, maxBytes };
   }
 
-  #successful(answer: HttpsAnswer): HttpsAnswer {
-    if (isSuccess(answer)) return answer;
-    throw refusal(answer, this.policy, this.now());
+  #successful(response: HttpsResponse): HttpsResponse {
+    if (isSuccess(response)) return response;
+    throw refusal(response, this.policy, this.now());
   }
 
   async #send(
@@ -191,18 +191,18 @@ export class Conversation {
     request: HttpsRequest,
     deadline: Deadline,
     repeat = 0,
-  ): Promise<HttpsAnswer> {
+  ): Promise<HttpsResponse> {
     const began = this.now().getTime();
     const { method } = request;
-    const told = { operation, method, repeat };
+    const exchange = { operation, method, repeat };
     const durationMs = () => this.now().getTime() - began;
     try {
-      const answer = await this.client.send(request, deadline);
-      this.observer({ ...told, status: answer.status, fault: null, durationMs: durationMs() });
-      return answer;
+      const response = await this.client.send(request, deadline);
+      this.observer({ ...exchange, status: response.status, fault: null, durationMs: durationMs() });
+      return response;
     } catch (error) {
       if (error instanceof AcmeFault)
-        this.observer({ ...told, status: null, fault: error.kind, durationMs: durationMs() });
+        this.observer({ ...exchange, status: null, fault: error.kind, durationMs: durationMs() });
       throw error;
     }
   }
@@ -231,7 +231,7 @@ function head(url: string): HttpsRequest {
   return { method: 'HEAD', url, accept: '*/*', body: null, maxBytes: 0 };
 }
 
-function isSuccess({ status }: HttpsAnswer): boolean {
+function isSuccess({ status }: HttpsResponse): boolean {
   return status >= 200 && status < 300;
 }
 
@@ -240,5 +240,5 @@ function isSurprise(error: unknown): boolean {
 }
 
 function refuseNonce(): never {
-  throw notAcme('The ACME server answered newNonce without a Replay-Nonce.');
+  throw notAcme('The ACME server responded to newNonce without a Replay-Nonce.');
 }

@@ -2,7 +2,7 @@ import type { Deadline } from '../connection/deadline';
 import type { UrlPolicy } from '../connection/url-policy';
 import { type Directory, readDirectory } from './directory';
 
-const longestAgeMs = 60 * 60 * 1_000;
+const maxAgeMs = 60 * 60 * 1_000;
 
 /** Caches the directory. Concurrent callers share one request. */
 export class DirectoryCache {
@@ -24,7 +24,7 @@ export class DirectoryCache {
   /** The cached directory; null when it is too old. */
   get known(): Directory | null {
     const known = this.#known;
-    return known !== undefined && this.now().getTime() - known.at < longestAgeMs ? known.directory : null;
+    return known !== undefined && this.now().getTime() - known.at < maxAgeMs ? known.directory : null;
   }
 
   /** Makes the next caller read the directory again. */

@@ -22,8 +22,8 @@ export interface Directory {
 
 export type DirectoryResource = 'newNonce' | 'newAccount' | 'newOrder' | 'revokeCert' | 'keyChange';
 
-const mostProfiles = 100;
-const mostIdentities = 100;
+const maxProfiles = 100;
+const maxIdentities = 100;
 
 /** @throws AcmeFault `not_acme`, `refused_url` */
 export function readDirectory(value: unknown, policy: UrlPolicy): Directory {
@@ -43,14 +43,14 @@ export function readDirectory(value: unknown, policy: UrlPolicy): Directory {
     termsOfService: typeof meta['termsOfService'] === 'string' ? printable(meta['termsOfService']) : null,
     caaIdentities: identities
       .filter((identity) => typeof identity === 'string')
-      .slice(0, mostIdentities)
+      .slice(0, maxIdentities)
       .map((identity) => printable(identity, 255)),
     profiles: profilesOf(meta['profiles']),
   };
 }
 
 function profilesOf(value: unknown): ReadonlyMap<string, string> {
-  const entries = isMembers(value) ? Object.entries(value).slice(0, mostProfiles) : [];
+  const entries = isMembers(value) ? Object.entries(value).slice(0, maxProfiles) : [];
   return new Map(
     entries.map(([name, text]) => [printable(name, 100), typeof text === 'string' ? printable(text) : '']),
   );

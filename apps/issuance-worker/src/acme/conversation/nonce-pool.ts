@@ -1,10 +1,10 @@
 /** More than a worker's concurrent requests; the oldest are dropped first. */
-const mostNonces = 64;
+const maxNonces = 64;
 
 /**
  * Servers keep nonces for minutes or until they restart; a refused nonce costs one exchange, like fetching a new one.
  */
-const longestAgeMs = 5 * 60 * 1_000;
+const maxAgeMs = 5 * 60 * 1_000;
 
 /** RFC 8555, section 6.5.1: base64url. The length limit is ours: nonces are signed and sent back. */
 const wellFormed = /^[A-Za-z0-9_-]{1,512}$/;
@@ -17,7 +17,7 @@ export class NoncePool {
   put(nonce: string | undefined, now: Date): boolean {
     if (nonce === undefined || !wellFormed.test(nonce)) return false;
     this.#nonces.push({ nonce, at: now.getTime() });
-    if (this.#nonces.length > mostNonces) this.#nonces.shift();
+    if (this.#nonces.length > maxNonces) this.#nonces.shift();
     return true;
   }
 
@@ -25,7 +25,7 @@ export class NoncePool {
   take(now: Date): string | null {
     const newest = this.#nonces.pop();
     if (newest === undefined) return null;
-    if (now.getTime() - newest.at <= longestAgeMs) return newest.nonce;
+    if (now.getTime() - newest.at <= maxAgeMs) return newest.nonce;
     // All others are older.
     this.#nonces.length = 0;
     return null;

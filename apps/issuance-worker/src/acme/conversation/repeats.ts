@@ -3,15 +3,15 @@ import { AcmeFault } from '../acme-fault';
 
 export interface RepeatOptions {
   /** Max retries of one exchange. */
-  readonly most: number;
+  readonly max: number;
   /** Pause before the first retry, ms; doubled for each further one. */
   readonly firstPauseMs: number;
   /** With a Retry-After above this there is no retry within the operation, ms. */
-  readonly mostPauseMs: number;
+  readonly maxPauseMs: number;
 }
 
-export const defaultRepeats: RepeatOptions = { most: 3, firstPauseMs: 500, mostPauseMs: 5_000 };
-export const noRepeats: RepeatOptions = { most: 0, firstPauseMs: 0, mostPauseMs: 0 };
+export const defaultRepeats: RepeatOptions = { max: 3, firstPauseMs: 500, maxPauseMs: 5_000 };
+export const noRepeats: RepeatOptions = { max: 0, firstPauseMs: 0, maxPauseMs: 0 };
 
 const overloaded = 503;
 
@@ -55,13 +55,13 @@ export class Repeats {
    * @returns false without another attempt: the error is permanent, or no attempts are left
    */
   async next(fault: unknown): Promise<boolean> {
-    const { most, firstPauseMs, mostPauseMs } = this.options;
-    if (!(fault instanceof AcmeFault) || !isPassing(fault) || this.#count >= most) return false;
-    const askedMs = fault.retryAt === null ? 0 : fault.retryAt.getTime() - this.now().getTime();
-    if (askedMs > mostPauseMs) return false;
-    const pauseMs = Math.min(firstPauseMs * 2 ** this.#count, mostPauseMs) * (0.5 + Math.random() / 2);
+    const { max, firstPauseMs, maxPauseMs } = this.options;
+    if (!(fault instanceof AcmeFault) || !isPassing(fault) || this.#count >= max) return false;
+    const requestedMs = fault.retryAt === null ? 0 : fault.retryAt.getTime() - this.now().getTime();
+    if (requestedMs > maxPauseMs) return false;
+    const pauseMs = Math.min(firstPauseMs * 2 ** this.#count, maxPauseMs) * (0.5 + Math.random() / 2);
     this.#count += 1;
-    await delay(Math.max(pauseMs, askedMs));
+    await delay(Math.max(pauseMs, requestedMs));
     return true;
   }
 }

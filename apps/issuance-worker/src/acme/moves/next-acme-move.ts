@@ -44,7 +44,7 @@ export type AcmeMove =
 const respondAgainAfterMs = 10 * 60 * 1_000;
 
 /** Polling interval without Retry-After: 1 s, doubled each time, at most a minute. */
-const longestPauseS = 60;
+const maxPauseS = 60;
 
 /** Computes the next step from the order, in any state, and the authorizations read so far. Pure. */
 export function nextAcmeMove(
@@ -112,7 +112,7 @@ function awaitsResponse({ status, url }: AcmeChallenge, { responded, now }: Stor
 /** The latest of the requested times. */
 function nextLook(said: readonly (Date | null)[], { waits, now }: StoredProgress): Date {
   const times = said.flatMap((time) => (time === null ? [] : [time.getTime()]));
-  const pauseMs = Math.min(2 ** Math.min(waits, 16), longestPauseS) * 1_000;
+  const pauseMs = Math.min(2 ** Math.min(waits, 16), maxPauseS) * 1_000;
   return new Date(times.length > 0 ? Math.max(...times, now.getTime() + 1_000) : now.getTime() + pauseMs);
 }
 

@@ -8,12 +8,12 @@ export interface AcmeAccountState {
   readonly contacts: readonly string[];
 }
 
-const mostContacts = 50;
+const maxContacts = 50;
 
 export function readAccount(value: unknown): AcmeAccountState {
   const reader = MemberReader.of(value, 'the account');
   const contacts = reader.members['contact'] ?? [];
-  const all = Array.isArray(contacts) ? contacts.slice(0, mostContacts) : reader.refuse('contact');
+  const all = Array.isArray(contacts) ? contacts.slice(0, maxContacts) : reader.refuse('contact');
   return {
     status: reader.oneOf('status', ['valid', 'deactivated', 'revoked']),
     contacts: all.filter((contact) => typeof contact === 'string').map((contact) => printable(contact, 320)),

@@ -33,7 +33,7 @@ export interface AcmeAuthorization {
   readonly retryAt: Date | null;
 }
 
-const mostChallenges = 20;
+const maxChallenges = 20;
 
 /** Section 8.1: base64url, of at least 128 bits; it becomes part of a path and of a hashed text. */
 const wellFormedToken = /^[A-Za-z0-9_-]{22,256}$/;
@@ -53,7 +53,7 @@ export function readAuthorization(
     isWildcard: reader.boolean('wildcard') || name.startsWith('*.'),
     status: reader.oneOf('status', authorizationStatuses),
     expires: reader.optionalTime('expires'),
-    challenges: reader.list('challenges', mostChallenges).map((entry) => readChallenge(entry, policy)),
+    challenges: reader.list('challenges', maxChallenges).map((entry) => readChallenge(entry, policy)),
     retryAt,
   };
 }
@@ -71,7 +71,7 @@ export function readChallenge(value: unknown, policy: UrlPolicy): AcmeChallenge 
     token,
     issuerDomainNames: (Array.isArray(issuers) ? issuers : [])
       .filter((issuer) => typeof issuer === 'string')
-      .slice(0, mostChallenges)
+      .slice(0, maxChallenges)
       .map((issuer) => printable(issuer, 255)),
     problem: readProblem(reader.members['error'], null),
   };

@@ -15,11 +15,11 @@ export interface DownloadedChain extends CertificateChain {
 }
 
 /** Max certificates in one file; CAs send two or three. */
-const longestChain = 10;
+const maxChainCertificates = 10;
 
 /** RFC 8555, section 9.1: certificates only. @throws AcmeFault `not_acme` */
 export function readChain(pem: Buffer): CertificateChain {
-  const decoded = decodePem(pem.toString('latin1'), longestChain);
+  const decoded = decodePem(pem.toString('latin1'), maxChainCertificates);
   if (!decoded.ok) throw malformed(`It is not PEM (${decoded.fault}).`);
   const certificates = decoded.blocks.map(({ label, der }) => {
     if (label !== 'CERTIFICATE') throw malformed('A block is no certificate.');

@@ -35,7 +35,7 @@ interface OrderMembers {
 }
 
 /** Our certificates have at most 100 names, and an order needs at most one authorization for each. */
-const mostNames = 200;
+const maxNames = 200;
 
 /** @throws AcmeFault `not_acme`, `refused_url` */
 export function readOrder(value: unknown, url: string, policy: UrlPolicy, retryAt: Date | null): AcmeOrder {
@@ -47,10 +47,10 @@ export function readOrder(value: unknown, url: string, policy: UrlPolicy, retryA
       ? { status, certificateUrl: pinned('certificate', reader.text('certificate')) }
       : { status, certificateUrl: null }),
     url,
-    dnsNames: reader.list('identifiers', mostNames).map((entry) => reader.dnsName(entry, 'an identifier')),
+    dnsNames: reader.list('identifiers', maxNames).map((entry) => reader.dnsName(entry, 'an identifier')),
     expires: reader.optionalTime('expires'),
     authorizationUrls: reader
-      .list('authorizations', mostNames)
+      .list('authorizations', maxNames)
       .map((entry) => pinned('authorization', typeof entry === 'string' ? entry : '')),
     finalizeUrl: pinned('finalize', reader.text('finalize')),
     problem: readProblem(reader.members['error'], null),
@@ -60,10 +60,10 @@ export function readOrder(value: unknown, url: string, policy: UrlPolicy, retryA
 }
 
 /** @throws AcmeFault `not_acme` when the order has other names than requested */
-export function assertNames(order: AcmeOrder, asked: readonly string[]): AcmeOrder {
+export function assertNames(order: AcmeOrder, requested: readonly string[]): AcmeOrder {
   const text = (names: readonly string[]) =>
     [...new Set(names.map((name) => name.toLowerCase()))].sort().join(' ');
-  if (text(order.dnsNames) !== text(asked))
-    throw notAcme('The ACME server opened an order for other names than were asked.');
+  if (text(order.dnsNames) !== text(requested))
+    throw notAcme('The ACME server opened an order for other names than requested.');
   return order;
 }

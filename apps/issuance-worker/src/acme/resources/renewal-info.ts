@@ -49,8 +49,8 @@ export function readRenewalInfo(value: unknown, saidRetryAt: Date | null, now: D
 }
 
 export function renewalInfoRetryAt(said: Date | null, now: Date): Date {
-  const askedMs = said === null ? defaultPollingMs : said.getTime() - now.getTime();
-  return new Date(now.getTime() + Math.min(Math.max(askedMs, pollingMs.soonest), pollingMs.latest));
+  const requestedMs = said === null ? defaultPollingMs : said.getTime() - now.getTime();
+  return new Date(now.getTime() + Math.min(Math.max(requestedMs, pollingMs.soonest), pollingMs.latest));
 }
 
 /** Shown to a person, possibly as a link. */

@@ -8,7 +8,7 @@ export type PublicJwk =
   | { readonly e: string; readonly kty: 'RSA'; readonly n: string };
 
 /** Bits of an RSA modulus: CAs reject shorter keys; signing with longer ones takes a noticeable part of a second. */
-const rsaBits = { least: 2_048, most: 4_096 };
+const rsaBits = { min: 2_048, max: 4_096 };
 
 /** A private key that signs requests: an account's, or a certificate's own for its revocation. Never serialised here. */
 export class AccountKey {
@@ -43,7 +43,7 @@ function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): Jw
   const { namedCurve, modulusLength = 0 } = asymmetricKeyDetails ?? {};
   if (asymmetricKeyType === 'ec' && namedCurve === 'prime256v1') return 'ES256';
   if (asymmetricKeyType === 'ec' && namedCurve === 'secp384r1') return 'ES384';
-  const isFit = modulusLength >= rsaBits.least && modulusLength <= rsaBits.most;
+  const isFit = modulusLength >= rsaBits.min && modulusLength <= rsaBits.max;
   if (asymmetricKeyType === 'rsa' && isFit) return 'RS256';
   throw new TypeError('An ACME key must be P-256, P-384, or RSA of 2048 to 4096 bits.');
 }

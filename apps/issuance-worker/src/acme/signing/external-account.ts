@@ -31,7 +31,7 @@ export function bindExternalAccount(
  */
 export function readHmacKey(text: string): Uint8Array | null {
   const bare = text.trim().replace(/=+$/, '').replace(/\+/g, '-').replace(/\//g, '_');
-  const octets = Buffer.from(bare, 'base64url');
+  const bytes = Buffer.from(bare, 'base64url');
   // Decoding skips characters outside base64, so the result is encoded again and compared.
-  return octets.toString('base64url') === bare && octets.length >= 16 ? octets : null;
+  return bytes.toString('base64url') === bare && bytes.length >= 16 ? bytes : null;
 }

@@ -25,7 +25,7 @@ export function makeLocalCertificate(): LocalCertificate {
       '-out',
       'root.pem',
       '-subj',
-      '/CN=Lying root',
+      '/CN=Fake root',
       '-days',
       '9',
     );

@@ -56,7 +56,7 @@ export class Challenges {
   }
 
   async publishWrong(dnsName: string): Promise<void> {
-    await this.#set(dnsName, 'not what was asked for');
+    await this.#set(dnsName, 'another value');
   }
 
   async #set(dnsName: string, value: string): Promise<void> {
@@ -103,7 +103,7 @@ export async function drive(orderUrl: string, { account, csr, publish, onMove }:
       if (order.status !== 'valid') authorizations = await readAgain(account, authorizations);
     }
   }
-  throw new Error('the order came to no end');
+  throw new Error('the order did not end');
 }
 
 async function readAgain(account: AcmeAccount, known: readonly AcmeAuthorization[]) {

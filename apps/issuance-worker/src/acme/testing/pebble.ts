@@ -53,11 +53,11 @@ export async function startPebble(
   const args = ['tools/peers/pebble.mjs', JSON.stringify(chosen)];
   const child = await startChild(process.execPath, { args, cwd: workspaceRoot });
   await child.says(/^\{.*\}$/m, 20_000);
-  const told = JSON.parse(child.output().split('\n')[0] ?? '') as Omit<RunningPebble, 'stop'>;
+  const started = JSON.parse(child.output().split('\n')[0] ?? '') as Omit<RunningPebble, 'stop'>;
   const stop = async () => {
     await child.stop();
     // pebble.mjs removes its folder itself, unless it was killed.
-    rmSync(told.folder, { recursive: true, force: true });
+    rmSync(started.folder, { recursive: true, force: true });
   };
-  return { ...told, stop };
+  return { ...started, stop };
 }

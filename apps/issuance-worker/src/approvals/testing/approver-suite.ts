@@ -62,10 +62,10 @@ export function describeApprover({ name, setUp, cannot = {} }: ApproverSpec): vo
     const isApproved = async (question: ApprovalQuestion) => (await check(question)).approved;
     /** Not approved, with an outcome that can be shown and stored. */
     const expectProblem = async (question: ApprovalQuestion, signal?: AbortSignal) => {
-      const answer = await check(question, signal);
-      if (answer.approved) throw new Error('approved');
-      expect(neutralMessage(answer.problem)).toMatch(/^\S.{10,}\.$/s);
-      expect(JSON.parse(JSON.stringify(answer.problem))).toEqual(answer.problem);
+      const result = await check(question, signal);
+      if (result.approved) throw new Error('approved');
+      expect(neutralMessage(result.problem)).toMatch(/^\S.{10,}\.$/s);
+      expect(JSON.parse(JSON.stringify(result.problem))).toEqual(result.problem);
     };
 
     rule(null, 'approves what is approved, not before, and says what is missing until then', async () => {
@@ -75,20 +75,20 @@ export function describeApprover({ name, setUp, cannot = {} }: ApproverSpec): vo
       expect(await isApproved(question)).toBe(true);
     });
 
-    rule(null, 'gives the same answer however often it is asked', async () => {
+    rule(null, 'returns the same result however often it is called', async () => {
       const [missing, approved] = [await newQuestion(), await newQuestion()];
       // A mailbox approves its own request.
       await check(approved);
       await world.approve(approved);
       for (const question of [missing, approved]) {
-        const answer = await check(question);
-        for (let again = 0; again < 3; again += 1) expect(await check(question)).toEqual(answer);
+        const result = await check(question);
+        for (let again = 0; again < 3; again += 1) expect(await check(question)).toEqual(result);
       }
     });
 
     rule(
       'effects',
-      'stores and sends nothing more when it is asked again, also at the same time',
+      'stores and sends nothing more when it is called again, also at the same time',
       async () => {
         const question = await newQuestion();
         await check(question);
@@ -99,7 +99,7 @@ export function describeApprover({ name, setUp, cannot = {} }: ApproverSpec): vo
       },
     );
 
-    rule(null, 'answers for several names at the same time each by itself', async () => {
+    rule(null, 'checks several names at the same time, each by itself', async () => {
       const questions = await Promise.all(Array.from({ length: 6 }, async () => await newQuestion()));
       await Promise.all(questions.map(async (question) => await check(question)));
       for (const index of [1, 4]) await world.approve(questions[index] as ApprovalQuestion);
@@ -107,7 +107,7 @@ export function describeApprover({ name, setUp, cannot = {} }: ApproverSpec): vo
       expect(answers).toEqual([false, true, false, false, true, false]);
     });
 
-    rule('tenants', 'approves for the tenant that was asked about, and for no other', async () => {
+    rule('tenants', 'approves for the tenant of the question, and for no other', async () => {
       const dnsName = newName();
       const [a, b] = [await world.question('a', dnsName), await world.question('b', dnsName)];
       await Promise.all([check(a), check(b)]);
@@ -124,21 +124,21 @@ export function describeApprover({ name, setUp, cannot = {} }: ApproverSpec): vo
       await expectProblem(question);
     });
 
-    rule('age', 'returns when it was approved, and takes it until that is too long ago', async () => {
+    rule('age', 'returns when it was approved, and accepts it until that is too long ago', async () => {
       const question = await newQuestion();
       await check(question);
       const earliest = Date.now();
       await world.approve(question);
-      const answer = await check(question);
-      if (!answer.approved) throw new Error(neutralMessage(answer.problem));
+      const result = await check(question);
+      if (!result.approved) throw new Error(neutralMessage(result.problem));
       // The database and this process share a machine's clock.
-      expect(answer.at?.getTime()).toBeGreaterThan(earliest - 1_000);
-      expect(answer.at?.getTime()).toBeLessThan(Date.now() + 1_000);
+      expect(result.at?.getTime()).toBeGreaterThan(earliest - 1_000);
+      expect(result.at?.getTime()).toBeLessThan(Date.now() + 1_000);
       await expectProblem(world.outlive?.(question) ?? question);
     });
 
     describe('a place', () => {
-      rule(null, 'is the same whenever it is asked for, and another one for another name', async () => {
+      rule(null, 'is the same at every call, and another one for another name', async () => {
         const [one, other] = [await newQuestion(), await newQuestion()];
         const place = world.approver.placeOf(one);
         expect(place).not.toBeNull();
@@ -148,7 +148,7 @@ export function describeApprover({ name, setUp, cannot = {} }: ApproverSpec): vo
 
       rule(
         'wildcards',
-        'that a name shares with its wildcard has one answer, and none shared has two',
+        'that a name shares with its wildcard has one result, and none shared has two',
         async () => {
           const wildcard = await world.question('a', `*.${newName()}`);
           const plain = await world.question('a', baseName(wildcard.dnsName));
@@ -174,7 +174,7 @@ export function describeApprover({ name, setUp, cannot = {} }: ApproverSpec): vo
     });
 
     for (const state of ['unreachable', 'silent'] as const)
-      rule('outside', `does not approve and does not throw while what it looks at is ${state}`, async () => {
+      rule('outside', `does not approve and does not throw while its target is ${state}`, async () => {
         const question = await newQuestion();
         await world.approve(question);
         world.setOutside?.(state);

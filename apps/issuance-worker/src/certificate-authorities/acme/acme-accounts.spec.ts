@@ -60,7 +60,7 @@ function keeping(source = acme.asWorker) {
     events: {
       keyChanged: () => undefined,
       keyNotChanged: (_: string, error: unknown) => keyFaults.push(error),
-      contactsNotTold: (name: string) => contactFaults.push(name),
+      contactsNotUpdated: (name: string) => contactFaults.push(name),
     },
   };
 }
@@ -196,26 +196,26 @@ describeWithPebble('the contacts of our account', () => {
     await round();
     const { account } = await acme.accounts().at(await authority());
     expect((await account.read()).contacts).toEqual(['mailto:pki@example.com']);
-    const asked = proxy.exchanges.length;
+    const sent = proxy.exchanges.length;
     await round();
-    expect(proxy.exchanges.length).toBe(asked);
+    expect(proxy.exchanges.length).toBe(sent);
   });
 
   it('delays no CA because of one that is unavailable, and retries that one in the next round', async () => {
     await acme.authority({
-      name: 'away',
+      name: 'unavailable',
       directoryUrl: 'https://localhost:1/',
       tlsRoots: null,
       trustedRoots: [],
     });
-    const sealed = acme.accounts().newSealedKey('away');
+    const sealed = acme.accounts().newSealedKey('unavailable');
     await acme.database.query(
-      `INSERT INTO ca_account (authority, state, account_url, key_sealed) VALUES ('away', 'valid', 'https://localhost:1/a', $1)`,
+      `INSERT INTO ca_account (authority, state, account_url, key_sealed) VALUES ('unavailable', 'valid', 'https://localhost:1/a', $1)`,
       [sealed],
     );
     await acme.database.query(`UPDATE certificate_authority SET contacts = '{mailto:ca@example.com}'`);
     expect(await keepContacts(keeping())()).toBeGreaterThanOrEqual(60_000);
-    expect(contactFaults).toEqual(['away']);
+    expect(contactFaults).toEqual(['unavailable']);
     const { account } = await acme.accounts().at(await authority());
     expect((await account.read()).contacts).toEqual(['mailto:ca@example.com']);
   });

@@ -31,11 +31,11 @@ export interface AccountPorts {
 }
 
 /** If an account is lost sooner, the cause is likely not the CA alone and another account would be lost too, ms. */
-const leastLifeMs = 60 * 60 * 1_000;
+const minLifeMs = 60 * 60 * 1_000;
 
 const keyContext = (authority: string) => `ca-account:${authority}`;
 const externalContext = (authority: string) => `ca-eab:${authority}`;
-const nonceOctets = 12;
+const nonceBytes = 12;
 
 /** Our accounts at CAs. A key is sealed and stored before it is sent to the CA. */
 export class AcmeAccounts {
@@ -74,8 +74,7 @@ export class AcmeAccounts {
   async byId(id: string): Promise<AcmeSession> {
     const row = await this.ports.accounts.byId(id);
     const authority = row === null ? undefined : (await this.ports.authorities.byName()).get(row.authority);
-    if (row === null || authority === undefined)
-      throw new Error(`the CA of account ${id} is not known any more`);
+    if (row === null || authority === undefined) throw new Error(`the CA of account ${id} no longer exists`);
     return this.session(authority, row);
   }
 
@@ -102,7 +101,7 @@ export class AcmeAccounts {
    * @returns whether the next order creates another one
    */
   async lost({ row, authority }: AcmeSession, now: Date): Promise<boolean> {
-    if (now.getTime() - row.createdAt.getTime() < leastLifeMs) return false;
+    if (now.getTime() - row.createdAt.getTime() < minLifeMs) return false;
     await this.ports.accounts.end(row.id);
     this.ports.events.accountLost(authority.name, row.accountUrl);
     return true;
@@ -111,7 +110,7 @@ export class AcmeAccounts {
   newSealedKey(authority: string): Buffer {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-    return this.ports.keys.seal(pem, keyContext(authority), randomBytes(nonceOctets));
+    return this.ports.keys.seal(pem, keyContext(authority), randomBytes(nonceBytes));
   }
 
   openKey(authority: string, sealed: Uint8Array): AccountKey {

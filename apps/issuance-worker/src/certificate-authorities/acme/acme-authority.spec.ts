@@ -23,7 +23,7 @@ async function expectIssued(opened: OpenedIssuance) {
   expect(await acme.advance(opened)).toMatchObject({ state: 'issued', failures: 0, last_error: null });
   const [certificate, ...more] = await acme.certificates(opened);
   expect(more).toEqual([]);
-  expect(acme.stumbles).toEqual([]);
+  expect(acme.unexpectedErrors).toEqual([]);
   return certificate;
 }
 

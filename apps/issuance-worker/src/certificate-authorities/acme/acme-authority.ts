@@ -12,20 +12,20 @@ import type {
   Submitted,
 } from '../certificate-authority';
 import { AuthorityDown, type AuthorityHealth, type DownAuthority, isDown } from '../health/authority-health';
-import { SlowWalks } from '../health/slow-walks';
+import { SlowRuns } from '../health/slow-runs';
 import { trialAt } from '../health/trial';
 import type { AcmeAccounts, AcmeSession } from './acme-accounts';
 import { exchangeMs } from './acme-servers';
 import { namesToProve } from './order-challenges';
 import { givenUp, OrderFaults, unusable } from './order-faults';
 import { errorOfOrder, outcomeOfFault } from './order-outcomes';
-import { OrderWalk, type WalkPorts } from './order-walk';
+import { OrderRun, type OrderRunPorts } from './order-run';
 
-export interface AcmePorts extends WalkPorts {
+export interface AcmePorts extends OrderRunPorts {
   readonly accounts: AcmeAccounts;
   readonly health: AuthorityHealth;
   /** Max attempts with a slow exchange at one CA before other attempts have to wait. */
-  readonly mostSlow: number;
+  readonly maxSlow: number;
   readonly buckets: Pick<CaLimitBuckets, 'take' | 'giveBack' | 'drain'>;
   readonly preflight: (question: PreflightQuestion) => Promise<PreflightVerdict>;
 }
@@ -37,7 +37,7 @@ export interface Candidate {
 }
 
 /** Outcome of a request at one CA. */
-export type Answered =
+export type SubmitResult =
   | Extract<Submitted, { readonly kind: 'submitted' }>
   | ({ readonly kind: 'refused' } & Omit<Refusal, 'authority'>);
 
@@ -50,11 +50,11 @@ const preflightMs = 10_000;
 /** ACME CAs, each with our one account there. */
 export class AcmeAuthority {
   private readonly faults: OrderFaults;
-  private readonly slow: SlowWalks;
+  private readonly slow: SlowRuns;
 
   constructor(private readonly ports: AcmePorts) {
     this.faults = new OrderFaults(ports);
-    this.slow = new SlowWalks(ports.mostSlow);
+    this.slow = new SlowRuns(ports.maxSlow);
   }
 
   get health(): AuthorityHealth {
@@ -68,7 +68,7 @@ export class AcmeAuthority {
   }
 
   /** Stores the wanted order first. Sends no request to the CA, except to create a missing account. */
-  async submit({ authority, profile }: Candidate, request: CertificateRequest): Promise<Answered> {
+  async submit({ authority, profile }: Candidate, request: CertificateRequest): Promise<SubmitResult> {
     let session: AcmeSession;
     try {
       session = await this.ports.accounts.at(authority, async () => await request.hold(exchangeMs));
@@ -121,16 +121,16 @@ export class AcmeAuthority {
     const { authority } = session;
     if (isHeldBack(authority, stored, request)) return await this.faults.heldBack(authority, stored, request);
     if (request.trial === null && this.isCrowded(authority.name)) return behindSlow(request.clock());
-    const walk = new OrderWalk(this.ports, session, stored, request);
+    const run = new OrderRun(this.ports, session, stored, request);
     try {
       return await this.slow.beside(
         authority.name,
-        walk,
-        async () => await this.run(walk, session, stored, request),
+        run,
+        async () => await this.run(run, session, stored, request),
       );
     } catch (error) {
       if (!(error instanceof AcmeFault)) throw error;
-      return await this.faults.settle(error, walk, { session, stored, request });
+      return await this.faults.settle(error, run, { session, stored, request });
     }
   }
 
@@ -163,12 +163,12 @@ export class AcmeAuthority {
   }
 
   private async run(
-    walk: OrderWalk,
+    run: OrderRun,
     session: AcmeSession,
     stored: AcmeOrderEntity,
     request: CertificateRequest,
   ): Promise<Collected> {
-    const end = await walk.run();
+    const end = await run.run();
     const { authority } = session;
     this.ports.health.served(authority.name);
     await trialAt(request.trial, authority.name)?.passed();
@@ -176,16 +176,16 @@ export class AcmeAuthority {
       case 'pending':
         return end;
       case 'issued':
-        await walk.withdraw();
+        await run.withdraw();
         return end;
       case 'rootless': {
-        await walk.withdraw();
+        await run.withdraw();
         return unusable(authority.name, `its chain leads to ${end.topmost}, which is not a trusted root`);
       }
       case 'failed': {
         const { error, final } = errorOfOrder(authority.name, end.failed);
         await this.ports.orders.failed(request.lease, stored.id, error.outcome);
-        await walk.withdraw();
+        await run.withdraw();
         // Count failed authorizations here too, before the CA reports the limit.
         for (const need of authorizationNeeds(
           end.failed.names.map(({ dnsName }) => dnsName),
@@ -202,7 +202,7 @@ export class AcmeAuthority {
     { name }: CertificateAuthorityEntity,
     fault: AcmeFault,
     request: CertificateRequest,
-  ): Promise<Answered> {
+  ): Promise<SubmitResult> {
     const { health } = this.ports;
     const now = request.clock();
     const trial = trialAt(request.trial, name);
@@ -253,7 +253,7 @@ function behindSlow(now: Date): Collected {
   };
 }
 
-function notProvable(authority: string, dnsNames: readonly string[]): Answered {
+function notProvable(authority: string, dnsNames: readonly string[]): SubmitResult {
   const outcome = { code: 'ca_needs_other_approval', authority, dnsNames } as const;
   return { kind: 'refused', error: { code: 'authorization_failed', outcome }, until: null, final: false };
 }

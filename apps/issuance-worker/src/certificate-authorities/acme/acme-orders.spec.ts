@@ -118,7 +118,7 @@ it('is a new one after a failure', async () => {
   expect(failed).toMatchObject({ state: 'failed', outcome: down, closedAt: expect.any(Date) });
   expect(failed?.problem).toBe(neutralMessage(down));
   // Late writes do not reopen the first one.
-  await expect(orders.opened(lease, first, orderUrl)).rejects.toThrow('cannot become that');
+  await expect(orders.opened(lease, first, orderUrl)).rejects.toThrow('rejects the change');
 });
 
 it('moves from wanted to issued, and every step is idempotent', async () => {
@@ -133,7 +133,7 @@ it('moves from wanted to issued, and every step is idempotent', async () => {
     certificateUrl: 'https://public-ca.example/cert/1',
     finalizedAt: expect.any(Date),
   });
-  await expect(orders.finalizing(lease, id)).rejects.toThrow('cannot become that');
+  await expect(orders.finalizing(lease, id)).rejects.toThrow('rejects the change');
 });
 
 it('keeps the time of the first finalize', async () => {
@@ -151,14 +151,14 @@ it('never replaces its URL by another one', async () => {
   const id = await begin(lease);
   await orders.opened(lease, id, orderUrl);
   await orders.opened(lease, id, orderUrl);
-  await expect(orders.opened(lease, id, `${orderUrl}2`)).rejects.toThrow('cannot become that');
+  await expect(orders.opened(lease, id, `${orderUrl}2`)).rejects.toThrow('rejects the change');
   expect((await orders.byId(id))?.orderUrl).toBe(orderUrl);
 });
 
 it('belongs to its issuance: another lease changes nothing', async () => {
   const [{ lease }, { lease: other }] = [await leased(), await leased()];
   const id = await begin(lease);
-  await expect(orders.failed(other, id, ended)).rejects.toThrow('cannot become that');
+  await expect(orders.failed(other, id, ended)).rejects.toThrow('rejects the change');
   expect((await orders.byId(id))?.state).toBe('wanted');
 });
 

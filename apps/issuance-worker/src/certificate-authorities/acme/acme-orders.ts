@@ -196,7 +196,7 @@ export class AcmeOrders {
     );
     if (changed > 0) return;
     if (!(await this.holds(lease))) throw new LeaseLost('issuance', lease.issuanceId, lease.token);
-    throw new Error(`ACME order ${id} of issuance ${lease.issuanceId} cannot become that: ${change}`);
+    throw new Error(`ACME order ${id} of issuance ${lease.issuanceId} rejects the change: ${change}`);
   }
 
   private async holds(lease: Lease): Promise<boolean> {

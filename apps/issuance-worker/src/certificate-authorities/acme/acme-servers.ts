@@ -5,7 +5,7 @@ import { type AcmeObserver, AcmeServer, defaultRepeats, type RepeatOptions } fro
 const timeouts = { connectMs: 5_000, wholeMs: 30_000 };
 
 /** Until the header, and between parts of the body, ms. */
-const defaultAnswerMs = 10_000;
+const defaultResponseMs = 10_000;
 
 /** Max duration of one operation at a CA including the database write that follows, ms. */
 export const exchangeMs = timeouts.wholeMs + 5_000;
@@ -32,7 +32,7 @@ export class AcmeServers {
   constructor(
     private readonly userAgent: string,
     private readonly observerOf: (authority: string) => AcmeObserver,
-    private readonly answerMs = defaultAnswerMs,
+    private readonly responseMs = defaultResponseMs,
     private readonly now: () => Date = () => new Date(),
     private readonly repeats: RepeatOptions = defaultRepeats,
   ) {}
@@ -46,7 +46,7 @@ export class AcmeServers {
       directoryUrl,
       extraRoots: tlsRoots === null ? [] : [tlsRoots],
       allowedHosts,
-      timeouts: { ...timeouts, headersMs: this.answerMs },
+      timeouts: { ...timeouts, headersMs: this.responseMs },
       maxBytes,
       connections,
       repeats: this.repeats,

@@ -17,7 +17,7 @@ import { preflight } from '../../preflight/preflight';
 import { CaAccounts } from '../ca-accounts';
 import { CertificateAuthorities } from '../certificate-authorities';
 import { AuthorityHealth } from '../health/authority-health';
-import { askRenewalInfos } from '../renewal-info/ask-renewal-infos';
+import { pollRenewalInfos } from '../renewal-info/poll-renewal-infos';
 import { RenewalInfos } from '../renewal-info/renewal-infos';
 import { AcmeAccounts } from './acme-accounts';
 import { AcmeAuthority } from './acme-authority';
@@ -171,7 +171,7 @@ class AcmeRounds implements OnModuleInit {
           persistent: config.DNS_PERSIST ? new PersistentRecords(lookUp) : null,
           accounts,
           health,
-          mostSlow: Math.ceil(config.JOB_CONCURRENCY * 0.75),
+          maxSlow: Math.ceil(config.JOB_CONCURRENCY * 0.75),
           repeats: defaultRepeats,
           buckets,
           preflight: async (question) =>
@@ -210,7 +210,7 @@ class AcmeRounds implements OnModuleInit {
           ...opened.rounds,
           accountKeys: changeAccountKeys(keeping),
           accountContacts: keepContacts(keeping),
-          renewalInfos: askRenewalInfos({
+          renewalInfos: pollRenewalInfos({
             infos,
             authorities,
             servers,
@@ -230,7 +230,7 @@ class AcmeRounds implements OnModuleInit {
 })
 export class AcmeModule {}
 
-function renewalEvents({ log }: RunningProcess): Parameters<typeof askRenewalInfos>[0]['events'] {
+function renewalEvents({ log }: RunningProcess): Parameters<typeof pollRenewalInfos>[0]['events'] {
   return {
     windowMoved: ({ certificateId, planId, authority }, { window, explanationUrl }, renewAt) => {
       const members = {
@@ -241,13 +241,10 @@ function renewalEvents({ log }: RunningProcess): Parameters<typeof askRenewalInf
         explanationUrl,
         renewAt,
       };
-      log.info(members, 'a CA would have a certificate replaced at another time than before');
+      log.info(members, 'a CA moved the renewal window of a certificate');
     },
     failed: ({ certificateId, authority }, error) => {
-      log.warn(
-        { certificate: certificateId, authority, err: error },
-        'no renewal information; it is asked again',
-      );
+      log.warn({ certificate: certificateId, authority, err: error }, 'no renewal information; retrying');
     },
   };
 }

@@ -26,7 +26,7 @@ afterAll(async () => {
   await proxy.stop();
   await acme.close();
 });
-beforeEach(() => acme.stumbles.splice(0));
+beforeEach(() => acme.unexpectedErrors.splice(0));
 
 const describeWithPebble = installedPebbles.length > 0 ? describe : describe.skip;
 
@@ -40,7 +40,7 @@ async function goOn(opened: OpenedIssuance): Promise<void> {
 }
 
 /** Runs until an injected fault or the end. */
-async function walk(
+async function advance(
   worker: ReturnType<AcmeIssuing['worker']>,
   opened: OpenedIssuance,
   struck: () => boolean,
@@ -68,7 +68,7 @@ describeWithPebble.each(['before', 'after'] as const)(
         const opened = await acme.order(dnsNames, csr);
         const finalized = proxy.finalized;
         const faulty = new FaultyDatabase(acme.asWorker, nth, when);
-        await walk(acme.worker(faulty.source), opened, () => faulty.struck);
+        await advance(acme.worker(faulty.source), opened, () => faulty.struck);
         await goOn(opened);
         await expectOnce(opened, finalized, nth);
         if (!faulty.struck) {
@@ -88,7 +88,7 @@ describeWithPebble.each(['before', 'after'] as const)(
         const opened = await acme.order(dnsNames, csr);
         const finalized = proxy.finalized;
         proxy.cut(nth, when);
-        await walk(acme.worker(), opened, () => proxy.struck);
+        await advance(acme.worker(), opened, () => proxy.struck);
         const { struck } = proxy;
         proxy.passAll();
         await goOn(opened);
@@ -136,7 +136,7 @@ describeWithPebble('a worker that is frozen past its lease', () => {
       expect(frozen).toBe(true);
       await expectOnce(opened, finalized, 0);
       expect(await acme.state(opened.issuanceId)).toMatchObject({ state: 'issued', failures: 0 });
-      expect(acme.stumbles).toEqual([]);
+      expect(acme.unexpectedErrors).toEqual([]);
     },
   );
 

@@ -9,9 +9,9 @@ export type DownloadedCertificate =
   | { readonly kind: 'rootless'; readonly topmost: string };
 
 /** Max alternate chains; CAs offer a few. */
-const mostAlternates = 5;
+const maxAlternates = 5;
 /** RFC 5280, appendix A: ub-common-name; CAs may send longer or unprintable names. */
-const longestNameShown = 64;
+const maxNameLength = 64;
 
 /**
  * Downloads the certificate with the operator's preferred chain, completed by its root.
@@ -35,12 +35,12 @@ export async function downloadChain(
   const complete = completeChain(chosen, roots) ?? completeChain(first, roots);
   if (complete === null) return { kind: 'rootless', topmost: nameOfIssuer(first) };
   const ariId = renewalIdOf(first.leaf);
-  const tellsRenewals = ariId !== null && (await server.directory()).renewalInfo !== null;
+  const hasRenewalInfo = ariId !== null && (await server.directory()).renewalInfo !== null;
   const issued: IssuedChain = {
     leaf: first.leaf.der,
     chain: complete.chain.map(({ der }) => der),
     root: complete.root.der,
-    ...(tellsRenewals ? { renewalInfo: { authority: authority.name, ariId } } : {}),
+    ...(hasRenewalInfo ? { renewalInfo: { authority: authority.name, ariId } } : {}),
   };
   return { kind: 'issued', issued };
 }
@@ -52,7 +52,7 @@ async function alternates(
   beforeExchange: () => Promise<void>,
 ): Promise<readonly DownloadedChain[]> {
   const read: DownloadedChain[] = [];
-  for (const url of first.alternateUrls.slice(0, mostAlternates)) {
+  for (const url of first.alternateUrls.slice(0, maxAlternates)) {
     await beforeExchange();
     const chain = await usable(account.certificate(url));
     if (chain?.leaf.sha256 === first.leaf.sha256) read.push(chain);
@@ -71,6 +71,6 @@ async function usable(download: Promise<DownloadedChain>): Promise<DownloadedCha
 }
 
 function nameOfIssuer({ leaf, issuers }: DownloadedChain): string {
-  const name = printable((issuers.at(-1) ?? leaf).issuer.commonNames[0] ?? '', longestNameShown);
+  const name = printable((issuers.at(-1) ?? leaf).issuer.commonNames[0] ?? '', maxNameLength);
   return name === '' ? 'a nameless issuer' : name;
 }

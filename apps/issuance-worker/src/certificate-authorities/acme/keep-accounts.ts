@@ -11,7 +11,7 @@ export interface RolloverEvents {
   /** It is retried. */
   keyNotChanged(authority: string, error: unknown): void;
   /** It is retried. */
-  contactsNotTold(authority: string, error: unknown): void;
+  contactsNotUpdated(authority: string, error: unknown): void;
 }
 
 export interface KeepAccountsPorts {
@@ -71,17 +71,17 @@ const contactsRestMs = 60_000;
  * @returns a function that runs one round and returns the pause until the next, ms
  */
 export function keepContacts(ports: KeepAccountsPorts): () => Promise<number> {
-  const told = new Map<string, string>();
+  const updated = new Map<string, string>();
   return async () => {
     for (const authority of (await ports.authorities.byName()).values()) {
       const { name, enabled } = authority;
       const wanted = JSON.stringify(authority.contacts);
-      if (!enabled || isDown(authority) || told.get(name) === wanted) continue;
+      if (!enabled || isDown(authority) || updated.get(name) === wanted) continue;
       try {
-        if (await tellContacts(ports, authority)) told.set(name, wanted);
+        if (await updateContacts(ports, authority)) updated.set(name, wanted);
       } catch (error) {
         if (!(error instanceof AcmeFault)) throw error;
-        ports.events.contactsNotTold(name, error);
+        ports.events.contactsNotUpdated(name, error);
       }
     }
     return contactsRestMs;
@@ -89,7 +89,7 @@ export function keepContacts(ports: KeepAccountsPorts): () => Promise<number> {
 }
 
 /** @returns false without an account at the CA */
-async function tellContacts(
+async function updateContacts(
   { accounts, sessions }: KeepAccountsPorts,
   { name, contacts }: CertificateAuthorityEntity,
 ): Promise<boolean> {

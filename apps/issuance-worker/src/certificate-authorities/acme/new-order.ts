@@ -20,18 +20,18 @@ export async function newOrder(
   }: Pick<AcmeOrderEntity, 'profile' | 'replaces'> & { readonly dnsNames: readonly string[] },
   before: {
     /** Called before each exchange. */
-    readonly asking: () => Promise<void>;
+    readonly request: () => Promise<void>;
     /** Stores that the order has no `replaces`. */
     readonly withoutReplaces: () => Promise<void>;
   },
 ): Promise<AcmeOrder> {
-  await before.asking();
+  await before.request();
   try {
     return await account.newOrder({ dnsNames, profile, replaces });
   } catch (error) {
     if (replaces === null || !replacesRefusals.some((type) => isProblem(error, type))) throw error;
     await before.withoutReplaces();
-    await before.asking();
+    await before.request();
     return await account.newOrder({ dnsNames, profile });
   }
 }

@@ -23,7 +23,7 @@ export function observeAcme(
   const registers = [registry];
   new Gauge({
     name: 'certwright_authority_down',
-    help: '1 while a CA is down and gets no request but probes',
+    help: '1 while a CA is down and receives only probes',
     labelNames: ['authority'],
     registers,
     async collect() {
@@ -33,20 +33,20 @@ export function observeAcme(
   });
   const exchanges = new Counter({
     name: 'certwright_acme_exchanges_total',
-    help: 'Requests to CAs, by what came of them: a status, or why there is none',
+    help: 'Requests to CAs, by outcome: the status, or the error',
     labelNames: ['authority', 'operation', 'outcome'],
     registers,
   });
   const seconds = new Histogram({
     name: 'certwright_acme_exchange_seconds',
-    help: 'From a request to a CA to its whole answer',
+    help: 'From a request to a CA to its complete response',
     labelNames: ['authority', 'operation'],
     buckets: exchangeBucketsS,
     registers,
   });
   const verdicts = new Counter({
     name: 'certwright_preflight_total',
-    help: 'Orders that were looked at before a CA is asked, by verdict',
+    help: 'Orders checked before a request to a CA, by verdict',
     labelNames: ['authority', 'verdict'],
     registers,
   });
@@ -60,15 +60,15 @@ export function observeAcme(
     down: (authority, { problem }) => {
       log.error({ authority, problem }, 'ALARM: a CA is down; orders wait for it, and it is probed');
     },
-    up: (authority) => log.warn({ authority }, 'a CA is up again; orders that waited for it go on'),
+    up: (authority) => log.warn({ authority }, 'a CA is up again; waiting orders continue'),
     onVerdict: (authority, verdict) => verdicts.inc({ authority, verdict }),
-    accountMade: (authority, accountUrl) => log.info({ authority, accountUrl }, 'account made at a CA'),
+    accountMade: (authority, accountUrl) => log.info({ authority, accountUrl }, 'account created at a CA'),
     accountLost: (authority, accountUrl) => {
-      log.error({ authority, accountUrl }, 'ALARM: a CA does not know our account; another one is made');
+      log.error({ authority, accountUrl }, 'ALARM: a CA does not know our account; another one is created');
     },
     keyChanged: (authority) => log.info({ authority }, 'the key of the account at a CA was changed'),
-    contactsNotTold: (authority, error) => {
-      log.warn({ authority, err: error }, 'a CA could not be told our contacts; it is told again');
+    contactsNotUpdated: (authority, error) => {
+      log.warn({ authority, err: error }, 'the contacts at a CA could not be updated; retrying');
     },
     keyNotChanged: (authority, error) => {
       log.warn({ authority, err: error }, 'the key of the account at a CA could not be changed');

@@ -8,11 +8,11 @@ import type { CertificateRequest, Collected, Refusal } from '../certificate-auth
 import type { AuthorityHealth, DownAuthority } from '../health/authority-health';
 import { trialAt } from '../health/trial';
 import type { AcmeAccounts, AcmeSession } from './acme-accounts';
-import { type FaultVerdict, judgeFault } from './judge-fault';
+import { type FaultVerdict, classifyFault } from './classify-fault';
 import { limitReachedBy } from './limit-reached';
 import { stageOf } from './order-progress';
 import { outcomeOfFault } from './order-outcomes';
-import type { OrderWalk } from './order-walk';
+import type { OrderRun } from './order-run';
 
 export interface FaultPorts {
   readonly orders: Pick<AcmeOrders, 'failed'>;
@@ -38,7 +38,7 @@ export class OrderFaults {
   constructor(private readonly ports: FaultPorts) {}
 
   /** @throws LeaseLost */
-  async settle(fault: AcmeFault, walk: OrderWalk, about: AboutOrder): Promise<Collected> {
+  async settle(fault: AcmeFault, run: OrderRun, about: AboutOrder): Promise<Collected> {
     const { session, stored, request } = about;
     const now = request.clock();
     const ours = await this.faultOfAccount(fault, session, now);
@@ -52,12 +52,12 @@ export class OrderFaults {
     const hasOthers = request.product.authorities.length > 1;
     const { failures } = request;
     const stalledBefore = request.stalledSince !== null;
-    const verdict = judgeFault(fault, { ...walk.doing, failures, stalledBefore, hasOthers, now });
+    const verdict = classifyFault(fault, { ...run.doing, failures, stalledBefore, hasOthers, now });
     if (verdict.kind !== 'stalled') {
       this.ports.health.served(session.authority.name);
       await trialAt(request.trial, session.authority.name)?.passed();
     }
-    return await this.carryOut(verdict, fault, walk, about);
+    return await this.carryOut(verdict, fault, run, about);
   }
 
   /** The CA is down: the order moves to another CA if that costs nothing, or waits. @throws LeaseLost */
@@ -77,7 +77,7 @@ export class OrderFaults {
   private async stalled(
     leaves: boolean,
     fault: AcmeFault,
-    walk: OrderWalk,
+    run: OrderRun,
     { session, stored, request }: AboutOrder,
   ): Promise<Collected> {
     const { health, orders } = this.ports;
@@ -101,15 +101,15 @@ export class OrderFaults {
         ? { kind: 'stalled', error, until }
         : { kind: 'down', authority: name, error, until };
     await orders.failed(request.lease, stored.id, error.outcome);
-    await this.settleLimits(null, fault, walk, { session, stored, request });
-    await walk.withdraw();
+    await this.settleLimits(null, fault, run, { session, stored, request });
+    await run.withdraw();
     return { kind: 'given_up', refusal };
   }
 
   private async carryOut(
     verdict: FaultVerdict,
     fault: AcmeFault,
-    walk: OrderWalk,
+    run: OrderRun,
     { session, stored, request }: AboutOrder,
   ): Promise<Collected> {
     const { authority } = session;
@@ -117,7 +117,7 @@ export class OrderFaults {
       case 'wait':
         return { kind: 'pending', until: verdict.until, error: errorOf('rate_limited', session, fault) };
       case 'stalled':
-        return await this.stalled(verdict.leaves, fault, walk, { session, stored, request });
+        return await this.stalled(verdict.leaves, fault, run, { session, stored, request });
       case 'resume':
         return { kind: 'unavailable', error: errorOf('ca_unavailable', session, fault) };
       case 'unusable':
@@ -125,14 +125,14 @@ export class OrderFaults {
       case 'over': {
         const error = errorOf(verdict.code, session, fault);
         await this.ports.orders.failed(request.lease, stored.id, error.outcome);
-        await walk.withdraw();
+        await run.withdraw();
         return { kind: 'rejected', error, until: null, final: verdict.final };
       }
       case 'elsewhere': {
         const error = errorOf(verdict.code, session, fault);
         await this.ports.orders.failed(request.lease, stored.id, error.outcome);
-        await this.settleLimits(verdict.until, fault, walk, { session, stored, request });
-        await walk.withdraw();
+        await this.settleLimits(verdict.until, fault, run, { session, stored, request });
+        await run.withdraw();
         return givenUp(authority.name, error, verdict.until, verdict.final);
       }
     }
@@ -142,7 +142,7 @@ export class OrderFaults {
   private async settleLimits(
     until: Date | null,
     { problem, status, neverSent }: AcmeFault,
-    { doing }: OrderWalk,
+    { doing }: OrderRun,
     { session, stored, request }: AboutOrder,
   ): Promise<void> {
     const { authority, row } = session;

@@ -7,7 +7,7 @@ import {
   type RefusalReason,
 } from '@certwright/issuance';
 import type { AcmeFault, FailedOrder } from '../../acme';
-import { isFinalProblem } from './judge-fault';
+import { isFinalProblem } from './classify-fault';
 
 /** Outcome of a failed exchange with the CA. */
 export function outcomeOfFault(

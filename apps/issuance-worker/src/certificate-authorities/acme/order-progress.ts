@@ -9,7 +9,7 @@ import {
   nextAcmeMove,
 } from '../../acme';
 import type { NotYet } from '../../challenges/challenge-publisher';
-import type { OrderStage } from './judge-fault';
+import type { OrderStage } from './classify-fault';
 import { waitsSince } from './order-challenges';
 
 /**
@@ -40,7 +40,7 @@ export interface Pending {
 }
 
 /** Limits the pause between queries of our own name servers to about a minute. */
-const longestPauseDoublings = 6;
+const maxPauseDoublings = 6;
 
 /** Waits until challenge values are published. */
 export function waitFor(
@@ -48,7 +48,7 @@ export function waitFor(
   { createdAt }: Pick<AcmeOrderEntity, 'createdAt'>,
   now: Date,
 ): Pending {
-  const usualMs = 1_000 * 2 ** Math.min(waitsSince(createdAt, now), longestPauseDoublings);
+  const usualMs = 1_000 * 2 ** Math.min(waitsSince(createdAt, now), maxPauseDoublings);
   const error = problem === null ? null : ({ code: 'ca_unavailable', outcome: problem } as const);
   return { kind: 'pending', until: new Date(now.getTime() + (pauseMs ?? usualMs)), error };
 }
@@ -57,7 +57,7 @@ export function waitFor(
  * Waits until another issuance for the same names is done with the order; newOrder is retried at growing intervals.
  */
 export function waitForOther({ createdAt }: Pick<AcmeOrderEntity, 'createdAt'>, now: Date): Pending {
-  const pauseMs = 5_000 * 2 ** Math.min(waitsSince(createdAt, now), longestPauseDoublings);
+  const pauseMs = 5_000 * 2 ** Math.min(waitsSince(createdAt, now), maxPauseDoublings);
   return {
     kind: 'pending',
     until: new Date(now.getTime() + pauseMs),
@@ -76,9 +76,9 @@ export function waitForOrder(
   { createdAt, finalizedAt }: Pick<AcmeOrderEntity, 'createdAt' | 'finalizedAt'>,
   now: Date,
 ): Pending {
-  const usualMs = 1_000 * 2 ** Math.min(waitsSince(finalizedAt ?? createdAt, now), longestPauseDoublings);
-  const askedMs = retryAt === null ? usualMs : Math.max(1_000, retryAt.getTime() - now.getTime());
-  return { kind: 'pending', until: new Date(now.getTime() + askedMs), error: null };
+  const usualMs = 1_000 * 2 ** Math.min(waitsSince(finalizedAt ?? createdAt, now), maxPauseDoublings);
+  const requestedMs = retryAt === null ? usualMs : Math.max(1_000, retryAt.getTime() - now.getTime());
+  return { kind: 'pending', until: new Date(now.getTime() + requestedMs), error: null };
 }
 
 export function stageOf({ state, finalizedAt }: AcmeOrderEntity): OrderStage {

@@ -51,7 +51,10 @@ describeWithNewer('the newer pebble', () => {
     return { state: state.state, error: state.last_error, types: order?.challenges.map(({ type }) => type) };
   };
   const grant = (name: string, parameters = '', account = accountUri) =>
-    acme.stands(`_validation-persist.${name}`, `pebble.letsencrypt.org; accounturi=${account}${parameters}`);
+    acme.publishText(
+      `_validation-persist.${name}`,
+      `pebble.letsencrypt.org; accounturi=${account}${parameters}`,
+    );
   const persisted = { state: 'issued', error: null };
 
   it('issues with a standing record alone, also names approved by email, and repeatedly', async () => {
@@ -80,15 +83,15 @@ describeWithNewer('the newer pebble', () => {
 
   it('checks CAA with the method that will be used', async () => {
     grant('four.example.com');
-    const asked: string[] = [];
+    const sent: string[] = [];
     const persistent = new PersistentRecords(acme.dns.client.lookUp);
     const preflight = async ({ names }: { names: readonly { challenge: string }[] }) => {
-      asked.push(...names.map(({ challenge }) => challenge));
+      sent.push(...names.map(({ challenge }) => challenge));
       return await Promise.resolve({ kind: 'ready', taken: [] } as const);
     };
     const dnsNames = ['four.example.com', 'five.example.com'];
     const opened = await acme.order(dnsNames, opensslCsr(dnsNames));
     await acme.worker(acme.asWorker, { persistent, preflight }).run(opened.issuanceId);
-    expect(asked.sort()).toEqual(['dns-01', 'dns-persist-01']);
+    expect(sent.sort()).toEqual(['dns-01', 'dns-persist-01']);
   });
 });

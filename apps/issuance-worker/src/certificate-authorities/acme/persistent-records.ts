@@ -2,7 +2,7 @@ import { recordsOfType } from '@certwright/dns-authority';
 import { baseName } from '@certwright/dns-names';
 import type { AcmeAuthorization } from '../../acme';
 import { sideBySide } from '../../approvals/side-by-side';
-import type { LookUp } from '../../dns-lookup/answer';
+import type { LookUp } from '../../dns-lookup/look-up';
 
 /** A persistent record that authorizes one account at one CA (draft-ietf-acme-dns-persist). */
 export interface PersistentGrant {
@@ -53,7 +53,7 @@ export class PersistentRecords {
       const offered = challenges.find(({ type }) => type === 'dns-persist-01');
       if (status !== 'pending' || offered === undefined) return;
       const name = isWildcard ? `*.${dnsName}` : dnsName;
-      if (await this.stands(name, accountUri, offered.issuerDomainNames)) standing.add(name);
+      if (await this.hasGrant(name, accountUri, offered.issuerDomainNames)) standing.add(name);
     });
     return standing;
   }
@@ -71,12 +71,12 @@ export class PersistentRecords {
   ): Promise<ReadonlySet<string>> {
     const granted = new Set<string>();
     await sideBySide(looksAtOnce, dnsNames, async (name) => {
-      if (await this.stands(name, accountUri, issuers.length === 0 ? null : issuers)) granted.add(name);
+      if (await this.hasGrant(name, accountUri, issuers.length === 0 ? null : issuers)) granted.add(name);
     });
     return granted;
   }
 
-  private async stands(
+  private async hasGrant(
     name: string,
     accountUri: string,
     issuers: readonly string[] | null,

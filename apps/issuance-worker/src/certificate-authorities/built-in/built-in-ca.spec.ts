@@ -252,7 +252,7 @@ describe('the revocation list', () => {
     expect(verify).toThrow(/certificate revoked/);
   });
 
-  it('is made again when the reason changes, with the first date; a repetition changes nothing', async () => {
+  it('is created again when the reason changes, with the first date; a repetition changes nothing', async () => {
     const { reference, issued } = await issueWithReference();
     const { serialNumber } = new X509Certificate(issued.leaf);
     const entry = async () => {

@@ -31,7 +31,7 @@ export class KeyFiles {
       pem = await readFile(file, 'utf8');
     } catch (error) {
       throw new Error(
-        `The private key of the built-in CA is not at ${file}, though its certificate stands in the database. ` +
+        `The private key of the built-in CA is not at ${file}, though its certificate is in the database. ` +
           `Restore the file, or set BUILT_IN_CA_DIR to where it is.`,
         { cause: error },
       );

@@ -32,7 +32,7 @@ import {
 import { oid } from './oids';
 
 /** ub-common-name, RFC 5280, appendix A. */
-const longestCommonName = 64;
+const maxCommonNameLength = 64;
 
 /** X.509 version 3. */
 const version3 = 2;
@@ -71,7 +71,7 @@ export interface CaContent extends Content {
  */
 export function leafTbs(content: LeafContent, issuing: Issuing): Uint8Array {
   const commonName = content.subjectCommonName
-    ? content.dnsNames.find((name) => name.length <= longestCommonName)
+    ? content.dnsNames.find((name) => name.length <= maxCommonNameLength)
     : undefined;
   const keyEncipherment = content.keyType === 'rsa' ? keyUsages.keyEncipherment : 0;
   return tbs(
@@ -115,7 +115,7 @@ export function assemble(tbsDer: Uint8Array, signature: Uint8Array): Buffer {
   const tail = [signatureAlgorithm().toSchema(), new BitString({ valueHex: arrayBuffer(signature) })];
   const content = Buffer.concat([tbsDer, ...tail.map((block) => Buffer.from(block.toBER()))]);
   const { length } = content;
-  if (length > 0xffff) throw new Error('longer than 65,535 octets');
+  if (length > 0xffff) throw new Error('longer than 65,535 bytes');
   const header = length < 0x100 ? [0x30, 0x81, length] : [0x30, 0x82, length >> 8, length & 0xff];
   return Buffer.concat([Uint8Array.from(length < 0x80 ? [0x30, length] : header), content]);
 }

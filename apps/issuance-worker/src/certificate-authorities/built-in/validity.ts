@@ -23,6 +23,6 @@ export function validityFrom(now: Date, lifetimeDays: number, expiresBy: Date | 
   const notAfter = wholeSeconds(new Date(Math.min(wholeLifeMs, expiresBy.getTime())));
   // Must not happen: issuance ends before the paid period does.
   if (notAfter.getTime() <= now.getTime())
-    throw new Error(`nothing is issued that ends ${notAfter.toISOString()}`);
+    throw new Error(`no certificate can be issued that ends ${notAfter.toISOString()}`);
   return { notBefore, notAfter };
 }

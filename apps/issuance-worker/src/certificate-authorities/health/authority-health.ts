@@ -153,8 +153,8 @@ export class AuthorityHealth {
 
   /** The CA's Retry-After, limited to the max honored; null: none. */
   notBefore(retryAt: Date | null, now: Date): Date | null {
-    const most = now.getTime() + this.pace.mostRetryAfterMs;
-    return retryAt === null ? null : new Date(Math.min(retryAt.getTime(), most));
+    const max = now.getTime() + this.pace.maxRetryAfterMs;
+    return retryAt === null ? null : new Date(Math.min(retryAt.getTime(), max));
   }
 
   /** Orders that wait for the CA are not due until the next probe is over. */
@@ -198,10 +198,10 @@ export class AuthorityHealth {
 
   /** Many consecutive errors, not yet for long enough: attempts run one at a time. */
   isSuspect(authority: string): boolean {
-    const [{ faults: most } = { faults: Infinity }] = this.pace.failing;
+    const [{ faults: max } = { faults: Infinity }] = this.pace.failing;
     const nowMs = this.nowMs();
     return [...(this.streaks.get(authority)?.values() ?? [])].some(({ faults, lastMs }) => {
-      return faults >= most && nowMs - lastMs <= staleAfterMs;
+      return faults >= max && nowMs - lastMs <= staleAfterMs;
     });
   }
 

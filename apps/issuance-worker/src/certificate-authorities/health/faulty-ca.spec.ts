@@ -13,14 +13,14 @@ const pace = {
   firstProbeMs: 600,
   probeMs: 600,
   graceMs: 50,
-  mostRetryAfterMs: 300_000,
+  maxRetryAfterMs: 300_000,
   withoutAccountMs: 6_000,
   failing: [
     { faults: 12, lastingMs: 100 },
     { faults: 4, lastingMs: 2_000 },
   ],
 };
-const answerMs = 2_000;
+const responseMs = 2_000;
 
 let acme: AcmeIssuing;
 let proxy: CuttingProxy;
@@ -28,7 +28,7 @@ const describeWithPebble = installedPebbles.length > 0 ? describe : describe.ski
 
 beforeAll(async () => {
   if (installedPebbles.length === 0) return;
-  acme = await AcmeIssuing.open({ pace, answerMs });
+  acme = await AcmeIssuing.open({ pace, responseMs });
   const pebble = await acme.pebble('faulty', { vaNosleep: true });
   proxy = await CuttingProxy.start(pebble.directoryUrl, pebble.tlsRoot);
   await acme.database.query(`UPDATE certificate_authority SET directory_url = $1, tls_roots = $2`, [
@@ -46,7 +46,7 @@ afterAll(async () => {
 beforeEach(async () => {
   proxy.fate = passed;
   acme.noticed.length = 0;
-  acme.stumbles.length = 0;
+  acme.unexpectedErrors.length = 0;
   await acme.database.query(
     `UPDATE certificate_authority SET down_since = NULL, down_until = NULL, down_for = NULL, problem = NULL`,
   );
@@ -66,7 +66,7 @@ async function opened(count: number): Promise<readonly OpenedIssuance[]> {
 async function work(
   all: readonly OpenedIssuance[],
   isOver: () => boolean = () => false,
-  mostAtOnce = 16,
+  maxAtOnce = 16,
 ): Promise<void> {
   const worker = acme.worker();
   const watch = acme.watch(worker);
@@ -78,7 +78,7 @@ async function work(
     if (performance.now() - startedMs > 250_000) throw new Error('some are still open');
     await watch.round();
     for (const { id } of await leased.due(256)) {
-      if (running.size >= mostAtOnce || running.has(id) || !ids.has(id)) continue;
+      if (running.size >= maxAtOnce || running.has(id) || !ids.has(id)) continue;
       running.set(
         id,
         worker.run(id).finally(() => running.delete(id)),
@@ -115,7 +115,7 @@ async function expectIssuedOnce(all: readonly OpenedIssuance[], finalizedBefore:
   expect(await statesOf(all)).toEqual(all.map(() => ({ state: 'issued', failures: 0 })));
   expect(proxy.finalized - finalizedBefore).toBe(all.length);
   for (const each of all) expect(await acme.certificates(each)).toHaveLength(1);
-  expect(acme.stumbles).toEqual([]);
+  expect(acme.unexpectedErrors).toEqual([]);
 }
 
 async function authorityRow() {
@@ -127,9 +127,9 @@ async function authorityRow() {
 
 describeWithPebble('one bad answer of a CA', () => {
   it('to newOrder delays no order: none fails, and all are issued', async () => {
-    let asked = 0;
+    let sent = 0;
     proxy.fate = ({ path }) =>
-      isNewOrder(path) && (asked += 1) === 1 ? { kind: 'refused', status: 503 } : { kind: 'passed' };
+      isNewOrder(path) && (sent += 1) === 1 ? { kind: 'refused', status: 503 } : { kind: 'passed' };
     const finalized = proxy.finalized;
     const all = await opened(20);
     await work(all);
@@ -138,9 +138,9 @@ describeWithPebble('one bad answer of a CA', () => {
   }, 120_000);
 
   it('with Retry-After delays only that order', async () => {
-    let asked = 0;
+    let sent = 0;
     proxy.fate = ({ path }) =>
-      isNewOrder(path) && (asked += 1) === 1
+      isNewOrder(path) && (sent += 1) === 1
         ? { kind: 'refused', status: 503, headers: { 'retry-after': '120' } }
         : { kind: 'passed' };
     const all = await opened(8);
@@ -169,7 +169,7 @@ describeWithPebble('a fifth of all exchanges with a CA goes wrong', () => {
       if (drawn < 0.12) return { kind: 'refused', status: 503 };
       if (drawn < 0.15) return { kind: 'refused', status: 500 };
       if (drawn < 0.18) return { kind: 'cut' };
-      if (drawn < 0.22) return { kind: 'late', byMs: answerMs * 1.2 };
+      if (drawn < 0.22) return { kind: 'late', byMs: responseMs * 1.2 };
       if (!isFinalize(path)) return { kind: 'passed' };
       const finalize = random();
       return { kind: finalize < 0.4 ? 'dropped' : finalize < 0.6 ? 'hanging' : 'passed' };

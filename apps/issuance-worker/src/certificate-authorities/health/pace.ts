@@ -5,7 +5,7 @@ export interface HealthPace {
   /** Interval between probes of a CA that is down, ms. */
   readonly probeMs: number;
   /** Max Retry-After of a CA that is honored, ms. */
-  readonly mostRetryAfterMs: number;
+  readonly maxRetryAfterMs: number;
   /** Time after a probe at which waiting orders are due anyway, since its process may have died, ms. */
   readonly graceMs: number;
   /**
@@ -25,7 +25,7 @@ export interface HealthPace {
 export const healthPace: HealthPace = {
   firstProbeMs: 30_000,
   probeMs: 55_000,
-  mostRetryAfterMs: 5 * 60_000,
+  maxRetryAfterMs: 5 * 60_000,
   graceMs: 5_000,
   failing: [
     { faults: 12, lastingMs: 10_000 },

@@ -11,7 +11,7 @@ export interface WatchPorts {
   readonly waiting: Pick<WaitingIssuances, 'claimProbes' | 'takeOldest' | 'release'>;
   readonly authorities: Pick<CertificateAuthorities, 'byName'>;
   /** Sends one cheap request. @throws AcmeFault */
-  readonly ask: (authority: CertificateAuthorityEntity) => Promise<void>;
+  readonly probe: (authority: CertificateAuthorityEntity) => Promise<void>;
   /** Advances an issuance, as the trial of a CA that is down. */
   readonly attempt: (issuanceId: string, trial: Trial) => Promise<void>;
   readonly onError: (authority: string, error: unknown) => void;
@@ -21,7 +21,7 @@ export interface WatchPorts {
 const restMs = 1_000;
 
 /** Max consecutive issuances that send no request to the CA, such as canceled ones. */
-const mostTrials = 10;
+const maxTrials = 10;
 
 /**
  * Detects when CAs with waiting issuances are up again, and releases those issuances, oldest first. All processes
@@ -54,11 +54,11 @@ export class WatchAuthorities {
   }
 
   private async probe(name: string): Promise<void> {
-    const { authorities, ask, health, waiting, attempt } = this.ports;
+    const { authorities, probe, health, waiting, attempt } = this.ports;
     const authority = (await authorities.byName([name])).get(name);
     if (authority === undefined) return;
     try {
-      await ask(authority);
+      await probe(authority);
     } catch (error) {
       if (!(error instanceof AcmeFault)) throw error;
       const problem = outcomeOfFault(name, error);
@@ -66,7 +66,7 @@ export class WatchAuthorities {
     }
     const trial = health.trialOf(name);
     const tried: string[] = [];
-    while (!trial.isOver && tried.length < mostTrials) {
+    while (!trial.isOver && tried.length < maxTrials) {
       const oldest = await waiting.takeOldest(name, tried);
       if (oldest === null) return;
       tried.push(oldest);

@@ -56,14 +56,14 @@ it('is absent for a certificate whose CA has none', async () => {
 
 it('sets when the plan is renewed, while the certificate is the current one', async () => {
   const { certificateId, planId } = await attached();
-  const answer = { windowStart: inDays(50), windowEnd: inDays(52), explanationUrl: null, dueAt: inDays(0) };
-  await infos.answered(certificateId, { ...answer, renewAt: inDays(51) });
+  const received = { windowStart: inDays(50), windowEnd: inDays(52), explanationUrl: null, dueAt: inDays(0) };
+  await infos.received(certificateId, { ...received, renewAt: inDays(51) });
   const chosen = await renewAt(planId);
   expect(chosen?.getTime()).toBeCloseTo(inDays(51).getTime(), -4);
-  await infos.answered(certificateId, { ...answer, renewAt: null });
+  await infos.received(certificateId, { ...received, renewAt: null });
   expect(await renewAt(planId)).toEqual(chosen);
   await core.database.query(`UPDATE certificate SET is_current = false WHERE id = $1`, [certificateId]);
-  await infos.answered(certificateId, { ...answer, renewAt: inDays(1) });
+  await infos.received(certificateId, { ...received, renewAt: inDays(1) });
   expect(await renewAt(planId)).toEqual(chosen);
 });
 
@@ -71,7 +71,7 @@ it('counts failures until a response arrives', async () => {
   const { certificateId } = await attached();
   for (let round = 0; round < 2; round += 1) await infos.failed(certificateId, inDays(-1));
   expect(await infos.take(1, 0)).toMatchObject([{ failures: 2 }]);
-  await infos.answered(certificateId, {
+  await infos.received(certificateId, {
     windowStart: inDays(1),
     windowEnd: inDays(2),
     explanationUrl: 'https://public-ca.example/why',

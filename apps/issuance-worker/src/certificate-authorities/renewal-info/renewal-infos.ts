@@ -18,7 +18,7 @@ export interface DueRenewalInfo {
 }
 
 /** A CA's renewal information for one certificate. */
-export interface AnsweredRenewalInfo {
+export interface ReceivedRenewalInfo {
   readonly windowStart: Date;
   readonly windowEnd: Date;
   readonly explanationUrl: string | null;
@@ -52,18 +52,18 @@ export class RenewalInfos {
   }
 
   /** Stores the window, and the plan's renewal time while the certificate is the current one. */
-  async answered(certificateId: string, answer: AnsweredRenewalInfo): Promise<void> {
+  async received(certificateId: string, received: ReceivedRenewalInfo): Promise<void> {
     await this.transactions.run(async (tx) => {
       await tx.query(
         `UPDATE renewal_info SET window_start = $2, window_end = $3, explanation_url = $4, due_at = $5, failures = 0
          WHERE certificate_id = $1`,
-        [certificateId, answer.windowStart, answer.windowEnd, answer.explanationUrl, answer.dueAt],
+        [certificateId, received.windowStart, received.windowEnd, received.explanationUrl, received.dueAt],
       );
-      if (answer.renewAt === null) return;
+      if (received.renewAt === null) return;
       await tx.query(
         `UPDATE plan SET renew_at = $2 FROM certificate
          WHERE certificate.id = $1 AND certificate.plan_id = plan.id AND certificate.is_current`,
-        [certificateId, answer.renewAt],
+        [certificateId, received.renewAt],
       );
     });
   }

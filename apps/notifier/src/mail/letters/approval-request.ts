@@ -11,10 +11,10 @@ export function approvalRequestLetter(subject: ApprovalSubject, url: string, exp
       paragraph(
         'The account ',
         quote(accountName),
-        ' asks for a TLS certificate for ',
+        ' requests a TLS certificate for ',
         quote(dnsName),
         ...orderedAs(subject),
-        '. It is issued only with the approval of somebody who controls this name, and this mailbox may give it.',
+        '. It is issued only with the approval of a person who controls this name, and this mailbox may give it.',
       ),
       ...(others.length === 0
         ? []
@@ -27,10 +27,10 @@ export function approvalRequestLetter(subject: ApprovalSubject, url: string, exp
       ),
       link('Look at the request and approve it', url),
       paragraph(
-        `The link works once, until ${dateOf(expiresAt)} (UTC). Opening it approves nothing yet. It is meant for you alone: whoever has it can approve.`,
+        `The link works once, until ${dateOf(expiresAt)} (UTC). Opening it approves nothing yet. It is meant for you alone: anyone who has it can approve.`,
       ),
       paragraph(
-        'If you did not expect this mail, do nothing: without your approval no certificate is issued on account of it.',
+        'If you did not expect this mail, do nothing: without your approval, this request leads to no certificate.',
       ),
     ],
   };

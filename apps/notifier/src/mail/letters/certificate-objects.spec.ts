@@ -14,8 +14,11 @@ const wayOf = (dnsName: string, address: string) => ({
 });
 
 /** Sends an approval request, like the worker. @returns the mail's id */
-async function asked(planId: string, dnsName: string, address: string): Promise<string> {
-  await fixture.notifier.approvals.ask({ accountId: fixture.account, planId, dnsName, address }, new Date(0));
+async function requested(planId: string, dnsName: string, address: string): Promise<string> {
+  await fixture.notifier.approvals.request(
+    { accountId: fixture.account, planId, dnsName, address },
+    new Date(0),
+  );
   const [mail] = await fixture.query<{ id: string }>(`SELECT id FROM mail ORDER BY id DESC LIMIT 1`);
   return mail?.id ?? '';
 }
@@ -24,9 +27,9 @@ describe('a request for approval of a name of a certificate object', () => {
   it('contains the names of the certificate, and no order', async () => {
     const dnsNames = ['www.example.com', 'example.com'];
     const planId = await fixture.object({ dnsNames });
-    const received = await fixture.sent(await asked(planId, 'www.example.com', 'admin@example.com'));
+    const received = await fixture.sent(await requested(planId, 'www.example.com', 'admin@example.com'));
     expect(received?.mail.subject).toBe('Please approve a certificate for www.example.com');
-    expect(received?.text).toContain('asks for a TLS certificate for www.example.com. It is issued only');
+    expect(received?.text).toContain('requests a TLS certificate for www.example.com. It is issued only');
     expect(received?.text).toContain('  - example.com\n');
     expect(received?.text).not.toContain('order');
   });
@@ -34,14 +37,14 @@ describe('a request for approval of a name of a certificate object', () => {
   it('contains the name to approve when it is not the common name', async () => {
     const approverEmails = { 'example.com': 'admin@example.com' };
     const planId = await fixture.object({ dnsNames: ['www.example.com', 'example.com'], approverEmails });
-    const received = await fixture.sent(await asked(planId, 'example.com', 'admin@example.com'));
+    const received = await fixture.sent(await requested(planId, 'example.com', 'admin@example.com'));
     expect(received?.text).toContain('for example.com (in the certificate for www.example.com).');
   });
 
   it('goes to the approver of the instance that is pending, even after the approver of the object changes', async () => {
     const planId = await fixture.object();
     await fixture.issuance(planId, 'open', [wayOf('www.example.com', 'admin@example.com')]);
-    const mailId = await asked(planId, 'www.example.com', 'admin@example.com');
+    const mailId = await requested(planId, 'www.example.com', 'admin@example.com');
     const terms = await fixture.terms(planId, ['www.example.com'], {
       'www.example.com': 'webmaster@example.com',
     });
@@ -52,7 +55,7 @@ describe('a request for approval of a name of a certificate object', () => {
   it('goes to the new approver after the approval was restarted', async () => {
     const planId = await fixture.object();
     await fixture.issuance(planId, 'open', [wayOf('www.example.com', 'admin@example.com')]);
-    const earlier = await asked(planId, 'www.example.com', 'admin@example.com');
+    const earlier = await requested(planId, 'www.example.com', 'admin@example.com');
     const terms = await fixture.terms(planId, ['www.example.com'], {
       'www.example.com': 'webmaster@example.com',
     });
@@ -61,7 +64,7 @@ describe('a request for approval of a name of a certificate object', () => {
       planId,
       JSON.stringify([wayOf('www.example.com', 'webmaster@example.com')]),
     ]);
-    const newest = await asked(planId, 'www.example.com', 'webmaster@example.com');
+    const newest = await requested(planId, 'www.example.com', 'webmaster@example.com');
     expect((await fixture.sent(newest))?.mail.to).toMatchObject({ text: 'webmaster@example.com' });
     expect(await fixture.sent(earlier)).toBeNull();
   });
@@ -72,7 +75,7 @@ describe('a request for approval of a name of a certificate object', () => {
     await fixture.issuance(planId, 'open', [wayOf('www.example.com', 'admin@example.com')]);
     const terms = await fixture.terms(planId, ['www.example.com', 'new.example.com'], {});
     await fixture.query(`UPDATE plan SET terms_id = $2 WHERE id = $1`, [planId, terms]);
-    const received = await fixture.sent(await asked(planId, 'www.example.com', 'admin@example.com'));
+    const received = await fixture.sent(await requested(planId, 'www.example.com', 'admin@example.com'));
     expect(received?.text).toContain('old.example.com');
     expect(received?.text).not.toContain('new.example.com');
   });

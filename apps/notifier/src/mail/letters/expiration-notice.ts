@@ -51,7 +51,7 @@ function whatToDo({
   if (!autoRenew && !replacementPaid) return [paragraph(howToRenew[owner])];
   const renewed = autoRenew
     ? 'Automatic renewal is on, but there is no replacement yet.'
-    : 'What was paid for lasts longer, so a replacement is made by itself, but there is none yet.';
+    : 'What was paid for lasts longer, so a replacement is issued automatically, but there is none yet.';
   if (problem === null) {
     return [
       paragraph(`${renewed} Please look at the ${object}: it may be waiting for an approval or for a CSR.`),
@@ -69,5 +69,5 @@ const howToRenew = {
   'orders-v3':
     'Automatic renewal is off. To renew it now, set "auto_renew" of the order to true; to keep it off after that, set it back to false at once.',
   'certs-v2':
-    'Automatic renewal is off. To renew it, buy the certificate again; to have that done by itself from then on, set its "auto_renew" to true.',
+    'Automatic renewal is off. To renew it, buy the certificate again; to renew it automatically from then on, set its "auto_renew" to true.',
 } as const satisfies Record<PlanOwner, string>;

@@ -13,7 +13,7 @@ export function invoiceLetter(subject: InvoiceSubject): Letter {
       paragraph(`The total of ${total} was taken from the balance of the account.`),
       ...(note === null ? [] : noteBlocks(note)),
       paragraph(
-        'You get this mail because somebody of the account gave this address for a copy of the invoice. To pay anything on account of it is not asked of you.',
+        'You receive this mail because the account set this address for copies of its invoices. No payment is due.',
       ),
     ],
   };

@@ -15,11 +15,9 @@ export function webhookDisabledLetter({ accountName, url, description, reason }:
       ),
       paragraph(`The reason: ${reason}`),
       paragraph(
-        'What was tried and what it ran into stands in the delivery log of the endpoint. When the endpoint works again, enable it in the webhook settings of the account; a delivery can be sent once more from the log.',
+        'The delivery log of the endpoint shows every attempt and its error. When the endpoint works again, enable it in the webhook settings of the account; a delivery can be resent from the log.',
       ),
-      paragraph(
-        'Certificates are issued and renewed all the same, and every order tells its state when it is asked.',
-      ),
+      paragraph('Certificates are still issued and renewed, and the state of every order can be requested.'),
     ],
   };
 }

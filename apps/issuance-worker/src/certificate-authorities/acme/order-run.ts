@@ -1,0 +1,269 @@
+import { type AcmeOrderEntity } from '@certwright/core-schema';
+import { type AcmeOrders, OrderTaken } from './acme-orders';
+import {
+  type AcmeAuthorization,
+  AcmeFault,
+  type AcmeOrder,
+  assertNames,
+  type ChallengeToRespond,
+  type ChallengeType,
+  type FailedOrder,
+  type RepeatOptions,
+  Repeats,
+} from '../../acme';
+import { sideBySide } from '../../approvals/side-by-side';
+import type { ChallengePublisher, NotYet } from '../../challenges/challenge-publisher';
+import type { CertificateRequest } from '../certificate-authority';
+import type { AcmeSession } from './acme-accounts';
+import { exchangeMs } from './acme-servers';
+import { type DownloadedCertificate, downloadChain } from './download-chain';
+import type { FaultContext, OrderStage } from './classify-fault';
+import { newOrder } from './new-order';
+import { trialAt } from '../health/trial';
+import { challengeOf, publishedFor, withResponses } from './order-challenges';
+import {
+  inTurn,
+  nextMove,
+  type Pending,
+  stageOf,
+  urlOf,
+  waitFor,
+  waitForOrder,
+  waitForOther,
+} from './order-progress';
+import type { PersistentRecords } from './persistent-records';
+
+export interface OrderRunPorts {
+  readonly orders: AcmeOrders;
+  readonly challenges: ChallengePublisher;
+  /** Null: dns-persist-01 is not used. */
+  readonly persistent: PersistentRecords | null;
+  /** Retries of requests that change something at the CA. */
+  readonly repeats: RepeatOptions;
+}
+
+export type OrderRunEnd =
+  DownloadedCertificate | Pending | { readonly kind: 'failed'; readonly failed: FailedOrder };
+
+/** Not idempotent: a retry first reads the order. The client retries all other operations. */
+const changing: ReadonlySet<FaultContext['operation']> = new Set(['newOrder', 'respond', 'finalize']);
+
+/** Max duration of an attempt before it yields to other orders, ms. */
+const maxRunMs = 45_000;
+
+/** Max concurrent requests about one order. */
+const requestsAtOnce = 8;
+
+/**
+ * Advances one order at one CA as far as possible. Each exchange runs under the lease, and its outcome is stored
+ * before the next.
+ */
+export class OrderRun {
+  /** The last operation and the order's stage at that time, for error handling. */
+  doing: Pick<FaultContext, 'operation' | 'stage'>;
+  private hasPassed = false;
+
+  constructor(
+    private readonly ports: OrderRunPorts,
+    private readonly session: AcmeSession,
+    private stored: AcmeOrderEntity,
+    private readonly request: CertificateRequest,
+  ) {
+    this.doing = { operation: 'order', stage: stageOf(stored) };
+  }
+
+  /** Start of the current exchange; null: none. */
+  exchangeSinceMs: number | null = null;
+
+  /** After transient errors, reads the order and retries the failed change. @throws AcmeFault, LeaseLost */
+  async run(): Promise<OrderRunEnd> {
+    const endsMs = performance.now() + maxRunMs;
+    const repeats = new Repeats(this.ports.repeats, this.request.clock);
+    for (;;) {
+      try {
+        return await this.toTheEnd(endsMs);
+      } catch (error) {
+        if (!this.mayRepeat(error) || !(await repeats.next(error))) throw error;
+      } finally {
+        this.exchangeSinceMs = null;
+      }
+    }
+  }
+
+  /** The first request to a CA that is down is its trial and is not retried. newOrder moves on to another CA. */
+  private mayRepeat(error: unknown): boolean {
+    // The client has already retried the directory and nonce requests.
+    if (error instanceof AcmeFault && error.neverSent) return false;
+    const { operation } = this.doing;
+    const isTrial = trialAt(this.request.trial, this.session.authority.name) !== null;
+    const goesElsewhere = operation === 'newOrder' && this.request.product.authorities.length > 1;
+    return changing.has(operation) && !goesElsewhere && (!isTrial || this.hasPassed);
+  }
+
+  private async toTheEnd(endsMs: number): Promise<OrderRunEnd> {
+    if (this.stored.state === 'issued' && this.stored.certificateUrl !== null)
+      return await this.download(this.stored.certificateUrl);
+    const found = await this.order();
+    if (found === null) return waitForOther(this.stored, this.request.clock());
+    await this.passes();
+    let order = found;
+    let authorizations: readonly AcmeAuthorization[] = [];
+    for (;;) {
+      if (performance.now() > endsMs) return inTurn(this.request.clock());
+      const methods = await this.methods(authorizations);
+      const move = nextMove(this.stored, order, authorizations, methods, this.request.clock());
+      switch (move.kind) {
+        case 'read_authorizations':
+          authorizations = [...authorizations, ...(await this.authorizations(move.urls))];
+          break;
+        case 'respond': {
+          const notYet = await this.respond(move.challenges, authorizations);
+          if (notYet !== null) return waitFor(notYet, this.stored, this.request.clock());
+          break;
+        }
+        case 'finalize':
+          order = await this.finalize(order);
+          // Still ready after finalize: finalize is repeated later, not at once in an endless loop.
+          if (order.status === 'ready') return waitForOrder(order, this.stored, this.request.clock());
+          break;
+        case 'download':
+          return await this.download(move.certificateUrl);
+        case 'wait':
+          return { kind: 'pending', until: move.until, error: null };
+        case 'failed':
+          return { kind: 'failed', failed: move };
+      }
+    }
+  }
+
+  /** Withdraws this order's challenge values; values that cannot be attributed expire within a day. */
+  async withdraw(): Promise<void> {
+    await this.ports.challenges.withdraw(
+      publishedFor(this.stored.challenges, this.session.key, this.request),
+    );
+  }
+
+  private async methods(
+    authorizations: readonly AcmeAuthorization[],
+  ): Promise<ReadonlyMap<string, readonly ChallengeType[]>> {
+    const { session, request, ports } = this;
+    const standing = (await ports.persistent?.standing(authorizations, session.account.url)) ?? new Set();
+    return new Map(
+      request.approvals.map((approval) => {
+        const challenge = challengeOf(approval);
+        const persistent: ChallengeType[] = standing.has(approval.dnsName) ? ['dns-persist-01'] : [];
+        return [approval.dnsName, challenge === null ? persistent : [...persistent, challenge]];
+      }),
+    );
+  }
+
+  /** @returns null while the CA returns another issuance's order */
+  private async order(): Promise<AcmeOrder | null> {
+    const { orderUrl } = this.stored;
+    if (orderUrl === null) return await this.open();
+    await this.about('order');
+    return assertNames(await this.session.account.order(orderUrl), this.request.dnsNames);
+  }
+
+  private async open(): Promise<AcmeOrder | null> {
+    const { id } = this.stored;
+    const { dnsNames, lease } = this.request;
+    const { account } = this.session;
+    const order = await newOrder(
+      account,
+      { ...this.stored, dnsNames },
+      {
+        request: async () => await this.about('newOrder'),
+        withoutReplaces: async () => {
+          await this.ports.orders.withoutReplaces(lease, id);
+          this.stored.replaces = null;
+        },
+      },
+    );
+    try {
+      await this.ports.orders.opened(lease, id, order.url);
+    } catch (error) {
+      if (error instanceof OrderTaken) return null;
+      throw error;
+    }
+    this.keep({ state: 'open', orderUrl: order.url }, 'open');
+    return order;
+  }
+
+  private async authorizations(urls: readonly string[]): Promise<readonly AcmeAuthorization[]> {
+    const read: AcmeAuthorization[] = [];
+    await sideBySide(requestsAtOnce, urls, async (url) => {
+      await this.about('authorization');
+      read.push(await this.session.account.authorization(url));
+    });
+    return read;
+  }
+
+  /** @returns why no response was sent yet; null: it was sent */
+  private async respond(
+    challenges: readonly ChallengeToRespond[],
+    authorizations: readonly AcmeAuthorization[],
+  ): Promise<NotYet | null> {
+    const { request, ports, session } = this;
+    const published = publishedFor(challenges, session.key, request);
+    await request.hold(exchangeMs);
+    const notYet = await ports.challenges.publish(published);
+    if (notYet !== null) return notYet;
+    await request.hold(exchangeMs);
+    const unseen = await ports.challenges.unseen(published);
+    if (unseen !== null) return { problem: unseen, pauseMs: null };
+    await sideBySide(requestsAtOnce, challenges, async ({ url }) => {
+      await this.about('respond');
+      try {
+        await session.account.respond(url);
+      } catch (error) {
+        // Already decided or being validated: the next read shows the result.
+        if (!(error instanceof AcmeFault && error.kind === 'problem' && (error.status ?? 500) < 500))
+          throw error;
+      }
+    });
+    const responded = challenges.map((challenge) => {
+      return { ...challenge, authorizationUrl: urlOf(authorizations, challenge) };
+    });
+    const after = withResponses(this.stored.challenges, responded, request.clock());
+    await ports.orders.challenged(request.lease, this.stored.id, after);
+    this.stored.challenges = [...after];
+    return null;
+  }
+
+  private async finalize(order: AcmeOrder): Promise<AcmeOrder> {
+    const { lease, csr, clock } = this.request;
+    await this.about('finalize');
+    await this.ports.orders.finalizing(lease, this.stored.id);
+    this.keep({ finalizedAt: this.stored.finalizedAt ?? clock() }, 'finalized');
+    return await this.session.account.finalize(order, csr);
+  }
+
+  private async download(certificateUrl: string): Promise<OrderRunEnd> {
+    const downloaded = await downloadChain(
+      this.session,
+      certificateUrl,
+      async () => await this.about('certificate'),
+    );
+    await this.ports.orders.issued(this.request.lease, this.stored.id, certificateUrl);
+    this.keep({ state: 'issued', certificateUrl }, 'issued');
+    return downloaded;
+  }
+
+  private async about(operation: FaultContext['operation']): Promise<void> {
+    this.doing = { ...this.doing, operation };
+    await this.request.hold(exchangeMs);
+    this.exchangeSinceMs = performance.now();
+  }
+
+  private async passes(): Promise<void> {
+    if (this.hasPassed) return;
+    this.hasPassed = true;
+    await trialAt(this.request.trial, this.session.authority.name)?.passed();
+  }
+
+  private keep(change: Partial<AcmeOrderEntity>, stage: OrderStage): void {
+    this.stored = { ...this.stored, ...change };
+    this.doing = { ...this.doing, stage };
+  }
+}

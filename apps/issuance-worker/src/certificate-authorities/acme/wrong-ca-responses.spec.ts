@@ -1,0 +1,212 @@
+import { execFileSync } from 'node:child_process';
+import { decodePem } from '@certwright/pki';
+import { altered, FakeAcmeServer, withMembers } from '../../acme/testing/fake-acme-server';
+import { AcmeIssuing } from '../../testing/acme-issuing';
+import { type OpenedIssuance, opensslCsr } from '../../testing/opened-issuance';
+import { AuthorityDown } from '../health/authority-health';
+
+const dnsNames = ['one.example.com'];
+const csr = opensslCsr(dnsNames);
+
+let acme: AcmeIssuing;
+let server: FakeAcmeServer;
+beforeAll(async () => {
+  acme = await AcmeIssuing.open();
+  server = await FakeAcmeServer.start();
+  const root = decodePem(server.tlsRoot, 1);
+  const trustedRoots = root.ok ? root.blocks.map(({ der }) => Buffer.from(der)) : [];
+  const { directoryUrl, tlsRoot: tlsRoots } = server;
+  await acme.authority({ name: 'faulty', directoryUrl, tlsRoots, trustedRoots });
+  await acme.authoritiesAre('faulty');
+}, 30_000);
+afterAll(async () => {
+  await server.stop();
+  await acme.close();
+});
+beforeEach(async () => {
+  server.clearOverrides();
+  acme.approves = () => true;
+  acme.unexpectedErrors.splice(0);
+  await acme.database.query(`UPDATE certificate_authority SET down_until = NULL, problem = NULL`);
+});
+
+const order = async () => await acme.order(dnsNames, csr);
+const run = async ({ issuanceId }: OpenedIssuance) => {
+  await acme.timePasses();
+  await acme.database.query(`UPDATE certificate_authority SET down_until = NULL`);
+  await acme.worker().run(issuanceId);
+  return await acme.state(issuanceId);
+};
+/** The path of the next order's resource. */
+const next = (resource: string) => `/${resource}/${server.orders.orders.length}`;
+const overloaded = altered({
+  status: 500,
+  headers: { 'content-type': 'application/problem+json' },
+  body: JSON.stringify({ type: 'urn:ietf:params:acme:error:serverInternal', detail: 'busy' }),
+});
+
+describe('a CA with false responses', () => {
+  it('that is still ready after finalize is finalized again later, not at once', async () => {
+    const [finalize, read] = [next('finalize'), next('order')];
+    server
+      .override(finalize, withMembers({ status: 'ready' }))
+      .override(read, withMembers({ status: 'ready' }));
+    const opened = await order();
+    expect(await run(opened)).toMatchObject({ state: 'open', failures: 0, last_error: null });
+    expect(server.requestCount(finalize)).toBe(1);
+    expect((await run(opened)).waits_s).toBeGreaterThanOrEqual(0);
+    expect(server.requestCount(finalize)).toBe(2);
+  });
+
+  it('that returns one order to two issuances issues with it only for the first', async () => {
+    const [finalize, read] = [next('finalize'), next('order')];
+    server.override(finalize, overloaded).override(read, overloaded);
+    const [first, second] = [await order(), await order()];
+    expect(await run(first)).toMatchObject({ state: 'open', last_error: { code: 'ca_unavailable' } });
+    const [{ order_url: url } = { order_url: null }] = await acme.orders(first);
+    expect(url).toBe(server.url(read));
+    server.overrideOnce('/newOrder', (correct) => {
+      return { ...correct, headers: { ...correct.headers, location: url ?? '' } };
+    });
+    const state = await run(second);
+    expect(state).toMatchObject({ state: 'open', failures: 0, last_error: { code: 'ca_unavailable' } });
+    expect(state.last_error?.message).toMatch(
+      /^Another request for the same names is in progress at the CA\./,
+    );
+    expect(state.waits_s).toBeGreaterThanOrEqual(4);
+    expect(await acme.orders(second)).toMatchObject([{ state: 'wanted', order_url: null }]);
+    expect(server.requestCount(finalize)).toBe(1);
+    // It continues with an order of its own.
+    const own = next('order');
+    await run(second);
+    expect(await acme.orders(second)).toMatchObject([{ order_url: server.url(own) }]);
+  });
+
+  it('that returns an order of other names at the URL of ours gets no finalize', async () => {
+    const [finalize, read] = [next('finalize'), next('order')];
+    server.overrideOnce(finalize, overloaded).override(read, overloaded);
+    const opened = await order();
+    await run(opened);
+    server.override(
+      read,
+      withMembers({ status: 'ready', identifiers: [{ type: 'dns', value: 'other.example.com' }] }),
+    );
+    expect(await run(opened)).toMatchObject({ state: 'open', last_error: { code: 'ca_unavailable' } });
+    expect(server.requestCount(finalize)).toBe(1);
+  });
+
+  it('that offers an invalid alternate chain issues the certificate with its first chain', async () => {
+    const certificate = next('certificate');
+    const link = `<${server.url('/certificate/other')}>;rel="alternate"`;
+    server.override(
+      certificate,
+      altered(({ headers }) => ({ headers: { ...headers, link } })),
+    );
+    server.override('/certificate/other', altered({ body: 'no chain' }));
+    await acme.database.query(`UPDATE certificate_authority SET preferred_root = 'Some other root'`);
+    const state = await run(await order());
+    expect(server.requestCount('/certificate/other')).toBe(1);
+    // The alternate is for another key, and was downloaded.
+    expect(state.last_error?.message).toMatch(/for another key than the request/);
+    await acme.database.query(`UPDATE certificate_authority SET preferred_root = NULL`);
+  });
+
+  it('that sends an odd root name is quoted in bounded, printable text', async () => {
+    const subject = `/CN=evil\u0001${'x'.repeat(50)}`;
+    const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', '/dev/null'];
+    const pem = execFileSync('openssl', ['req', '-x509', ...key, '-subj', subject], { stdio: 'pipe' });
+    server.override(next('certificate'), altered({ body: pem.toString() }));
+    const state = await run(await order());
+    expect(state).toMatchObject({ state: 'failed', last_error: { code: 'certificate_mismatch' } });
+    expect(state.last_error?.message).toMatch(/leads to evil x+, which is not a trusted root/);
+  });
+});
+
+describe('before every order', () => {
+  it('checks again for a record that was removed after the approval', async () => {
+    const limited = JSON.stringify({ type: 'urn:ietf:params:acme:error:rateLimited', detail: 'new orders' });
+    server.overrideOnce('/newOrder', (correct) => ({ ...correct, status: 429, body: limited }));
+    const opened = await order();
+    expect(await run(opened)).toMatchObject({ last_error: { code: 'rate_limited' } });
+    const sent = server.requestCount('/newOrder');
+    // As old as after the shortest back-off; by age alone it would be valid for months.
+    const minuteAgo = `${new Date(Date.now() - 60_000).toISOString().slice(0, 19)}Z`;
+    await acme.database.query(
+      `UPDATE issuance SET approvals = jsonb_set(approvals, '{0,checkedAt}', to_jsonb($2::text)) WHERE id = $1`,
+      [opened.issuanceId, minuteAgo],
+    );
+    acme.approves = () => false;
+    expect((await run(opened)).state).toBe('open');
+    expect(server.requestCount('/newOrder')).toBe(sent);
+    const [row] = await acme.database.query<[{ approvals: object[] }]>(
+      `SELECT approvals FROM issuance WHERE id = $1`,
+      [opened.issuanceId],
+    );
+    expect(row.approvals).toMatchObject([{ status: 'pending' }]);
+    acme.approves = () => true;
+    await run(opened);
+    expect(server.requestCount('/newOrder')).toBe(sent + 1);
+  });
+});
+
+describe('an order', () => {
+  it.each([
+    ['the same account ordered it', true],
+    ['another account ordered it', false],
+  ])('has `replaces` where %s: %s', async (_, isSame) => {
+    await run(await order());
+    const [account] = await acme.database.query<[{ id: string }]>(
+      `SELECT id FROM ca_account WHERE authority = 'faulty' AND state = 'valid'`,
+    );
+    const orders = acme.orderRepository();
+    const ariId = 'YWJj.ZGVm';
+    const replacedBy = async () =>
+      await Promise.resolve({ authority: 'faulty', caAccountId: isSame ? account.id : '999999', ariId });
+    const replacing = Object.assign(Object.create(orders) as typeof orders, { replacedBy });
+    const opened = await order();
+    await acme.timePasses();
+    await acme.worker(acme.asWorker, { orders: replacing }).run(opened.issuanceId);
+    const sent = server.requests.filter(({ path }) => path === '/newOrder').at(-1);
+    const payload = JSON.parse(Buffer.from(sent?.jws?.payload ?? '', 'base64url').toString()) as object;
+    expect(payload).toEqual({
+      identifiers: [{ type: 'dns', value: 'one.example.com' }],
+      ...(isSame ? { replaces: ariId } : {}),
+    });
+  });
+
+  it('is revoked with one request per interval while the CA is down, and success marks the CA up', async () => {
+    const opened = await order();
+    await run(opened);
+    const [{ ca_reference: reference } = { ca_reference: null }] = await acme.database.query<
+      { ca_reference: string }[]
+    >(`SELECT 'acme:' || id AS ca_reference FROM acme_order WHERE issuance_id = $1`, [opened.issuanceId]);
+    const revoke = async () =>
+      await acme.issuers().revoke(reference ?? '', { serialNumber: '', leaf: Buffer.of(1), reason: 1 });
+    const sent = () => server.requestCount('/revokeCert');
+    const before = sent();
+    await acme.database.query(
+      `UPDATE certificate_authority SET down_since = now(), down_until = now() + interval '1 h', down_for = 'everything'`,
+    );
+    await expect(revoke()).rejects.toThrow(AuthorityDown);
+    expect(sent()).toBe(before);
+    await acme.database.query(`UPDATE certificate_authority SET down_until = now()`);
+    await revoke();
+    expect(sent()).toBe(before + 1);
+    const rows = await acme.database.query<unknown[]>(
+      `SELECT 1 FROM certificate_authority WHERE down_since IS NOT NULL`,
+    );
+    expect(rows).toEqual([]);
+  });
+
+  it('is revoked with the successor of an ended account', async () => {
+    server.override(next('finalize'), overloaded);
+    const { ca_reference: reference } = await run(await order());
+    await acme.database.query(`UPDATE ca_account SET state = 'ended'`);
+    const location = server.url('/account/2');
+    server.override('/newAccount', (correct) => ({ ...correct, headers: { ...correct.headers, location } }));
+    await acme.issuers().revoke(reference ?? '', { serialNumber: '', leaf: Buffer.of(1), reason: 1 });
+    const sent = server.requests.filter(({ path }) => path === '/revokeCert').at(-1);
+    const header = Buffer.from(sent?.jws?.protected ?? '', 'base64url').toString();
+    expect(JSON.parse(header)).toMatchObject({ kid: location });
+  });
+});

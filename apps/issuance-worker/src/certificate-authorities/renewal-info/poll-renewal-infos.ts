@@ -1,0 +1,96 @@
+import { nextWindowLook, renewalJitter, renewalTime, renewalTimeIn } from '@certwright/issuance';
+import type { CertificateAuthorities } from '../certificate-authorities';
+import type { CertificateAuthorityEntity } from '@certwright/core-schema';
+import type { DueRenewalInfo, RenewalInfos } from './renewal-infos';
+import { AcmeFault, type RenewalInfo } from '../../acme/index';
+import { sideBySide } from '../../approvals/side-by-side';
+import type { AcmeServers } from '../acme/acme-servers';
+import { isDown } from '../health/authority-health';
+
+export interface RenewalInfoPorts {
+  readonly infos: Pick<RenewalInfos, 'take' | 'received' | 'failed' | 'postponed' | 'forget'>;
+  readonly authorities: Pick<CertificateAuthorities, 'byName'>;
+  readonly servers: Pick<AcmeServers, 'of'>;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly events: RenewalInfoEvents;
+}
+
+export interface RenewalInfoEvents {
+  /** The CA has moved the replacement time; its explanation page may state the reason. */
+  windowMoved(info: DueRenewalInfo, received: RenewalInfo, renewAt: Date): void;
+  failed(info: DueRenewalInfo, error: unknown): void;
+}
+
+/** Certificates per round, and concurrent requests. */
+const batch = 100;
+const requestsAtOnce = 4;
+/** Claim duration, ms; exceeds a whole round. Afterwards other workers may take over. */
+const takenMs = 15 * 60_000;
+const restMs = 5_000;
+/** Delay while the CA is down, ms; renewal information is not urgent. */
+const whileDownMs = 5 * 60_000;
+
+/**
+ * Polls renewal information of CAs (RFC 9773). A time is chosen once per window and kept while the window is
+ * unchanged.
+ *
+ * @returns a function that runs one round and returns the pause until the next, ms
+ */
+export function pollRenewalInfos(ports: RenewalInfoPorts): () => Promise<number> {
+  return async () => {
+    const due = await ports.infos.take(batch, takenMs);
+    await sideBySide(requestsAtOnce, due, async (info) => await poll(ports, info));
+    if (due.length === batch) return 0;
+    await ports.infos.forget();
+    return restMs;
+  };
+}
+
+async function poll(ports: RenewalInfoPorts, info: DueRenewalInfo): Promise<void> {
+  const { certificateId, failures, ariId, now } = info;
+  try {
+    const row = await authorityOf(ports, info);
+    if (isDown(row) && row.downFor === 'everything') {
+      await ports.infos.postponed(certificateId, new Date(now.getTime() + whileDownMs));
+      return;
+    }
+    const received = await ports.servers.of(row).renewalInfo(ariId);
+    if (received === null) {
+      await ports.infos.failed(certificateId, nextWindowLook(Number.MAX_SAFE_INTEGER, now, null));
+      return;
+    }
+    await store(ports, info, received);
+  } catch (error) {
+    if (!(error instanceof AcmeFault)) throw error;
+    ports.events.failed(info, error);
+    await ports.infos.failed(certificateId, nextWindowLook(failures + 1, now, error.retryAt));
+  }
+}
+
+async function store(
+  { infos, random, events }: RenewalInfoPorts,
+  info: DueRenewalInfo,
+  received: RenewalInfo,
+): Promise<void> {
+  const { window, explanationUrl, retryAt: dueAt } = received;
+  const isSame = same(info.windowStart, window.start) && same(info.windowEnd, window.end);
+  const latest = renewalTime(info, renewalJitter(info.certificateId));
+  const renewAt = isSame ? null : renewalTimeIn(window, random(), info.now, latest);
+  const { start: windowStart, end: windowEnd } = window;
+  await infos.received(info.certificateId, { windowStart, windowEnd, explanationUrl, dueAt, renewAt });
+  if (renewAt !== null && info.windowStart !== null) events.windowMoved(info, received, renewAt);
+}
+
+/** Returns nothing for a CA without a row. @throws AcmeFault */
+async function authorityOf(
+  { authorities }: RenewalInfoPorts,
+  { authority }: DueRenewalInfo,
+): Promise<CertificateAuthorityEntity> {
+  const row = (await authorities.byName()).get(authority);
+  if (row === undefined)
+    throw new AcmeFault('unreachable', `The CA ${authority} is not in use here any more.`);
+  return row;
+}
+
+const same = (one: Date | null, other: Date) => one?.getTime() === other.getTime();
