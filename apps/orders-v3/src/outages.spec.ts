@@ -49,7 +49,7 @@ describe('while the database is unavailable', () => {
     expect(await api.readiness.report()).toMatchObject({ ready: false, checks: { database: 'failed' } });
     expect((await api.call('GET', '/readyz')).status).toBe(503);
 
-    link.mend();
+    link.restore();
     await eventually(async () =>
       expect((await tenant.post('/api/v3/orders', order('after'))).status).toBe(201),
     );

@@ -1,6 +1,6 @@
 import { quoteInput } from '@certwright/dns-names';
 import type { Product } from '@certwright/issuance';
-import { type Csr, judgeCsr } from '@certwright/pki';
+import { type Csr, checkCsr } from '@certwright/pki';
 import { messageOfCsrFault } from '../wire/outcome-messages';
 import { reasonOfFault } from '../wire/problem';
 import { Refusal } from '../wire/reasons';
@@ -19,7 +19,7 @@ const param = 'csr';
 export function assertCsrFits(csr: Csr, object: CertObject, product: Product, keyBlocked: boolean): void {
   const rule = { mustNameEveryDnsName: product.csrNamesEveryDnsName, keys: product };
   const expectations = { keyType: undefined, dnsNames: dnsNamesOf(object), rule };
-  const [fault] = judgeCsr(csr, expectations, { keyBlocked });
+  const [fault] = checkCsr(csr, expectations, { keyBlocked });
   if (fault !== undefined) {
     throw new Refusal(reasonOfFault[fault.code], messageOfCsrFault(fault), { param });
   }

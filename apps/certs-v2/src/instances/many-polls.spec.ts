@@ -140,7 +140,7 @@ it('2,000 clients get a response from the periodic lookup while Redis is unavail
     );
     expect(responses).toEqual({ '200 canceled': clients });
   } finally {
-    link.mend();
+    link.restore();
   }
 });
 

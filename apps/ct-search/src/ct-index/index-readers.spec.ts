@@ -117,7 +117,7 @@ it('survives the loss of a connection during a statement, and continues with ano
     });
     link.cut();
     await outcome;
-    link.mend();
+    link.restore();
     expect(await reader.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   } finally {
     await cuttable.close();

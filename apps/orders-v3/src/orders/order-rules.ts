@@ -1,7 +1,7 @@
 import { isConstructedApproverAddress, quoteInput } from '@certwright/dns-names';
 import type { FieldFault } from '@certwright/errors';
 import type { Product } from '@certwright/issuance';
-import { type Csr, judgeCsr } from '@certwright/pki';
+import { type Csr, checkCsr } from '@certwright/pki';
 import { csrFaults } from '../wire/outcome-messages';
 import type { Order, OrderPatch } from './order';
 import type { OrderRequest } from './order-request';
@@ -163,7 +163,7 @@ export class OrderCheck {
     const keyType = atFault.has('key_type') ? undefined : order.keyType;
     const rule = { mustNameEveryDnsName, keys: product };
     const expectations = { keyType, dnsNames: order.dnsNames, rule };
-    const faults = judgeCsr(csr, expectations, { keyBlocked: context.keyBlocked });
+    const faults = checkCsr(csr, expectations, { keyBlocked: context.keyBlocked });
     for (const { code, message } of csrFaults(faults)) {
       yield { field: 'csr', code, message };
     }

@@ -1,6 +1,6 @@
 import { fqdnOf } from '../../records/names';
 import type { ApiReply, RecordedRequest } from '../../testing/api-server';
-import { clashes, type ImitatedZone, ImitatedZones } from '../../testing/imitated-zones';
+import { clashes, type FakeZone, FakeZones } from '../../testing/fake-zones';
 
 interface Properties {
   readonly TTL: number;
@@ -16,7 +16,7 @@ const group = `/subscriptions/${subscription}/resourceGroups/dns-rg/providers/Mi
 const version = '2018-05-01';
 
 /** Azure Resource Manager's DNS as it is documented, with record sets, metadata and ETags. */
-export class AzureImitation {
+export class FakeAzure {
   /** By `fqdn type`; for every set that was written or read. */
   readonly metadata = new Map<string, object>();
   readonly tags = new Map<string, Readonly<Record<string, string>>>();
@@ -24,13 +24,13 @@ export class AzureImitation {
   readonly #etags = new Map<string, number>();
 
   constructor(
-    readonly zones: ImitatedZones,
+    readonly zones: FakeZones,
     private readonly isToken: (token: string) => boolean,
   ) {}
 
   static idOf = (name: string): string => `${group}/${name}`;
 
-  readonly answer = (request: RecordedRequest): ApiReply => {
+  readonly respond = (request: RecordedRequest): ApiReply => {
     const token = /^Bearer (.+)$/.exec(request.headers['authorization'] ?? '')?.[1] ?? '';
     if (!this.isToken(token))
       return failure(401, 'InvalidAuthenticationToken', 'The access token is invalid.');
@@ -66,17 +66,17 @@ export class AzureImitation {
     return { status: 200, body: { value, ...(next < this.zones.all.length ? { nextLink } : {}) } };
   }
 
-  private recordsAt(zone: ImitatedZone, fqdn: string, type: string) {
+  private recordsAt(zone: FakeZone, fqdn: string, type: string) {
     return zone.records.filter((record) => record.fqdn === fqdn && record.type === type);
   }
 
   /** Changes with every change of the set, by any client. */
-  private etagOf(zone: ImitatedZone, fqdn: string, type: string): string {
+  private etagOf(zone: FakeZone, fqdn: string, type: string): string {
     const ids = this.recordsAt(zone, fqdn, type).map(({ id }) => id);
     return `etag-${this.#etags.get(`${fqdn} ${type}`) ?? 0}-${ids.join('.')}`;
   }
 
-  private read(zone: ImitatedZone, fqdn: string, type: string): ApiReply | null {
+  private read(zone: FakeZone, fqdn: string, type: string): ApiReply | null {
     const records = this.recordsAt(zone, fqdn, type);
     const [first] = records;
     if (first === undefined) return null;
@@ -92,7 +92,7 @@ export class AzureImitation {
     return { status: 200, body: { id: `${zone.id}/${type}`, name: fqdn, type, etag, properties } };
   }
 
-  private write(zone: ImitatedZone, fqdn: string, type: string, request: RecordedRequest): ApiReply {
+  private write(zone: FakeZone, fqdn: string, type: string, request: RecordedRequest): ApiReply {
     const there = this.recordsAt(zone, fqdn, type);
     if (this.isStale(zone, fqdn, type, request)) return stale;
     const others = zone.records.filter((record) => record.fqdn === fqdn && record.type !== type);
@@ -108,7 +108,7 @@ export class AzureImitation {
     return { ...(this.read(zone, fqdn, type) ?? missing), status: there.length === 0 ? 201 : 200 };
   }
 
-  private remove(zone: ImitatedZone, fqdn: string, type: string, request: RecordedRequest): ApiReply {
+  private remove(zone: FakeZone, fqdn: string, type: string, request: RecordedRequest): ApiReply {
     const there = this.recordsAt(zone, fqdn, type);
     if (there.length === 0) return { status: 204 };
     if (this.isStale(zone, fqdn, type, request)) return stale;
@@ -117,7 +117,7 @@ export class AzureImitation {
     return { status: 200 };
   }
 
-  private isStale(zone: ImitatedZone, fqdn: string, type: string, { headers }: RecordedRequest): boolean {
+  private isStale(zone: FakeZone, fqdn: string, type: string, { headers }: RecordedRequest): boolean {
     const there = this.recordsAt(zone, fqdn, type).length > 0;
     if (headers['if-none-match'] === '*') return there;
     const etag = headers['if-match'];
@@ -166,4 +166,4 @@ const missing: ApiReply = {
   body: { code: 'NotFound', message: 'The resource record does not exist in resource group dns-rg.' },
 };
 
-export const imitatedSubscription = subscription;
+export const fakeSubscription = subscription;

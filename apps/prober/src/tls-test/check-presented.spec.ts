@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { judgePresented } from './presented-judgement';
+import { checkPresented } from './check-presented';
 
 const der = (text: string) => Buffer.from(text);
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -8,8 +8,8 @@ const expected = {
   chainSha256: [sha256('one'), sha256('two')],
   temporarySha256: [sha256('temporary')],
 };
-const judged = (presented: readonly string[], more: Partial<typeof expected> = {}) => {
-  const { correct, chained, temporary } = judgePresented(presented.map(der), { ...expected, ...more });
+const checked = (presented: readonly string[], more: Partial<typeof expected> = {}) => {
+  const { correct, chained, temporary } = checkPresented(presented.map(der), { ...expected, ...more });
   return [correct, chained, temporary];
 };
 
@@ -30,12 +30,12 @@ describe('what is presented', () => {
     ['something else', ['other'], [false, false, false]],
     ['a temporary certificate', ['temporary'], [true, true, true]],
     ['a temporary certificate behind another one', ['other', 'temporary'], [false, false, false]],
-  ])('%s', (_what, presented, judgement) => {
-    expect(judged(presented)).toEqual(judgement);
+  ])('%s', (_what, presented, expectedCheck) => {
+    expect(checked(presented)).toEqual(expectedCheck);
   });
 
   it('is chained by itself where there are no intermediates', () => {
-    expect(judged(['leaf'], { chainSha256: [] })).toEqual([true, true, false]);
-    expect(judged(['other'], { chainSha256: [] })).toEqual([false, true, false]);
+    expect(checked(['leaf'], { chainSha256: [] })).toEqual([true, true, false]);
+    expect(checked(['other'], { chainSha256: [] })).toEqual([false, true, false]);
   });
 });

@@ -17,7 +17,7 @@ interface Place {
 }
 
 /** The DNS of Hetzner's Cloud API as https://docs.hetzner.cloud documents it, as far as the gateway uses it. */
-export class HetznerImitation {
+export class FakeHetzner {
   readonly token = 'hcloud-0123456789abcdefghijklmnopqrstuvwxyz';
   readonly #zones: readonly {
     readonly id: number;
@@ -40,10 +40,10 @@ export class HetznerImitation {
     ];
   }
 
-  static async open(zoneNames: readonly string[]): Promise<HetznerImitation> {
-    const imitation = new HetznerImitation(zoneNames);
-    imitation.server = await ApiServer.open((request) => imitation.#answer(request));
-    return imitation;
+  static async open(zoneNames: readonly string[]): Promise<FakeHetzner> {
+    const fake = new FakeHetzner(zoneNames);
+    fake.server = await ApiServer.open((request) => fake.#respond(request));
+    return fake;
   }
 
   /** Refusals for the next actions, in order. */
@@ -82,7 +82,7 @@ export class HetznerImitation {
     );
   }
 
-  #answer({ method, path, query, headers, body }: RecordedRequest): ApiReply {
+  #respond({ method, path, query, headers, body }: RecordedRequest): ApiReply {
     if (headers['authorization'] !== `Bearer ${this.token}`) return fixtures.unauthorized;
     if (path === '/zones') {
       return page(
@@ -137,10 +137,10 @@ export class HetznerImitation {
       if (sent.some((value) => old.includes(value))) return fixtures.notUnique;
       if (ttl !== undefined && ttl !== null && before !== undefined && ttl !== before.ttl)
         return fixtures.invalid('ttl', 'differs');
-      const beside = this.#rrsets.filter(
+      const others = this.#rrsets.filter(
         (each) => each.zone === place.zone && each.name === place.name && each !== before,
       );
-      if (beside.some(({ type }) => type === 'CNAME' || place.type === 'CNAME')) {
+      if (others.some(({ type }) => type === 'CNAME' || place.type === 'CNAME')) {
         return fixtures.invalid('type', 'CNAME records cannot coexist with other records');
       }
       this.#put(place, [...old, ...sent], before?.ttl ?? ttl ?? null);

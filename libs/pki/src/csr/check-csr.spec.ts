@@ -11,12 +11,12 @@ import {
   spkiOf,
   subjectAltName,
 } from '../testing/csr-forge';
-import { bool, fromHex, int, nul, octets, oid, seq, set, tlv, utf8 } from '../testing/der-forge';
+import { bool, fromHex, int, nul, octetString, oid, seq, set, tlv, utf8 } from '../testing/der-forge';
 import {
   type CsrFault,
   decodeCsrField,
   encodePem,
-  judgeCsr,
+  checkCsr,
   type KeyType,
   parseDer,
   readCsr,
@@ -39,7 +39,7 @@ function faultsOf(
   const reading = readCsr(der);
   if (!reading.ok) return reading.faults;
   const rule = { mustNameEveryDnsName: product === 'free_ca' };
-  return judgeCsr(reading.csr, { keyType, dnsNames, rule }, { keyBlocked });
+  return checkCsr(reading.csr, { keyType, dnsNames, rule }, { keyBlocked });
 }
 
 const codesOf = (der: Uint8Array, order?: Order) => faultsOf(der, order).map(({ code }) => code);
@@ -100,7 +100,7 @@ describe('free_ca: the CSR must contain every DNS name', () => {
   it('rejects a missing extension, even when the common name contains the only name', () => {
     expect(codesOf(forged({ attributes: [] }))).toEqual(['csr_san_mismatch']);
     expect(codesOf(forged({ attributes: null }))).toEqual(['csr_san_mismatch']);
-    const keyUsage = seq(oid('2.5.29.15'), octets(fromHex('03020780')));
+    const keyUsage = seq(oid('2.5.29.15'), octetString(fromHex('03020780')));
     expect(codesOf(forged({ attributes: [extensionRequest(keyUsage)] }))).toEqual(['csr_san_mismatch']);
   });
 
@@ -301,12 +301,12 @@ describe('a CSR that is malformed for either product', () => {
     ['a SAN of an unknown kind', { sans: [tlv(0x89, Buffer.from('x'))] }],
     ['a SAN of a universal type', { sans: [tlv(0x16, Buffer.from('example.com'))] }],
     [
-      'octets after the SAN',
-      { attributes: [extensionRequest(seq(oid('2.5.29.17'), octets(seq(dns('a.com')), nul())))] },
+      'bytes after the SAN',
+      { attributes: [extensionRequest(seq(oid('2.5.29.17'), octetString(seq(dns('a.com')), nul())))] },
     ],
     [
       'a criticality that is its default',
-      { attributes: [extensionRequest(seq(oid('2.5.29.17'), bool(0), octets(seq(dns('a.com')))))] },
+      { attributes: [extensionRequest(seq(oid('2.5.29.17'), bool(0), octetString(seq(dns('a.com')))))] },
     ],
     ['an attribute without values', { attributes: [seq(oid('1.2.840.113549.1.9.7'))] }],
     ['an element after the attributes', { afterAttributes: nul() }],
@@ -315,7 +315,7 @@ describe('a CSR that is malformed for either product', () => {
     ['an element after the values of an attribute', { attributes: [seq(oid('1.2.3'), set(nul()), nul())] }],
     [
       'an element after the value of an extension',
-      { attributes: [extensionRequest(seq(oid('1.2.3'), octets(), nul()))] },
+      { attributes: [extensionRequest(seq(oid('1.2.3'), octetString(), nul()))] },
     ],
     ['an element after the public key', { spki: seq(seq(oid('1.3.101.112')), tlv(3, fromHex('00')), nul()) }],
     ['a public key of another shape', { spki: seq(int(1)) }],
@@ -335,7 +335,7 @@ describe('a CSR that is malformed for either product', () => {
   });
 
   it('reports the fault and its place', () => {
-    const detail = 'a version other than 0 (at octet 6)';
+    const detail = 'a version other than 0 (at byte 6)';
     expect(faultsOf(forged({ version: int(1) }))).toEqual([
       { code: 'malformed_csr', fault: 'not_der', detail },
     ]);

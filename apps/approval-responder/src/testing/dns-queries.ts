@@ -22,11 +22,11 @@ export interface Seen {
   readonly answers: readonly string[];
   /** `name TYPE ttl` */
   readonly authority: readonly string[];
-  readonly asked: string;
-  readonly octets: number;
+  readonly question: string;
+  readonly bytes: number;
 }
 
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 
 export function queryMessage(
   name: string,
@@ -43,7 +43,7 @@ export function queryMessage(
 }
 
 /** @throws an AbortError when there is no response */
-export async function askUdp(port: number, name: string, question: Question = {}): Promise<Seen> {
+export async function queryUdp(port: number, name: string, question: Question = {}): Promise<Seen> {
   const message = await datagram(port, queryMessage(name, question), question.address);
   if (message === undefined) throw new Error(`No answer for ${name}.`);
   return seen(message);
@@ -54,7 +54,7 @@ export async function datagram(
   port: number,
   message: Buffer,
   address = '127.0.0.1',
-  withinMs = patienceMs,
+  withinMs = timeoutMs,
 ): Promise<Buffer | undefined> {
   const socket = createSocket('udp4');
   try {
@@ -73,25 +73,25 @@ export async function datagram(
 export async function flood(port: number, messages: readonly Buffer[], withinMs: number): Promise<number[]> {
   const socket = createSocket('udp4');
   const rcodes: number[] = [];
-  socket.on('message', (answer) => rcodes.push((answer[3] ?? 0) & 0xf));
+  socket.on('message', (response) => rcodes.push((response[3] ?? 0) & 0xf));
   for (const message of messages) socket.send(message, port, '127.0.0.1');
   await eventually(() => expect(rcodes.length).toBe(messages.length), { withinMs }).catch(() => undefined);
   socket.close();
   return rcodes;
 }
 
-export async function askTcp(port: number, name: string, question: Question = {}): Promise<Seen> {
+export async function queryTcp(port: number, name: string, question: Question = {}): Promise<Seen> {
   const message = queryMessage(name, question);
-  const socket = connect({ port, host: '127.0.0.1', signal: AbortSignal.timeout(patienceMs) });
+  const socket = connect({ port, host: '127.0.0.1', signal: AbortSignal.timeout(timeoutMs) });
   const length = Buffer.alloc(2);
   length.writeUInt16BE(message.length);
   socket.write(Buffer.concat([length, message]));
-  let came = Buffer.alloc(0);
+  let received = Buffer.alloc(0);
   for await (const chunk of socket) {
-    came = Buffer.concat([came, chunk as Buffer]);
-    if (came.length >= 2 && came.length >= 2 + came.readUInt16BE(0)) break;
+    received = Buffer.concat([received, chunk as Buffer]);
+    if (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) break;
   }
-  return seen(came.subarray(2));
+  return seen(received.subarray(2));
 }
 
 export function seen(message: Buffer): Seen {
@@ -104,8 +104,8 @@ export function seen(message: Buffer): Seen {
     authority: (read.authorities ?? []).map((record) =>
       'ttl' in record ? `${record.name} ${record.type} ${record.ttl}` : record.type,
     ),
-    asked: read.questions?.[0]?.name ?? '',
-    octets: message.length,
+    question: read.questions?.[0]?.name ?? '',
+    bytes: message.length,
   };
 }
 

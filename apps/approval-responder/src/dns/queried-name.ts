@@ -1,7 +1,7 @@
 import { type DnsName, isAtOrBelow, parseName } from '@certwright/dns-authority';
 
 /** Classification of a name, by the name alone. */
-export type AskedPlace =
+export type QueriedName =
   /** The apex, a name server, or a name between them. */
   | { readonly kind: 'fixed' }
   /** Inside the zone, but not in the form of an issued label: it does not exist. */
@@ -21,7 +21,7 @@ const labelShape = /^[a-z2-7]{26,52}$/;
  * @param zone its apex
  * @param fixed names in the zone by settings, including the apex
  */
-export function placeAsked(name: DnsName, zone: DnsName, fixed: ReadonlySet<DnsName>): AskedPlace {
+export function classifyName(name: DnsName, zone: DnsName, fixed: ReadonlySet<DnsName>): QueriedName {
   if (fixed.has(name)) return { kind: 'fixed' };
   if (isAtOrBelow(name, zone)) {
     const label = name.slice(0, -zone.length - 1);
@@ -31,7 +31,7 @@ export function placeAsked(name: DnsName, zone: DnsName, fixed: ReadonlySet<DnsN
 }
 
 /** Names in certificates have no underscore, so the last such label is the delegated one. */
-function delegated(name: DnsName): AskedPlace | undefined {
+function delegated(name: DnsName): QueriedName | undefined {
   const labels = name.split('.');
   const at = labels.lastIndexOf(challengeLabel);
   if (at === -1) return undefined;

@@ -7,7 +7,7 @@ import { inQuotes } from '../../testing/written-values';
 import * as fixtures from './fixtures';
 
 /** DNSimple's API as https://developer.dnsimple.com/v2/ documents it, as far as the gateway uses it. */
-export class DnsimpleImitation {
+export class FakeDnsimple {
   readonly token = 'dnsimple_a_0123456789abcdef';
   /** Parameters that the browser brought. */
   readonly state = 'state-of-the-browser';
@@ -20,10 +20,10 @@ export class DnsimpleImitation {
 
   private constructor(private readonly zoneNames: readonly string[]) {}
 
-  static async open(zoneNames: readonly string[]): Promise<DnsimpleImitation> {
-    const imitation = new DnsimpleImitation(zoneNames);
-    imitation.server = await ApiServer.open((request) => imitation.#answer(request));
-    return imitation;
+  static async open(zoneNames: readonly string[]): Promise<FakeDnsimple> {
+    const fake = new FakeDnsimple(zoneNames);
+    fake.server = await ApiServer.open((request) => fake.#respond(request));
+    return fake;
   }
 
   /** Runs between the client's read and its change. */
@@ -49,7 +49,7 @@ export class DnsimpleImitation {
       }));
   }
 
-  #answer({ method, path, query, headers, body }: RecordedRequest): ApiReply {
+  #respond({ method, path, query, headers, body }: RecordedRequest): ApiReply {
     if (path === '/oauth/access_token')
       return this.#exchange(JSON.parse(body) as Readonly<Record<string, unknown>>);
     const isUser = headers['authorization'] === `Bearer ${this.userToken}`;
@@ -98,11 +98,11 @@ export class DnsimpleImitation {
     this.#beforeCreation = null;
     if (sent.type === 'TXT' && !inQuotes.test(sent.content))
       return fixtures.invalid({ content: ['is invalid'] });
-    const beside = this.#records.filter(({ zone_id, name }) => zone_id === zone && name === sent.name);
-    if (beside.some(({ type, content }) => type === sent.type && content === sent.content)) {
+    const others = this.#records.filter(({ zone_id, name }) => zone_id === zone && name === sent.name);
+    if (others.some(({ type, content }) => type === sent.type && content === sent.content)) {
       return fixtures.duplicate;
     }
-    if (beside.some(({ type }) => type === 'CNAME' || sent.type === 'CNAME')) {
+    if (others.some(({ type }) => type === 'CNAME' || sent.type === 'CNAME')) {
       return fixtures.invalid({ base: ['A CNAME record cannot exist with other records of the same name'] });
     }
     return { status: 201, body: { data: this.#put(zone, sent) } };

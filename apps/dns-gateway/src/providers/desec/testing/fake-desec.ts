@@ -13,7 +13,7 @@ interface SentRrset {
 }
 
 /** deSEC's API as https://desec.readthedocs.io documents it, as far as the gateway uses it. */
-export class DesecImitation {
+export class FakeDesec {
   readonly token = 'i-am-a-desec-token-3fa85f64';
   readonly minimumTtls = new Map<string, number>();
   #rrsets: readonly fixtures.Rrset[] = [];
@@ -23,11 +23,11 @@ export class DesecImitation {
   throttled = false;
   server!: ApiServer;
 
-  static async open(zoneNames: readonly string[]): Promise<DesecImitation> {
-    const imitation = new DesecImitation();
-    for (const name of zoneNames) imitation.minimumTtls.set(name, 3_600);
-    imitation.server = await ApiServer.open((request) => imitation.#answer(request));
-    return imitation;
+  static async open(zoneNames: readonly string[]): Promise<FakeDesec> {
+    const fake = new FakeDesec();
+    for (const name of zoneNames) fake.minimumTtls.set(name, 3_600);
+    fake.server = await ApiServer.open((request) => fake.#respond(request));
+    return fake;
   }
 
   plant({ fqdn, type, value }: PlainRecord, zone: string): void {
@@ -53,7 +53,7 @@ export class DesecImitation {
     return this.#rrsets.find(({ name }) => name === `${fqdn}.`)?.ttl ?? null;
   }
 
-  #answer(request: RecordedRequest): ApiReply {
+  #respond(request: RecordedRequest): ApiReply {
     if (request.headers['authorization'] !== `Token ${this.token}`) return fixtures.invalidToken;
     if (request.path === '/domains/') return this.#domains(request.query);
     const [, name = '', rest] = /^\/domains\/([^/]+)\/(rrsets\/)?$/.exec(request.path) ?? [];
@@ -99,10 +99,10 @@ export class DesecImitation {
     if (type === 'TXT' && records?.every((record) => inQuotes.test(record)) !== true)
       return fixtures.malformed;
     const gone = sent.filter((rrset) => rrset.records?.length === 0).map((rrset) => rrset.type);
-    const beside = this.#at(zone, subname).filter(
+    const others = this.#at(zone, subname).filter(
       (rrset) => rrset.type !== type && !gone.includes(rrset.type),
     );
-    return beside.some((rrset) => rrset.type === 'CNAME' || type === 'CNAME') ? fixtures.conflictingType : {};
+    return others.some((rrset) => rrset.type === 'CNAME' || type === 'CNAME') ? fixtures.conflictingType : {};
   }
 
   #put(zone: string, { subname = '', type, ttl, records = [] }: SentRrset): void {

@@ -11,7 +11,7 @@ export interface RenderedProblem {
 /** Renders a Problem in an API's error format. Pure; handles every code. */
 export type RenderProblem = (problem: Problem) => RenderedProblem;
 
-export interface Answer {
+export interface ProblemResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | string[]>>;
@@ -22,7 +22,11 @@ export interface Answer {
 const challenges = ['Bearer realm="Certwright"', 'Basic realm="Certwright", charset="UTF-8"'];
 
 /** The complete response to a Problem: the API's status and body, and the headers that HTTP requires. */
-export function answerTo(problem: Problem, render: RenderProblem, jsonContentType: string): Answer {
+export function responseTo(
+  problem: Problem,
+  render: RenderProblem,
+  jsonContentType: string,
+): ProblemResponse {
   const { status, headers: rendered = {}, body } = render(problem);
   const headers: Record<string, string | string[]> = { 'content-type': jsonContentType };
   if (problem.retryAfterS !== undefined)

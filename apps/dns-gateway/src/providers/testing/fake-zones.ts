@@ -1,20 +1,20 @@
 import type { PlainRecord } from './provider-world';
 
-export interface ImitatedRecord extends PlainRecord {
+export interface FakeRecord extends PlainRecord {
   readonly id: string;
   readonly ttl: number;
 }
 
-export interface ImitatedZone {
+export interface FakeZone {
   readonly id: string;
   readonly name: string;
   /** In order of creation; `value` in the contract's normal form. */
-  records: readonly ImitatedRecord[];
+  records: readonly FakeRecord[];
 }
 
 /** The zones behind a fake API. */
-export class ImitatedZones {
-  readonly all: readonly ImitatedZone[];
+export class FakeZones {
+  readonly all: readonly FakeZone[];
   #ids = 0;
 
   /** @param idOf returns an id in the API's format; default: 32 hexadecimal digits */
@@ -22,16 +22,16 @@ export class ImitatedZones {
     this.all = names.map((name, at) => ({ id: idOf(name, at), name, records: [] }));
   }
 
-  byId(id: string): ImitatedZone | undefined {
+  byId(id: string): FakeZone | undefined {
     return this.all.find((zone) => zone.id === id);
   }
 
-  byName(name: string): ImitatedZone | undefined {
+  byName(name: string): FakeZone | undefined {
     return this.all.find((zone) => zone.name === name);
   }
 
   /** The zone that a name server would answer from: the longest match. */
-  holding(fqdn: string): ImitatedZone {
+  holding(fqdn: string): FakeZone {
     const [zone] = this.all
       .filter(({ name }) => fqdn === name || fqdn.endsWith(`.${name}`))
       .sort((one, other) => other.name.length - one.name.length);
@@ -39,20 +39,20 @@ export class ImitatedZones {
     return zone;
   }
 
-  add(zone: ImitatedZone, record: PlainRecord & { readonly ttl?: number }): ImitatedRecord {
+  add(zone: FakeZone, record: PlainRecord & { readonly ttl?: number }): FakeRecord {
     this.#ids += 1;
     const stored = { ttl: 300, ...record, id: String(this.#ids) };
     zone.records = [...zone.records, stored];
     return stored;
   }
 
-  remove(zone: ImitatedZone, id: string): boolean {
+  remove(zone: FakeZone, id: string): boolean {
     const before = zone.records.length;
     zone.records = zone.records.filter((record) => record.id !== id);
     return zone.records.length < before;
   }
 
-  at(fqdn: string): readonly ImitatedRecord[] {
+  at(fqdn: string): readonly FakeRecord[] {
     return this.holding(fqdn).records.filter((record) => record.fqdn === fqdn);
   }
 
@@ -76,5 +76,5 @@ export const zoneNames = (count: number): readonly string[] => [
 ];
 
 /** RFC 1034, section 3.6.2: whether a record of this type conflicts with those. */
-export const clashes = (type: string, beside: readonly { readonly type: string }[]): boolean =>
-  beside.some((other) => (type === 'CNAME') !== (other.type === 'CNAME'));
+export const clashes = (type: string, others: readonly { readonly type: string }[]): boolean =>
+  others.some((other) => (type === 'CNAME') !== (other.type === 'CNAME'));

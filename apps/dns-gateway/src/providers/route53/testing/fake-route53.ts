@@ -1,12 +1,12 @@
 import { normalName } from '../../records/names';
 import type { ApiReply, RecordedRequest } from '../../testing/api-server';
-import { clashes, type ImitatedRecord, type ImitatedZone, ImitatedZones } from '../../testing/imitated-zones';
+import { clashes, type FakeRecord, type FakeZone, FakeZones } from '../../testing/fake-zones';
 import { plainValue, writtenValue } from '../../testing/written-values';
 import { escaped, failure, invalid, xml } from './aws-replies';
 import { isSigned } from './checked-signature';
 import { readXml, type XmlElement } from '../xml';
 
-export interface ImitatedRole {
+export interface FakeRole {
   /** Null: the role's trust policy requires none. */
   readonly externalId: string | null;
 }
@@ -32,20 +32,20 @@ const roleKeys = {
 };
 
 /** STS's AssumeRole and Route 53 as documented; every signature is verified. */
-export class Route53Imitation {
+export class FakeRoute53 {
   /** By ARN. */
-  readonly roles = new Map<string, ImitatedRole>();
+  readonly roles = new Map<string, FakeRole>();
   readonly routed: PlainRrset[] = [];
   assumed = 0;
   /** Zones and RRsets per page. */
   readonly pageSize = 3;
 
   constructor(
-    readonly zones: ImitatedZones,
+    readonly zones: FakeZones,
     private readonly now: () => Date,
   ) {}
 
-  readonly answer = (request: RecordedRequest): ApiReply => {
+  readonly respond = (request: RecordedRequest): ApiReply => {
     if (request.path === '/sts/') return this.assumeRole(request);
     if (!isSigned(request, roleKeys, { service: 'route53', region: 'us-east-1' })) {
       return failure(403, 'SignatureDoesNotMatch', 'The request signature we calculated does not match.');
@@ -99,7 +99,7 @@ export class Route53Imitation {
     );
   }
 
-  private listRrsets(zone: ImitatedZone, { query }: RecordedRequest): ApiReply {
+  private listRrsets(zone: FakeZone, { query }: RecordedRequest): ApiReply {
     const from = orderOf(query.get('name') ?? '', query.get('type') ?? '');
     const all = this.rrsetsOf(zone)
       .filter(({ name, type }) => orderOf(name, type) >= from)
@@ -116,12 +116,12 @@ export class Route53Imitation {
     );
   }
 
-  private rrsetsOf(zone: ImitatedZone): readonly PlainRrset[] {
+  private rrsetsOf(zone: FakeZone): readonly PlainRrset[] {
     const grouped = Map.groupBy(zone.records, ({ fqdn, type }) => `${fqdn} ${type}`);
     return [...[...grouped.values()].map(rrsetOf), ...this.routed];
   }
 
-  private change(zone: ImitatedZone, body: string): ApiReply {
+  private change(zone: FakeZone, body: string): ApiReply {
     const changes = readXml(body, 'ChangeResourceRecordSetsRequest')
       .child('ChangeBatch')
       .child('Changes')
@@ -144,8 +144,8 @@ export class Route53Imitation {
       }
       if (there !== undefined)
         return invalid(`Tried to create resource record set ${named} but it already exists`);
-      const beside = left.filter(({ name }) => name === rrset.name);
-      if (clashes(rrset.type, beside)) {
+      const others = left.filter(({ name }) => name === rrset.name);
+      if (clashes(rrset.type, others)) {
         return invalid(`RRSet of type ${rrset.type} with DNS name ${rrset.name} is not permitted`);
       }
       left = [...left, rrset];
@@ -168,7 +168,7 @@ export class Route53Imitation {
 const orderOf = (name: string, type: string): string =>
   `${name.split('.').reverse().join('\u0001')}\u0000${type}`;
 
-function rrsetOf(records: readonly ImitatedRecord[]): PlainRrset {
+function rrsetOf(records: readonly FakeRecord[]): PlainRrset {
   const [first] = records;
   if (first === undefined) throw new Error('An RRset has a record.');
   const { fqdn, type, ttl } = first;

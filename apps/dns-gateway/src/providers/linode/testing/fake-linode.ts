@@ -9,7 +9,7 @@ interface Domain {
 }
 
 /** Linode's API as https://techdocs.akamai.com/linode-api/reference/ documents it, as far as the gateway uses it. */
-export class LinodeImitation {
+export class FakeLinode {
   readonly token = 'linode-token-0123456789abcdef';
   /** By the domain's id. */
   readonly records = new Map<number, readonly fixtures.DomainRecord[]>();
@@ -27,10 +27,10 @@ export class LinodeImitation {
     ];
   }
 
-  static async open(zoneNames: readonly string[]): Promise<LinodeImitation> {
-    const imitation = new LinodeImitation(zoneNames);
-    imitation.server = await ApiServer.open((request) => imitation.#answer(request));
-    return imitation;
+  static async open(zoneNames: readonly string[]): Promise<FakeLinode> {
+    const fake = new FakeLinode(zoneNames);
+    fake.server = await ApiServer.open((request) => fake.#respond(request));
+    return fake;
   }
 
   idOf(zone: string): number {
@@ -55,7 +55,7 @@ export class LinodeImitation {
     );
   }
 
-  #answer(request: RecordedRequest): ApiReply {
+  #respond(request: RecordedRequest): ApiReply {
     if (request.headers['authorization'] !== `Bearer ${this.token}`) return fixtures.invalidToken;
     if (request.path === '/domains') {
       return page(
@@ -89,8 +89,8 @@ export class LinodeImitation {
   }
 
   #create(domain: number, sent: fixtures.SentRecord): ApiReply {
-    const beside = (this.records.get(domain) ?? []).filter(({ name }) => name === sent.name);
-    if (beside.some(({ type }) => type === 'CNAME' || sent.type === 'CNAME')) {
+    const others = (this.records.get(domain) ?? []).filter(({ name }) => name === sent.name);
+    if (others.some(({ type }) => type === 'CNAME' || sent.type === 'CNAME')) {
       return fixtures.invalid('Hostname conflicts with existing CNAME record', 'name');
     }
     if (sent.type === 'CAA' && (sent.tag ?? null) === null) return fixtures.invalid('tag is required', 'tag');

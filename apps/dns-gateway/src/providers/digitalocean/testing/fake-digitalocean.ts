@@ -1,6 +1,6 @@
 import { fqdnOf, relativeName } from '../../records/names';
 import type { ApiReply, RecordedRequest } from '../../testing/api-server';
-import { clashes, type ImitatedRecord, type ImitatedZone, ImitatedZones } from '../../testing/imitated-zones';
+import { clashes, type FakeRecord, type FakeZone, FakeZones } from '../../testing/fake-zones';
 
 interface RecordBody {
   readonly type: string;
@@ -12,13 +12,13 @@ interface RecordBody {
 }
 
 /** DigitalOcean's API v2 as it is documented, with its domains in memory. */
-export class DigitalOceanImitation {
+export class FakeDigitalOcean {
   constructor(
-    readonly zones: ImitatedZones,
+    readonly zones: FakeZones,
     private readonly isToken: (token: string) => boolean,
   ) {}
 
-  readonly answer = (request: RecordedRequest): ApiReply => {
+  readonly respond = (request: RecordedRequest): ApiReply => {
     const token = /^Bearer (.+)$/.exec(request.headers['authorization'] ?? '')?.[1] ?? '';
     if (!this.isToken(token)) return failure(401, 'unauthorized', 'Unable to authenticate you');
     const [, domain, recordId] =
@@ -31,7 +31,7 @@ export class DigitalOceanImitation {
     return this.zones.remove(zone, recordId ?? '') ? { status: 204 } : notFound;
   };
 
-  private list(zone: ImitatedZone, request: RecordedRequest): ApiReply {
+  private list(zone: FakeZone, request: RecordedRequest): ApiReply {
     const name = request.query.get('name');
     const found = zone.records.filter(({ fqdn }) => name === null || fqdn === name);
     return this.paged(
@@ -41,7 +41,7 @@ export class DigitalOceanImitation {
     );
   }
 
-  private create(zone: ImitatedZone, body: RecordBody): ApiReply {
+  private create(zone: FakeZone, body: RecordBody): ApiReply {
     const isTarget = body.type === 'CNAME' || body.type === 'NS' || /^issue/.test(body.tag ?? '');
     if (isTarget && !body.data.endsWith('.')) {
       return failure(422, 'unprocessable_entity', 'Data needs to end with a dot (.)');
@@ -74,9 +74,9 @@ const failure = (status: number, id: string, message: string): ApiReply => ({
 
 const notFound = failure(404, 'not_found', 'The resource you were accessing could not be found.');
 
-const domainObject = ({ name }: ImitatedZone): object => ({ name, ttl: 1800, zone_file: '$ORIGIN' });
+const domainObject = ({ name }: FakeZone): object => ({ name, ttl: 1800, zone_file: '$ORIGIN' });
 
-function recordObject({ id, type, fqdn, value, ttl }: ImitatedRecord, zone: ImitatedZone): object {
+function recordObject({ id, type, fqdn, value, ttl }: FakeRecord, zone: FakeZone): object {
   const [, flags = null, tag = null, caa = ''] =
     /^(\d+) (\w+) "(.*)"$/.exec(type === 'CAA' ? value : '') ?? [];
   return {

@@ -4,14 +4,14 @@
  *
  * @param planId its placeholder, `$1`
  */
-export const askForRecordsOf = (planId: string) => `
-  UPDATE approval_record SET ${askedAgain}
+export const requestRecordChecks = (planId: string) => `
+  UPDATE approval_record SET ${checkRequested}
   WHERE id IN (
     SELECT record.id FROM approval_record AS record JOIN approval_record_use ON record_id = record.id
     WHERE plan_id = ${planId} AND record.state <> 'removed' ORDER BY dns_name FOR UPDATE OF record)`;
 
 /** Columns of a requested record. */
-export const askedAgain = `
+export const checkRequested = `
   asks = approval_record.asks + 1,
   due_at = CASE
     WHEN approval_record.due_at IS NULL THEN clock_timestamp()

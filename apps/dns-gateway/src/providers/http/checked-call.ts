@@ -1,28 +1,28 @@
 import type { ProviderPorts } from '../dns-provider';
 import { ProviderFault, type ProviderFaultKind } from '../provider-fault';
-import type { ApiAnswer, ApiRequest, CallApi } from './call-api';
-import { ownWords } from './own-words';
+import type { ApiResponse, ApiRequest, CallApi } from './call-api';
+import { safeMessage } from './safe-message';
 import { waitS } from './retry-after';
 
 /** How to interpret an API's responses. */
-export interface AnswerReading {
+export interface ResponseReading {
   /** Name in messages. */
   readonly provider: string;
   /**
    * The error kind when the API is more specific than its status; null: by status alone. Called for every response,
    * 2xx too.
    */
-  readonly kindOf?: (answer: ApiAnswer) => ProviderFaultKind | null;
+  readonly kindOf?: (response: ApiResponse) => ProviderFaultKind | null;
   /** Responses besides 2xx that the caller reads itself, when the status alone is ambiguous. */
-  readonly accepts?: (answer: ApiAnswer) => boolean;
+  readonly accepts?: (response: ApiResponse) => boolean;
   /**
    * The member documented as a sentence for people; nothing else of a refusal is repeated. None for a server chosen
    * by a customer: its responses could disclose content of any host that the gateway can reach.
    */
-  readonly wordsOf?: (answer: ApiAnswer) => string | null;
+  readonly messageOf?: (response: ApiResponse) => string | null;
 }
 
-export interface JudgedRequest extends ApiRequest {
+export interface CheckedRequest extends ApiRequest {
   /** Secrets that must not be shown: tokens, keys, codes. */
   readonly secrets: readonly string[];
   /** May be retried when the outcome is unknown. Default: GET only. */
@@ -31,7 +31,7 @@ export interface JudgedRequest extends ApiRequest {
   readonly accepted?: readonly number[];
 }
 
-export interface JudgedPorts extends Pick<ProviderPorts, 'now' | 'rest'> {
+export interface CheckedPorts extends Pick<ProviderPorts, 'now' | 'rest'> {
   readonly call: CallApi;
   readonly signal: AbortSignal;
 }
@@ -41,7 +41,7 @@ export interface JudgedPorts extends Pick<ProviderPorts, 'now' | 'rest'> {
  * caller.
  */
 const restsMs = [250, 1_000] as const;
-const longestRestMs = 2_000;
+const maxRestMs = 2_000;
 
 /**
  * One request and its checked response: returns 2xx and `accepted`, throws for others. Attempts repeatable requests
@@ -49,15 +49,15 @@ const longestRestMs = 2_000;
  *
  * @throws ProviderFault; the signal's reason
  */
-export async function judgedCall(
-  request: JudgedRequest,
-  reading: AnswerReading,
-  ports: JudgedPorts,
-): Promise<ApiAnswer> {
+export async function checkedCall(
+  request: CheckedRequest,
+  reading: ResponseReading,
+  ports: CheckedPorts,
+): Promise<ApiResponse> {
   const repeatable = request.repeatable ?? request.method === 'GET';
   for (let at = 0; ; at += 1) {
-    const { answer, fault } = await tried(request, reading, ports);
-    if (fault === null) return answer;
+    const { response, fault } = await tried(request, reading, ports);
+    if (fault === null) return response;
     const restMs = repeatable || wasTooSoon(fault) ? restBefore(fault, at) : null;
     if (restMs === null) throw fault;
     await ports.rest(restMs, ports.signal);
@@ -65,17 +65,17 @@ export async function judgedCall(
 }
 
 type Tried =
-  | { readonly answer: ApiAnswer; readonly fault: null }
-  | { readonly answer: null; readonly fault: ProviderFault };
+  | { readonly response: ApiResponse; readonly fault: null }
+  | { readonly response: null; readonly fault: ProviderFault };
 
-async function tried(request: JudgedRequest, reading: AnswerReading, ports: JudgedPorts): Promise<Tried> {
+async function tried(request: CheckedRequest, reading: ResponseReading, ports: CheckedPorts): Promise<Tried> {
   try {
-    const answer = await ports.call(request, ports.signal);
-    const fault = faultOf(answer, request, reading, ports.now());
-    return fault === null ? { answer, fault } : { answer: null, fault };
+    const response = await ports.call(request, ports.signal);
+    const fault = faultOf(response, request, reading, ports.now());
+    return fault === null ? { response, fault } : { response: null, fault };
   } catch (error) {
     ports.signal.throwIfAborted();
-    if (error instanceof ProviderFault) return { answer: null, fault: error };
+    if (error instanceof ProviderFault) return { response: null, fault: error };
     throw error;
   }
 }
@@ -89,25 +89,25 @@ function restBefore(fault: ProviderFault, at: number): number | null {
   if (usualMs === undefined || (fault.kind !== 'unavailable' && fault.kind !== 'rate_limited')) return null;
   const wantedMs = (fault.retryAfterS ?? 0) * 1000;
   // Half of the delay is random, so that copies that failed together do not retry together.
-  return wantedMs > longestRestMs ? null : Math.max(wantedMs, usualMs * (0.5 + Math.random() / 2));
+  return wantedMs > maxRestMs ? null : Math.max(wantedMs, usualMs * (0.5 + Math.random() / 2));
 }
 
 function faultOf(
-  answer: ApiAnswer,
-  { accepted = [], secrets }: JudgedRequest,
-  { provider, accepts, kindOf, wordsOf }: AnswerReading,
+  response: ApiResponse,
+  { accepted = [], secrets }: CheckedRequest,
+  { provider, accepts, kindOf, messageOf }: ResponseReading,
   now: Date,
 ): ProviderFault | null {
-  if (accepted.includes(answer.status) || accepts?.(answer) === true) return null;
-  const kind = kindOf?.(answer) ?? kindOfStatus(answer.status);
+  if (accepted.includes(response.status) || accepts?.(response) === true) return null;
+  const kind = kindOf?.(response) ?? kindOfStatus(response.status);
   if (kind === null) return null;
   // A body with 5xx may come from any intermediary, so its text is not repeated.
-  const words = kind === 'unavailable' ? null : ownWords(wordsOf?.(answer) ?? null, secrets);
-  const said = words === null ? '' : ` It says: ${words}`;
+  const message = kind === 'unavailable' ? null : safeMessage(messageOf?.(response) ?? null, secrets);
+  const quoted = message === null ? '' : ` It says: ${message}`;
   return new ProviderFault(
     kind,
-    `${sentence(provider, kind, answer.status)}${said}`,
-    waitS(kind, answer.headers, now),
+    `${sentence(provider, kind, response.status)}${quoted}`,
+    waitS(kind, response.headers, now),
   );
 }
 
@@ -124,8 +124,8 @@ function sentence(provider: string, kind: ProviderFaultKind, status: number): st
     auth_failed: `${provider} does not accept the credentials, or they lack a permission (HTTP ${status}).`,
     rejected: `${provider} refused the request (HTTP ${status}).`,
     rate_limited: `${provider} takes no more requests at the moment.`,
-    unavailable: `${provider} did not answer as it documents (HTTP ${status}).`,
-    conflict: `${provider} has another record at this name that this one cannot stand beside (HTTP ${status}).`,
+    unavailable: `${provider} did not respond as documented (HTTP ${status}).`,
+    conflict: `${provider} has another record at this name that this one cannot coexist with (HTTP ${status}).`,
     zone_not_found: `${provider} has no such zone, or the credentials do not reach it (HTTP ${status}).`,
   };
   return sentences[kind];

@@ -8,21 +8,22 @@ export const registration = {
 } as const;
 
 /** acme-dns as in its README: POST /update overwrites the older of two values. */
-export class AcmeDnsImitation {
+export class FakeAcmeDns {
   /** Oldest first. */
   values: readonly string[] = ['', ''];
 
-  readonly answer = ({ method, path, headers, body }: RecordedRequest): ApiReply => {
+  readonly respond = ({ method, path, headers, body }: RecordedRequest): ApiReply => {
     if (path !== '/update') return { status: 404, body: '404 page not found\n' };
     if (method !== 'POST') return { status: 405, body: '' };
     const { username, password, subdomain } = registration;
-    const told = parsed(body);
-    if (told === null) return refused(400, 'malformed_json_payload');
+    const update = parsed(body);
+    if (update === null) return refused(400, 'malformed_json_payload');
     const isOwner = headers['x-api-user'] === username && headers['x-api-key'] === password;
-    if (!isOwner || told.subdomain !== subdomain) return refused(401, 'forbidden');
-    if (typeof told.txt !== 'string' || !/^[A-Za-z0-9_-]{43}$/.test(told.txt)) return refused(400, 'bad_txt');
-    this.values = [...this.values.slice(1), told.txt];
-    return { status: 200, body: { txt: told.txt } };
+    if (!isOwner || update.subdomain !== subdomain) return refused(401, 'forbidden');
+    if (typeof update.txt !== 'string' || !/^[A-Za-z0-9_-]{43}$/.test(update.txt))
+      return refused(400, 'bad_txt');
+    this.values = [...this.values.slice(1), update.txt];
+    return { status: 200, body: { txt: update.txt } };
   };
 }
 

@@ -5,14 +5,14 @@ const dayMs = 24 * 60 * minuteMs;
 export const linkLifeMs = 30 * dayMs;
 
 /** Another mail can be requested when the last one is older: mail is sometimes slow. */
-export const leastBetweenMailsMs = 10 * minuteMs;
+export const minBetweenMailsMs = 10 * minuteMs;
 
 /** Maximum mails to one address within a day, over all accounts, so that the service cannot flood a mailbox. */
 export const mailsPerDay = 5;
 export const throttleWindowMs = dayMs;
 
 /** Approval state of a mailbox. */
-export interface Asking {
+export interface MailRequest {
   /** When the newest mail was ordered. */
   readonly askedAt: Date | null;
   /** The caller requests another one. */
@@ -21,12 +21,12 @@ export interface Asking {
 }
 
 /** Whether another mail is needed for a name without approval, or with an expired one. */
-export function wantsMail({ askedAt, askedAgain, approvedAt }: Asking, now: Date): boolean {
+export function wantsMail({ askedAt, askedAgain, approvedAt }: MailRequest, now: Date): boolean {
   if (askedAt === null) return true;
   // That mail led to the approval that has expired.
   if (approvedAt !== null && askedAt.getTime() <= approvedAt.getTime()) return true;
   const ageMs = now.getTime() - askedAt.getTime();
-  return ageMs >= linkLifeMs || (askedAgain && ageMs >= leastBetweenMailsMs);
+  return ageMs >= linkLifeMs || (askedAgain && ageMs >= minBetweenMailsMs);
 }
 
 /**
@@ -45,12 +45,12 @@ export function throttledUntil(recent: readonly Date[]): Date | null {
  * @returns null: now, or none is needed
  */
 export function nextMailAt(
-  { askedAt, approvedAt }: Pick<Asking, 'askedAt' | 'approvedAt'>,
+  { askedAt, approvedAt }: Pick<MailRequest, 'askedAt' | 'approvedAt'>,
   recent: readonly Date[],
   now: Date,
 ): Date | null {
   if (approvedAt !== null && askedAt !== null && approvedAt.getTime() >= askedAt.getTime()) return null;
-  const spaced = askedAt === null ? now : new Date(askedAt.getTime() + leastBetweenMailsMs);
+  const spaced = askedAt === null ? now : new Date(askedAt.getTime() + minBetweenMailsMs);
   const at = latest(spaced, throttledUntil(recent) ?? now);
   return at.getTime() > now.getTime() ? at : null;
 }
@@ -62,7 +62,7 @@ const latest = (one: Date, other: Date): Date => (one.getTime() > other.getTime(
  *
  * @param planId its placeholder, `$1`
  */
-export const askAgain = (planId: string) => `
+export const requestMailsAgain = (planId: string) => `
   UPDATE email_approval SET asked_again = true
-  WHERE plan_id = ${planId} AND asked_at < clock_timestamp() - ${leastBetweenMailsMs} * interval '1 millisecond'
+  WHERE plan_id = ${planId} AND asked_at < clock_timestamp() - ${minBetweenMailsMs} * interval '1 millisecond'
     AND (approved_at IS NULL OR approved_at < asked_at)`;

@@ -1,5 +1,5 @@
 import type { ApiReply, RecordedRequest } from '../../testing/api-server';
-import { clashes, type ImitatedRecord, type ImitatedZone, ImitatedZones } from '../../testing/imitated-zones';
+import { clashes, type FakeRecord, type FakeZone, FakeZones } from '../../testing/fake-zones';
 import { unquotedTxt } from '../../records/txt-value';
 
 interface RecordBody {
@@ -11,13 +11,13 @@ interface RecordBody {
 }
 
 /** Cloudflare's API v4 as it is documented, with its zones in memory. */
-export class CloudflareImitation {
+export class FakeCloudflare {
   constructor(
-    readonly zones: ImitatedZones,
+    readonly zones: FakeZones,
     private readonly isToken: (token: string) => boolean,
   ) {}
 
-  readonly answer = (request: RecordedRequest): ApiReply => {
+  readonly respond = (request: RecordedRequest): ApiReply => {
     const token = /^Bearer (.+)$/.exec(request.headers['authorization'] ?? '')?.[1] ?? '';
     if (!this.isToken(token)) return failure(403, 9109, 'Invalid access token');
     const [, zoneId, , recordId] =
@@ -32,7 +32,7 @@ export class CloudflareImitation {
       : failure(404, 81044, 'Record does not exist.');
   };
 
-  private list(zone: ImitatedZone, request: RecordedRequest): ApiReply {
+  private list(zone: FakeZone, request: RecordedRequest): ApiReply {
     const name = request.query.get('name.exact');
     return paged(
       request,
@@ -41,7 +41,7 @@ export class CloudflareImitation {
     );
   }
 
-  private create(zone: ImitatedZone, body: RecordBody): ApiReply {
+  private create(zone: FakeZone, body: RecordBody): ApiReply {
     const value = valueOf(body);
     if (value === null) return failure(400, 9005, 'Content for the record is invalid.');
     const there = this.zones.at(body.name);
@@ -87,7 +87,7 @@ function paged<T>({ query }: RecordedRequest, all: readonly T[], show: (item: T)
   return success(items.map(show), { result_info });
 }
 
-const zoneObject = ({ id, name }: ImitatedZone): object => ({
+const zoneObject = ({ id, name }: FakeZone): object => ({
   id,
   name,
   status: 'active',
@@ -96,7 +96,7 @@ const zoneObject = ({ id, name }: ImitatedZone): object => ({
   name_servers: ['bob.ns.cloudflare.com', 'lola.ns.cloudflare.com'],
 });
 
-const recordObject = ({ id, type, fqdn, value, ttl }: ImitatedRecord): object => ({
+const recordObject = ({ id, type, fqdn, value, ttl }: FakeRecord): object => ({
   id,
   type,
   name: fqdn,

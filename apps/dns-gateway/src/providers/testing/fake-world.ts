@@ -1,59 +1,59 @@
 import type { Credentials } from '@certwright/gateway-contract';
 import type { DnsProvider } from '../dns-provider';
 import { type ApiReply, ApiServer, type RecordedRequest } from './api-server';
-import { ImitatedZones } from './imitated-zones';
+import { FakeZones } from './fake-zones';
 import { oauthClient, type OauthWorld } from './oauth-conformance';
-import { OauthImitation, type OauthImitationOptions } from './oauth-imitation';
+import { FakeOauth, type FakeOauthOptions } from './fake-oauth';
 import type { PlainRecord, ProviderWorld } from './provider-world';
 import { testPorts } from './test-ports';
 
 /** A fake provider with its own server. */
-export interface Imitation {
+export interface FakeApi {
   readonly server: ApiServer;
   plant(record: PlainRecord, zone: string): void;
   list(fqdn: string): readonly PlainRecord[];
 }
 
-export type ImitatedWorld<T extends Imitation> = ProviderWorld & {
+export type FakeWorld<T extends FakeApi> = ProviderWorld & {
   readonly server: ApiServer;
-  readonly imitation: T;
+  readonly fake: T;
 };
 
 const zone = 'example.com';
 
 /** @param names created by `zoneNames` */
-export const imitatedWorld = <T extends Imitation>(
-  imitation: T,
+export const fakeWorld = <T extends FakeApi>(
+  fake: T,
   names: readonly string[],
   world: Pick<ProviderWorld, 'provider' | 'credentials' | 'wrongCredentials'>,
-): ImitatedWorld<T> => ({
+): FakeWorld<T> => ({
   ...world,
-  imitation,
+  fake,
   account: 'account-1',
-  ports: testPorts({ server: imitation.server }),
-  server: imitation.server,
+  ports: testPorts({ server: fake.server }),
+  server: fake.server,
   zone,
   subZone: 'sub.example.com',
   zoneNames: names,
-  plant: async (record) => imitation.plant(record, zone),
-  list: async (fqdn) => imitation.list(fqdn),
-  close: () => imitation.server.close(),
+  plant: async (record) => fake.plant(record, zone),
+  list: async (fqdn) => fake.list(fqdn),
+  close: () => fake.server.close(),
 });
 
 /** With one valid and one invalid token. */
-export const tokenWorld = <T extends Imitation & { readonly token: string }>(
-  imitation: T,
+export const tokenWorld = <T extends FakeApi & { readonly token: string }>(
+  fake: T,
   names: readonly string[],
   provider: DnsProvider,
-): ImitatedWorld<T> =>
-  imitatedWorld(imitation, names, {
+): FakeWorld<T> =>
+  fakeWorld(fake, names, {
     provider,
-    credentials: { type: 'bearer', token: imitation.token },
+    credentials: { type: 'bearer', token: fake.token },
     wrongCredentials: { type: 'bearer', token: 'not-that-token' },
   });
 
-/** Members shared by all fakes that use `ImitatedZones`. */
-export const zonesWorld = (server: ApiServer, zones: ImitatedZones, names: readonly string[]) => ({
+/** Members shared by all fakes that use `FakeZones`. */
+export const zonesWorld = (server: ApiServer, zones: FakeZones, names: readonly string[]) => ({
   account: 'account-1',
   server,
   zone,
@@ -65,13 +65,13 @@ export const zonesWorld = (server: ApiServer, zones: ImitatedZones, names: reado
 });
 
 export interface OauthWorldOptions {
-  readonly zones: ImitatedZones;
+  readonly zones: FakeZones;
   /** Names of the zones to list. */
   readonly names: readonly string[];
-  readonly oauth: Omit<OauthImitationOptions, keyof typeof oauthClient>;
+  readonly oauth: Omit<FakeOauthOptions, keyof typeof oauthClient>;
   /** @param isToken whether OAuth issued it */
   readonly api: (isToken: (token: string) => boolean) => {
-    readonly answer: (request: RecordedRequest) => ApiReply;
+    readonly respond: (request: RecordedRequest) => ApiReply;
   };
   readonly provider: (options: {
     readonly baseUrl: string;
@@ -85,10 +85,10 @@ export interface OauthWorldOptions {
 /** An API with an authorization server, and a clock that can be advanced. */
 export async function oauthWorld(options: OauthWorldOptions): Promise<OauthWorld> {
   const { zones, names, credentials, wrongCredentials } = options;
-  const oauth = new OauthImitation({ ...oauthClient, ...options.oauth });
+  const oauth = new FakeOauth({ ...oauthClient, ...options.oauth });
   const api = options.api((token) => oauth.accessTokens.has(token));
   const server = await ApiServer.open((request) =>
-    request.path === '/oauth/token' ? oauth.answer(request) : api.answer(request),
+    request.path === '/oauth/token' ? oauth.respond(request) : api.respond(request),
   );
   let now = Date.parse('2026-11-01T00:00:00Z');
   return {

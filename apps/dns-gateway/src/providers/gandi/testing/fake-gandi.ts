@@ -11,7 +11,7 @@ interface SentRrset {
 }
 
 /** LiveDNS as https://api.gandi.net/docs/livedns/ documents it, as far as the gateway uses it. */
-export class GandiImitation {
+export class FakeGandi {
   readonly token = 'pat-5f2a9c31d04e4b7a8e66';
   /** By zone and name. */
   readonly #rrsets = new Map<string, readonly fixtures.Rrset[]>();
@@ -20,10 +20,10 @@ export class GandiImitation {
 
   private constructor(private readonly zoneNames: readonly string[]) {}
 
-  static async open(zoneNames: readonly string[]): Promise<GandiImitation> {
-    const imitation = new GandiImitation(zoneNames);
-    imitation.server = await ApiServer.open((request) => imitation.#answer(request));
-    return imitation;
+  static async open(zoneNames: readonly string[]): Promise<FakeGandi> {
+    const fake = new FakeGandi(zoneNames);
+    fake.server = await ApiServer.open((request) => fake.#respond(request));
+    return fake;
   }
 
   /** Omits the header Total-Count. */
@@ -55,7 +55,7 @@ export class GandiImitation {
     );
   }
 
-  #answer(request: RecordedRequest): ApiReply {
+  #respond(request: RecordedRequest): ApiReply {
     if (request.headers['authorization'] !== `Bearer ${this.token}`) return fixtures.forbidden;
     if (request.path === '/domains') return this.#domains(request.query);
     const [zone = '', name, type] = request.path

@@ -1,6 +1,6 @@
 import type { ApiReply, RecordedRequest } from './api-server';
 
-export interface OauthImitationOptions {
+export interface FakeOauthOptions {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly redirectUri: string;
@@ -13,16 +13,16 @@ export interface OauthImitationOptions {
 }
 
 /** An authorization server's token endpoint (RFC 6749, section 3.2). */
-export class OauthImitation {
+export class FakeOauth {
   /** Codes issued to a browser and not yet used. */
   readonly codes = new Set(['planted-code-123456']);
   readonly accessTokens = new Set<string>();
   readonly refreshTokens = new Set<string>();
   exchanges = 0;
 
-  constructor(private readonly options: OauthImitationOptions) {}
+  constructor(private readonly options: FakeOauthOptions) {}
 
-  readonly answer = (request: RecordedRequest): ApiReply => {
+  readonly respond = (request: RecordedRequest): ApiReply => {
     const form = new URLSearchParams(request.body);
     if (request.method !== 'POST' || !this.isClient(request, form)) return refusal(401, 'invalid_client');
     if (form.get('grant_type') === 'authorization_code') return this.exchange(form);

@@ -1,7 +1,7 @@
 import { normalName } from '../../records/names';
 import type { ApiReply, RecordedRequest } from '../../testing/api-server';
 import { plainValue, writtenValue } from '../../testing/written-values';
-import { clashes, type ImitatedRecord, type ImitatedZone, ImitatedZones } from '../../testing/imitated-zones';
+import { clashes, type FakeRecord, type FakeZone, FakeZones } from '../../testing/fake-zones';
 
 interface RrsetBody {
   readonly name: string;
@@ -11,7 +11,7 @@ interface RrsetBody {
 }
 
 /** Cloud DNS v1 as documented: RRsets with one TTL each, atomic changes. */
-export class GoogleImitation {
+export class FakeGoogle {
   /** Zones per page; a small number produces several pages. */
   readonly pageSize = 3;
   /** RRsets with a routing policy, as `fqdn type`. */
@@ -21,12 +21,12 @@ export class GoogleImitation {
   #changes = 0;
 
   constructor(
-    readonly zones: ImitatedZones,
+    readonly zones: FakeZones,
     private readonly project: string,
     private readonly isToken: (token: string) => boolean,
   ) {}
 
-  readonly answer = (request: RecordedRequest): ApiReply => {
+  readonly respond = (request: RecordedRequest): ApiReply => {
     const token = /^Bearer (.+)$/.exec(request.headers['authorization'] ?? '')?.[1] ?? '';
     if (!this.isToken(token)) return failure(401, 'authError', 'Invalid Credentials');
     if (this.refusal !== null) return failure(403, this.refusal, 'No.');
@@ -54,7 +54,7 @@ export class GoogleImitation {
     return { status: 200, body: { kind: 'dns#managedZonesListResponse', managedZones, ...more } };
   }
 
-  private rrsets(zone: ImitatedZone, { query }: RecordedRequest): ApiReply {
+  private rrsets(zone: FakeZone, { query }: RecordedRequest): ApiReply {
     const [name, type] = [query.get('name'), query.get('type')];
     const rrsets = this.rrsetsOf(zone).filter(
       (rrset) => (name === null || rrset.name === name) && (type === null || rrset.type === type),
@@ -67,13 +67,13 @@ export class GoogleImitation {
     return { status: 200, body: { kind: 'dns#resourceRecordSetsListResponse', rrsets: shown } };
   }
 
-  private rrsetsOf(zone: ImitatedZone): readonly RrsetBody[] {
+  private rrsetsOf(zone: FakeZone): readonly RrsetBody[] {
     const grouped = Map.groupBy(zone.records, ({ fqdn, type }) => `${fqdn}. ${type}`);
     return [...grouped.values()].map((records) => rrsetOf(records));
   }
 
   private change(
-    zone: ImitatedZone,
+    zone: FakeZone,
     change: { readonly additions: readonly RrsetBody[]; readonly deletions: readonly RrsetBody[] },
   ): ApiReply {
     const there = this.rrsetsOf(zone);
@@ -87,10 +87,10 @@ export class GoogleImitation {
       return failure(412, 'conditionNotMet', `Precondition not met for 'deletions[${missing}]'`);
     const left = there.filter((rrset) => !change.deletions.some((gone) => isSame(gone, rrset)));
     for (const rrset of change.additions) {
-      const beside = left.filter(({ name }) => name === rrset.name);
-      if (beside.some(({ type }) => type === rrset.type))
+      const others = left.filter(({ name }) => name === rrset.name);
+      if (others.some(({ type }) => type === rrset.type))
         return failure(409, 'alreadyExists', 'already exists');
-      if (clashes(rrset.type, beside))
+      if (clashes(rrset.type, others))
         return failure(400, 'cnameResourceRecordSetConflict', 'a CNAME conflicts');
     }
     zone.records = [];
@@ -107,7 +107,7 @@ export class GoogleImitation {
   }
 }
 
-function rrsetOf(records: readonly ImitatedRecord[]): RrsetBody {
+function rrsetOf(records: readonly FakeRecord[]): RrsetBody {
   const [first] = records;
   if (first === undefined) throw new Error('An RRset has a record.');
   const rrdatas = records.map(({ value }) => writtenValue(first.type, value));

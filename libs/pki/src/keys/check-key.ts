@@ -42,12 +42,12 @@ const everyKey: KeyRules = { rsaSizes: rsaKeySizes, curves: curveNames };
  *
  * @param rules omitted: every key that may be certified
  */
-export function judgeKey(key: PublicKey, rules: KeyRules = everyKey): readonly KeyFault[] {
+export function checkKey(key: PublicKey, rules: KeyRules = everyKey): readonly KeyFault[] {
   switch (key.kind) {
     case 'rsa':
-      return judgeRsaKey(key, rules);
+      return checkRsaKey(key, rules);
     case 'ecdsa':
-      return judgeEcKey(key, rules);
+      return checkEcKey(key, rules);
     case 'other':
       return [unsupportedType(key.algorithm, rules)];
   }
@@ -55,7 +55,7 @@ export function judgeKey(key: PublicKey, rules: KeyRules = everyKey): readonly K
 
 type KeyOf<K extends PublicKey['kind']> = Extract<PublicKey, { kind: K }>;
 
-function judgeRsaKey({ modulus, exponent, bits }: KeyOf<'rsa'>, rules: KeyRules): readonly KeyFault[] {
+function checkRsaKey({ modulus, exponent, bits }: KeyOf<'rsa'>, rules: KeyRules): readonly KeyFault[] {
   const sizes = rules.rsaSizes.filter((size) => rsaKeySizes.includes(size));
   if (sizes.length === 0) return [unsupportedType('RSA', rules)];
   if (modulus > 0n && !sizes.includes(bits)) {
@@ -65,7 +65,7 @@ function judgeRsaKey({ modulus, exponent, bits }: KeyOf<'rsa'>, rules: KeyRules)
   return weakness === undefined ? [] : [{ code: 'weak_key', weakness }];
 }
 
-function judgeEcKey({ curve, curveLabel, point }: KeyOf<'ecdsa'>, rules: KeyRules): readonly KeyFault[] {
+function checkEcKey({ curve, curveLabel, point }: KeyOf<'ecdsa'>, rules: KeyRules): readonly KeyFault[] {
   const taken = curveNames.filter((name) => rules.curves.includes(name));
   if (taken.length === 0) return [unsupportedType('ECDSA', rules)];
   if (curve === undefined || !taken.includes(curve)) {
@@ -82,7 +82,7 @@ function judgeEcKey({ curve, curveLabel, point }: KeyOf<'ecdsa'>, rules: KeyRule
 }
 
 /** An order states its key type; a request with another one would silently change it. */
-export function judgeKeyType(key: PublicKey, wanted: KeyType | undefined): readonly KeyFault[] {
+export function checkKeyType(key: PublicKey, wanted: KeyType | undefined): readonly KeyFault[] {
   const actual = keyTypeOf(key);
   if (wanted === undefined || actual === undefined || actual === wanted) return [];
   return [{ code: 'unsupported_key_type', actual, wanted }];

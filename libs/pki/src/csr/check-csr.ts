@@ -1,6 +1,6 @@
 import { lowerCaseAscii } from '../ascii-case';
 import { knownKeySource } from '../keys/known-keys/known-keys';
-import { judgeKey, judgeKeyType, type KeyRules } from '../keys/judge-key';
+import { checkKey, checkKeyType, type KeyRules } from '../keys/check-key';
 import type { KeyType } from '../keys/subject-public-key';
 import { verifySignature } from '../signature';
 import type { CsrFault } from './csr-fault';
@@ -35,41 +35,41 @@ export interface KeyRecord {
  * exponentiation with an exponent as long as the modulus: about 15 ms for 4096 bits, 2 ms for 2048, below 1 ms for
  * ECDSA.
  */
-export function judgeCsr(
+export function checkCsr(
   csr: Csr,
   expectations: CsrExpectations,
   { keyBlocked }: KeyRecord,
 ): readonly CsrFault[] {
-  const keyFaults = judgeKey(csr.key, expectations.rule.keys);
-  const faults: CsrFault[] = [...keyFaults, ...judgeKeyType(csr.key, expectations.keyType)];
+  const keyFaults = checkKey(csr.key, expectations.rule.keys);
+  const faults: CsrFault[] = [...keyFaults, ...checkKeyType(csr.key, expectations.keyType)];
   const knownSource = knownKeySource(csr.spkiSha256);
   if (knownSource !== undefined) faults.push({ code: 'key_compromised', source: knownSource });
   else if (keyBlocked) faults.push({ code: 'key_compromised', source: null });
   // A key that is refused is not used for arithmetic either: its size or its exponent may be anything.
-  if (keyFaults.length === 0) faults.push(...judgeSignature(csr));
+  if (keyFaults.length === 0) faults.push(...checkSignature(csr));
   if (expectations.rule.mustNameEveryDnsName) {
     const names = new Set(expectations.dnsNames);
-    faults.push(...judgeCommonName(csr, names), ...judgeAlternativeNames(csr, names));
+    faults.push(...checkCommonName(csr, names), ...checkAlternativeNames(csr, names));
   }
   return faults;
 }
 
 /** RFC 2986, section 3: the signature proves that the requester holds the private key. */
-function judgeSignature(csr: Csr): readonly CsrFault[] {
+function checkSignature(csr: Csr): readonly CsrFault[] {
   const { accepted, name: algorithm } = csr.signatureAlgorithm;
   if (accepted === undefined) return [{ code: 'bad_csr_signature', fault: 'algorithm', algorithm }];
   if (verifySignature(csr.spkiDer, accepted, csr.infoDer, csr.signature)) return [];
   return [{ code: 'bad_csr_signature', fault: 'other_key' }];
 }
 
-function judgeCommonName(csr: Csr, names: ReadonlySet<string>): readonly CsrFault[] {
+function checkCommonName(csr: Csr, names: ReadonlySet<string>): readonly CsrFault[] {
   const [commonName, ...others] = csr.commonNames;
   if (commonName === undefined) return [];
   if (others.length === 0 && names.has(lowerCaseAscii(commonName))) return [];
   return [{ code: 'csr_cn_mismatch', count: csr.commonNames.length, commonName }];
 }
 
-function judgeAlternativeNames(csr: Csr, names: ReadonlySet<string>): readonly CsrFault[] {
+function checkAlternativeNames(csr: Csr, names: ReadonlySet<string>): readonly CsrFault[] {
   const { subjectAlternativeNames } = csr;
   if (subjectAlternativeNames === null) return [{ code: 'csr_san_mismatch', fault: 'no_extension' }];
   const requested = new Set(subjectAlternativeNames.dnsNames.map(lowerCaseAscii));

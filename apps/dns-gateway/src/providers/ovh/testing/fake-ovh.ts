@@ -9,7 +9,7 @@ import * as fixtures from './fixtures';
 const toleranceS = 30;
 
 /** OVHcloud's API as https://eu.api.ovh.com/console/ documents it, as far as the gateway uses it. */
-export class OvhImitation {
+export class FakeOvh {
   readonly applicationKey = '7kbG7Bk7S9Nt7ZSV';
   readonly applicationSecret = 'EXEgWIz07P0HYwtQDs7cNIqCiQaWSuHF';
   readonly consumerKey = 'MtSwSrPpNjqfVSmJhLbPyr2i45lSwPU1';
@@ -26,10 +26,10 @@ export class OvhImitation {
 
   private constructor(private readonly zoneNames: readonly string[]) {}
 
-  static async open(zoneNames: readonly string[]): Promise<OvhImitation> {
-    const imitation = new OvhImitation(zoneNames);
-    imitation.server = await ApiServer.open((request) => imitation.#answer(request));
-    return imitation;
+  static async open(zoneNames: readonly string[]): Promise<FakeOvh> {
+    const fake = new FakeOvh(zoneNames);
+    fake.server = await ApiServer.open((request) => fake.#respond(request));
+    return fake;
   }
 
   refuseAll(reply: ApiReply): void {
@@ -53,10 +53,10 @@ export class OvhImitation {
       }));
   }
 
-  #answer(request: RecordedRequest): ApiReply {
+  #respond(request: RecordedRequest): ApiReply {
     const { method, path, query, body } = request;
     if (path === '/auth/time') return { status: 200, body: String(this.#nowS()) };
-    const refusal = this.#refusal ?? this.#judged(request);
+    const refusal = this.#refusal ?? this.#refusalOf(request);
     if (refusal !== null) return refusal;
     const [, , , zone, what, id] = path.split('/').map(decodeURIComponent);
     if (zone === undefined) return { status: 200, body: this.zoneNames };
@@ -70,7 +70,7 @@ export class OvhImitation {
   }
 
   /** Null: the request is signed correctly. */
-  #judged({ method, path, query, headers, body }: RecordedRequest): ApiReply | null {
+  #refusalOf({ method, path, query, headers, body }: RecordedRequest): ApiReply | null {
     if (headers['x-ovh-application'] !== this.applicationKey) return fixtures.invalidKey;
     if (headers['x-ovh-consumer'] !== this.consumerKey) return fixtures.invalidCredential;
     const timestamp = headers['x-ovh-timestamp'] ?? '';
@@ -100,8 +100,8 @@ export class OvhImitation {
   }
 
   #create(zone: string, sent: fixtures.SentRecord): ApiReply {
-    const beside = this.#records.filter((each) => each.zone === zone && each.subDomain === sent.subDomain);
-    if (beside.some(({ fieldType }) => fieldType === 'CNAME' || sent.fieldType === 'CNAME')) {
+    const others = this.#records.filter((each) => each.zone === zone && each.subDomain === sent.subDomain);
+    if (others.some(({ fieldType }) => fieldType === 'CNAME' || sent.fieldType === 'CNAME')) {
       return fixtures.invalid('You cannot have a CNAME record with other records on the same subdomain');
     }
     if (sent.ttl !== undefined && sent.ttl !== 0 && sent.ttl < 60) return fixtures.invalid('Invalid ttl');

@@ -1,5 +1,5 @@
-import type { ApiAnswer } from '../http/call-api';
-import type { AnswerReading } from '../http/judged-call';
+import type { ApiResponse } from '../http/call-api';
+import type { ResponseReading } from '../http/checked-call';
 import { ProviderFault, type ProviderFaultKind } from '../provider-fault';
 import { readXml } from './xml';
 
@@ -12,7 +12,7 @@ export interface AwsError {
  * `<ErrorResponse><Error><Code>…` of both services, and also `<InvalidChangeBatch><Messages><Message>…` of Route 53.
  * Null: the body is not such a document.
  */
-export function awsErrorOf({ text }: ApiAnswer): AwsError | null {
+export function awsErrorOf({ text }: ApiResponse): AwsError | null {
   return (
     ifReadable(() => {
       const error = readXml(text, 'ErrorResponse').child('Error');
@@ -46,8 +46,9 @@ const kinds = new Map<string, ProviderFaultKind>([
   ['RegionDisabledException', 'auth_failed'],
 ]);
 
-export const awsReading = (provider: string): AnswerReading => ({
+export const awsReading = (provider: string): ResponseReading => ({
   provider,
-  kindOf: (answer) => (answer.status < 400 ? null : (kinds.get(awsErrorOf(answer)?.code ?? '') ?? null)),
-  wordsOf: (answer) => awsErrorOf(answer)?.message ?? null,
+  kindOf: (response) =>
+    response.status < 400 ? null : (kinds.get(awsErrorOf(response)?.code ?? '') ?? null),
+  messageOf: (response) => awsErrorOf(response)?.message ?? null,
 });

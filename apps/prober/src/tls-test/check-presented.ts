@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ConclusiveTest, InstallationQuestion } from '@certwright/jobs';
 
-export type PresentedJudgement = Pick<ConclusiveTest, 'correct' | 'chained' | 'temporary'>;
+export type PresentedCheck = Pick<ConclusiveTest, 'correct' | 'chained' | 'temporary'>;
 
 type Expected = Pick<InstallationQuestion, 'leafSha256' | 'chainSha256' | 'temporarySha256'>;
 
@@ -11,7 +11,7 @@ type Expected = Pick<InstallationQuestion, 'leafSha256' | 'chainSha256' | 'tempo
  *
  * @param certificates DER, the leaf first
  */
-export function judgePresented(certificates: readonly Uint8Array[], expected: Expected): PresentedJudgement {
+export function checkPresented(certificates: readonly Uint8Array[], expected: Expected): PresentedCheck {
   const [leaf = '', ...others] = certificates.map(sha256Hex);
   if (expected.temporarySha256.includes(leaf)) return { correct: true, chained: true, temporary: true };
   return {
