@@ -12,7 +12,7 @@ export const certsSettings = defineSettings({
   ...frontSettings({ path: '/api/v2', port: 4312, opsPort: 4313 }),
   DOWNLOAD_URL: string({
     meaning:
-      'Where current certificates can be downloaded by anybody who knows the address: orders-v3 serves them',
+      'URL below which anyone with the address can download a current certificate; served by orders-v3',
     pattern: /^https?:\/\/[^\s?#]+[^\s?#/]$/,
     default: 'http://127.0.0.1:4310/download',
   }),

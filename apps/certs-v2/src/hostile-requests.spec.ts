@@ -113,17 +113,17 @@ describe('gets 4xx with an error object, and creates nothing', () => {
 
 it('never repeats or keeps a private key that is sent in place of a CSR', async () => {
   const key = keyPair('rsa2048').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-  const loud = await RunningApi.start({ LOG_LEVEL: 'debug' });
-  const caller = await loud.tenant();
+  const verbose = await RunningApi.start({ LOG_LEVEL: 'debug' });
+  const caller = await verbose.tenant();
   const responses = [
     await caller.post(at, { csr: key, approval_method: 'dns' }),
     await caller.postForm(at, { csr: key, approval_method: 'dns' }),
     await caller.postForm(at, { csr, approval_method: key }),
   ];
-  await loud.stop();
+  await verbose.stop();
   const secret = key.split('\n')[5] ?? '';
-  expect(loud.logged.length).toBeGreaterThan(0);
-  for (const text of [...responses.map((response) => response.text), ...loud.logged])
+  expect(verbose.logged.length).toBeGreaterThan(0);
+  for (const text of [...responses.map((response) => response.text), ...verbose.logged])
     expect(text).not.toContain(secret);
 });
 

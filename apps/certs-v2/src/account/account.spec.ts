@@ -165,7 +165,7 @@ describe('the newest version of the client', () => {
     return [status, json.latest_client_version ?? json.reason];
   };
 
-  it('is returned to anybody', async () => {
+  it('needs no credentials', async () => {
     const { status, headers, json } = await api.call('GET', '/api/v2/latest_client_version');
     expect([status, headers['content-type'], json]).toEqual([
       200,

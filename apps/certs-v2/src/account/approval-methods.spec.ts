@@ -153,7 +153,7 @@ describe('http.integrated', () => {
     expect(await integrated('silent.example.com')).toBe(false);
   });
 
-  it('is not looked for in an account that has no rule', async () => {
+  it('is not checked for an account without a rule', async () => {
     respond = async () => {
       throw new Error('unexpected request to the prober');
     };

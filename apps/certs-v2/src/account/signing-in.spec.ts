@@ -127,9 +127,9 @@ describe('user name and password', () => {
       status,
       retry: json.retry_after,
     }));
-    const putOff = responses.filter(({ status }) => status === 503);
-    expect(putOff.length).toBeGreaterThan(0);
-    expect(putOff.every(({ retry }) => retry > 0)).toBe(true);
+    const rejected = responses.filter(({ status }) => status === 503);
+    expect(rejected.length).toBeGreaterThan(0);
+    expect(rejected.every(({ retry }) => retry > 0)).toBe(true);
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([401, 503]));
     expect((await user.get('/api/v2/account')).status).toBe(200);
   });
@@ -184,17 +184,17 @@ describe('the API key of an account', () => {
   });
 
   it('does not open for another account when the row is copied; that account gets its own key', async () => {
-    const thief = await api.tenant();
-    const theirs = await api.user(thief, nextEmail(), 'another');
+    const attacker = await api.tenant();
+    const theirs = await api.user(attacker, nextEmail(), 'another');
     const { api_key: mine } = (await user.get(credentials)).json;
     await theirs.get(credentials);
     await api.database.query(
       `UPDATE api_credential SET key_sealed = (SELECT key_sealed FROM api_credential WHERE account_id = $1)
        WHERE account_id = $2`,
-      [tenant.accountId, thief.accountId],
+      [tenant.accountId, attacker.accountId],
     );
     const { status, json } = await theirs.get(credentials);
-    expect([status, json.api_key.split('_')[0]]).toEqual([200, thief.accountId]);
+    expect([status, json.api_key.split('_')[0]]).toEqual([200, attacker.accountId]);
     expect(json.api_key).not.toBe(mine);
   });
 

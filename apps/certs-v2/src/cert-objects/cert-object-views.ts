@@ -67,7 +67,7 @@ export class CertObjectViews {
   }
 
   /** Whether the response includes which approvals are in place. */
-  tellsReady(expansion: Expansion): boolean {
+  includesStatus(expansion: Expansion): boolean {
     return (['dns', 'http'] as const).some((method) => needsStatus(expansion, method));
   }
 
@@ -99,7 +99,7 @@ export class CertObjectViews {
   }
 
   private waysOf(object: CertObject, products: ProductsByType): ReadonlyMap<string, PlacedWay> {
-    return placedWaysOf(object, this.products.takesRecordsAbove(products[object.type]));
+    return placedWaysOf(object, this.products.acceptsRecordsAbove(products[object.type]));
   }
 
   private async instancesOf(planIds: readonly string[], expansion: Expansion, tx?: Tx) {

@@ -398,7 +398,7 @@ describe('GET /certs', () => {
     expect(data[1].current).toMatchObject({ state: 'active' });
   });
 
-  it('goes on where a page ended', async () => {
+  it('continues where a page ended', async () => {
     for (const name of ['a', 'b', 'c']) await create(`${name}.example.com`, { tags: ['x'] });
     const first = await tenant.get('/api/v2/certs?limit=2&tag=x&expand=csr');
     expect(first.json.data).toHaveLength(2);

@@ -64,8 +64,7 @@ export class SaveCertObject {
     const after = desiredCertObject(before, cn, request, facts);
     const product = facts.products[after.type];
     if (before !== null) return await this.changes.modify(tx, before, after, product);
-    if (product === null)
-      throw new Error(`an object of the type ${after.type} was let through without a product`);
+    if (product === null) throw new Error(`no product for an object of the type ${after.type}`);
     return await this.changes.create(tx, accountId, after, product);
   }
 
@@ -84,7 +83,7 @@ export class SaveCertObject {
     expansion: Expansion,
   ): Promise<Beforehand> {
     const nothing = { products: facts.products, ready: ReadyApprovals.none };
-    if (!this.views.tellsReady(expansion)) return nothing;
+    if (!this.views.includesStatus(expansion)) return nothing;
     const before = await this.objects.find(accountId, cn);
     try {
       const draft = desiredCertObject(before, cn, request, facts);

@@ -14,7 +14,7 @@ describe.each(configTemplates.map((template) => [template.name, template] as con
       );
     });
 
-    it('can be filled in by everybody, but for HAProxy, which has one file', () => {
+    it('uses neither ROOT nor DHPARAMS, and COMBINED only for HAProxy', () => {
       const optional = /__(COMBINED|ROOT|DHPARAMS)_PATH__/.exec(template.text(true))?.[1];
       expect(optional).toBe(template.name === 'haproxy' ? 'COMBINED' : undefined);
     });
@@ -28,7 +28,7 @@ describe.each(configTemplates.map((template) => [template.name, template] as con
   },
 );
 
-describe('over HTTP, to anybody,', () => {
+describe('over HTTP, without credentials,', () => {
   let api: RunningApi;
   beforeAll(async () => {
     api = await RunningApi.start();

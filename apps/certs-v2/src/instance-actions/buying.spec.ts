@@ -125,7 +125,7 @@ describe('buy', () => {
     }
   });
 
-  it('is refused for a key that is blocked, for everybody or by the account itself', async () => {
+  it('is refused for a key that is blocked, globally or by the account', async () => {
     const account = await api.tenant();
     const block = async (accountId: string) =>
       await api.database.query(

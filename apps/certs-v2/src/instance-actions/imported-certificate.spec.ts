@@ -47,7 +47,7 @@ describe('a certificate that is imported', () => {
     });
   });
 
-  it('is taken without a root, and that of everybody is found for it', () => {
+  it('is accepted without a root, and its well-known root is found', () => {
     expect(validated(leaf.pem, [intermediate.pem])).toMatchObject({ chain: [{}], root: null });
     const impostor = forgedRoot('Root');
     const wellKnown = [parsed(impostor.der), parsed(root.der)];

@@ -176,7 +176,7 @@ function pemMembers(
 export function temporaryCertificateOf({ attempt, openedAt }: StoredInstance): Uint8Array | null {
   if (attempt === null || attempt.csr === null) return null;
   const reading = readCsr(attempt.csr);
-  if (!reading.ok) throw new Error('a CSR that was accepted cannot be read any more');
+  if (!reading.ok) throw new Error('a stored CSR cannot be parsed');
   const { spkiDer } = reading.csr;
   return temporaryCertificate({ spkiDer, dnsNames: attempt.dnsNames, validFrom: openedAt });
 }

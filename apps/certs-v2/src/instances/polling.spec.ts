@@ -136,7 +136,7 @@ describe('poll', () => {
     await listener.close();
   });
 
-  it('goes on when the news was about nothing', async () => {
+  it('continues after a spurious event', async () => {
     const response = poll(tenant, id, long);
     await waits(api, 1);
     const [row] = await api.database.query<{ id: string }>(`SELECT id FROM issuance WHERE public_id = $1`, [

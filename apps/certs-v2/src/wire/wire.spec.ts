@@ -58,7 +58,7 @@ describe('every response is JSON with exactly that Content-Type', () => {
 });
 
 describe('an error object', () => {
-  it('names the parameter at fault, and nothing else', async () => {
+  it('names only the invalid parameter', async () => {
     const { json } = await tenant.postForm(at, { csr, approval_method: 'email' });
     expect(json).toEqual({
       reason: 'missing_param',
@@ -71,7 +71,7 @@ describe('an error object', () => {
     });
   });
 
-  it('has retry_after in seconds, as the header does, where it makes sense to come back', async () => {
+  it('has retry_after in seconds, as the header does, where a retry makes sense', async () => {
     const slow = await RunningApi.start({ READS_PER_S: '1' });
     const caller = await slow.tenant();
     const responses = await Promise.all(Array.from({ length: 8 }, () => caller.get('/api/v2/certs')));

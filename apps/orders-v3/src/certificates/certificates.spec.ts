@@ -96,7 +96,7 @@ describe('GET /api/v3/orders/{ORDER_NAME}/certs', () => {
     }
     expect(seen).toEqual(ids);
     expect((await tenant.get('/api/v3/orders/mine/certs?after=x')).status).toBe(400);
-    expect((await tenant.get('/api/v3/orders/nobodys/certs')).status).toBe(404);
+    expect((await tenant.get('/api/v3/orders/missing/certs')).status).toBe(404);
   });
 });
 

@@ -102,7 +102,7 @@ describe('POST /api/v3/orders/{ORDER_NAME}/certs/{ID}/revoke', () => {
     const responses: ReceivedResponse[] = [
       await tenant.post(`/api/v3/orders/other/certs/${id}/revoke`, {}),
       await stranger.post(`/api/v3/orders/mine/certs/${id}/revoke`, {}),
-      await tenant.post(`/api/v3/orders/nobodys/certs/${id}/revoke`, {}),
+      await tenant.post(`/api/v3/orders/missing/certs/${id}/revoke`, {}),
       await tenant.post(`/api/v3/orders/mine/certs/99999999999999999999/revoke`, {}),
     ];
     for (const response of responses)

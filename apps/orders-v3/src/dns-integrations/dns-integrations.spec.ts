@@ -305,9 +305,9 @@ describe('another account', () => {
       const { id } = (await create()).json;
       const other = await api.tenant('Full Access');
       const requestsBefore = gateway.requests.length;
-      const [theirs, missing] = [await probe(other, id), await probe(other, 12)];
-      expect(theirs.status).toBe(404);
-      expect(theirs.text).toBe(missing.text);
+      const [foreign, missing] = [await probe(other, id), await probe(other, 12)];
+      expect(foreign.status).toBe(404);
+      expect(foreign.text).toBe(missing.text);
       const statements = async (of: number) => await api.statementsOf(() => probe(other, of));
       expect(await statements(id)).toEqual(await statements(12));
       expect(gateway.requests).toHaveLength(requestsBefore);

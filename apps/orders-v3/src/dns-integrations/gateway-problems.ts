@@ -6,7 +6,7 @@ import { type IntegrationProgress, type LeasedIntegration, nextZonesAt } from '@
 /** Seconds before retrying an unavailable service. */
 const outageRetryAfterS = 30;
 /** Seconds, when a provider requests a delay without a value. */
-const patienceS = 60;
+const defaultRetryAfterS = 60;
 
 /** The customer gives the server's address; when it does not respond, the request is invalid. */
 const namedByCustomer: ReadonlySet<ProviderName> = new Set(['acme-dns', 'powerdns', 'rfc2136']);
@@ -44,7 +44,7 @@ export function gatewayProblem(error: unknown): unknown {
     case 'provider_rate_limited':
     case 'provider_unavailable':
     case 'rate_limited':
-      return new Problem(code, message, { retryAfterS: retryAfterS ?? patienceS });
+      return new Problem(code, message, { retryAfterS: retryAfterS ?? defaultRetryAfterS });
     case 'unreachable':
     case 'service_outage':
     case 'timeout':
@@ -58,7 +58,7 @@ export function gatewayProblem(error: unknown): unknown {
       );
     default:
       // It rejects our identity or our request: an operator has to fix that.
-      return new Error(`the DNS gateway refused a request of ours (${code})`, { cause: error });
+      return new Error(`the DNS gateway rejected the request (${code})`, { cause: error });
   }
 }
 

@@ -118,7 +118,7 @@ it('is in no key and no value of Redis', async () => {
 
 it('is in no line of the log and in no response', () => {
   const logged = api.logged.join('');
-  expect(logged).toContain('the DNS gateway refused a request of ours (unauthorized)');
+  expect(logged).toContain('the DNS gateway rejected the request (unauthorized)');
   const received = responses.map(({ text, headers }) => text + JSON.stringify(headers)).join('\n');
   for (const trace of traces()) {
     expect(logged).not.toContain(trace);

@@ -27,13 +27,13 @@ const probes: readonly [string, (name: string) => Promise<ReceivedResponse>][] =
 ];
 
 it.each(probes)('returns the same for %s of another account as for an unknown one', async (_what, probe) => {
-  const [theirs, nobodys] = [await probe('example.com'), await probe('example.org')];
-  const telling = ({ status, headers, text }: ReceivedResponse) => {
+  const [foreign, missing] = [await probe('example.com'), await probe('example.org')];
+  const comparable = ({ status, headers, text }: ReceivedResponse) => {
     const { date: _date, 'x-request-id': _id, ...rest } = headers;
     return { status, text, headers: rest };
   };
-  expect(theirs.status).toBe(404);
-  expect(telling(theirs)).toEqual(telling(nobodys));
+  expect(foreign.status).toBe(404);
+  expect(comparable(foreign)).toEqual(comparable(missing));
 });
 
 it('sends the same queries for a name of another account and for an unknown one', async () => {

@@ -22,7 +22,7 @@ interface FakeResponse {
 type MakeIntegration = IntegrationOwner & { readonly credentials: Credentials | SealedCredentials };
 
 /** How a message goes wrong. */
-export type Misfortune =
+export type Failure =
   /** Said before anything was done. */
   | FakeResponse
   /** Processed, but the response is lost. */
@@ -63,7 +63,7 @@ export class FakeGateway {
   zones: readonly Zone[] = [{ id: 'z1', name: 'example.com' }];
   /** Every response about an integration has a new handle, as with rotating refresh tokens. */
   reseals = false;
-  readonly #misfortunes = new Map<string, Misfortune[]>();
+  readonly #failures = new Map<string, Failure[]>();
   readonly #server: Server;
 
   private constructor(private readonly pem: string) {
@@ -84,8 +84,8 @@ export class FakeGateway {
   }
 
   /** The next message to this endpoint goes wrong, and those after it as the others say. */
-  willFail(endpoint: string, ...misfortunes: readonly Misfortune[]): void {
-    this.#misfortunes.set(endpoint, [...misfortunes]);
+  willFail(endpoint: string, ...failures: readonly Failure[]): void {
+    this.#failures.set(endpoint, [...failures]);
   }
 
   /** Messages to this endpoint so far. */
@@ -98,7 +98,7 @@ export class FakeGateway {
     this.handles.clear();
     this.zones = [{ id: 'z1', name: 'example.com' }];
     this.reseals = false;
-    this.#misfortunes.clear();
+    this.#failures.clear();
   }
 
   async close(): Promise<void> {
@@ -113,11 +113,11 @@ export class FakeGateway {
     const [path = ''] = String(request.url).split('?');
     const endpoint = path.slice(1);
     this.requests.push(endpoint);
-    const misfortune = this.#misfortunes.get(endpoint)?.shift();
-    if (typeof misfortune === 'object' && 'until' in misfortune) await misfortune.until;
-    const early = typeof misfortune === 'object' && 'status' in misfortune ? misfortune : null;
+    const failure = this.#failures.get(endpoint)?.shift();
+    if (typeof failure === 'object' && 'until' in failure) await failure.until;
+    const early = typeof failure === 'object' && 'status' in failure ? failure : null;
     const { status, body, headers } = early ?? this.#respond(endpoint, text);
-    if (misfortune === 'response is lost') return void request.socket.destroy();
+    if (failure === 'response is lost') return void request.socket.destroy();
     response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', ...headers });
     response.end(JSON.stringify(body));
   }

@@ -258,9 +258,9 @@ describe('another account', () => {
   it.each(probes)('returns the same for %s as for an unknown webhook', async (_what, probe) => {
     const { id } = (await create()).json;
     const other = await api.tenant('Full Access');
-    const [theirs, nobodys] = [await probe(other, id), await probe(other, 12)];
-    expect(theirs.status).toBe(404);
-    expect(theirs.text).toBe(nobodys.text);
+    const [foreign, missing] = [await probe(other, id), await probe(other, 12)];
+    expect(foreign.status).toBe(404);
+    expect(foreign.text).toBe(missing.text);
     expect((await tenant.get(`${path}/${id}`)).json.enabled).toBe(true);
     expect((await other.get(path)).json).toEqual([]);
   });

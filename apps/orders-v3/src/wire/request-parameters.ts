@@ -14,7 +14,8 @@ const ifMatch = createParamDecorator((_data: unknown, context: ExecutionContext)
 
 const writeRequest = createParamDecorator((_data: unknown, context: ExecutionContext): WriteRequest => {
   const { headers, params, body, caller, routeOptions } = requestOf(context);
-  if (caller === null || routeOptions.url === undefined) throw new Error('@Write() is on a public route');
+  if (caller === null || routeOptions.url === undefined)
+    throw new Error('@Write() is used on a public route');
   // The same path for every percent-encoding of it.
   const path = routeOptions.url.replace(/:(\w+)/g, (_, name: string) =>
     encodeURIComponent(params[name] ?? ''),

@@ -24,7 +24,7 @@ const lost = () => Object.assign(new Error('Connection terminated unexpectedly')
 export async function withFault<T>(
   { nth, when }: Fault,
   work: () => Promise<T>,
-): Promise<{ readonly result: T; readonly struck: boolean }> {
+): Promise<{ readonly result: T; readonly reached: boolean }> {
   let count = 0;
   const real = Client.prototype.query as (...args: unknown[]) => unknown;
   const spy = jest.spyOn(Client.prototype, 'query').mockImplementation(function (
@@ -45,7 +45,7 @@ export async function withFault<T>(
     });
   } as never);
   try {
-    return { result: await work(), struck: count >= nth };
+    return { result: await work(), reached: count >= nth };
   } finally {
     spy.mockRestore();
   }
