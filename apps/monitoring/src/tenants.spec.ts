@@ -1,4 +1,4 @@
-import type { Answered } from '@certwright/testing';
+import type { ReceivedResponse } from '@certwright/testing';
 import { csrPem, tbsSha256 } from './testing/fixtures';
 import { permission, RunningApi, type Tenant } from './testing/running-api';
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => api.stop());
 
 /** All that a caller sees of an answer. */
-const visible = ({ status, headers, text }: Answered) => {
+const visible = ({ status, headers, text }: ReceivedResponse) => {
   const { date: _date, 'x-request-id': _id, ...rest } = headers;
   return { status, text, headers: rest };
 };

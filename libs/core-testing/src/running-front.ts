@@ -1,6 +1,6 @@
 import { createLogger, Metrics, Readiness, type RunningProcess } from '@certwright/service';
 import {
-  type Answered,
+  type ReceivedResponse,
   DocumentedResponses,
   exchange,
   type Sent,
@@ -47,7 +47,7 @@ export class Tenant {
     this.call('POST', path, { body, headers });
   delete = (path: string, sent: Sent = {}) => this.call('DELETE', path, sent);
 
-  async call(method: string, path: string, { body, headers = {} }: Sent): Promise<Answered> {
+  async call(method: string, path: string, { body, headers = {} }: Sent): Promise<ReceivedResponse> {
     const withKey = { authorization: `Bearer ${this.apiKey}`, ...headers };
     return await this.api.call(method, path, { body, headers: withKey });
   }
@@ -127,7 +127,7 @@ export class RunningFront {
   }
 
   /** @throws Error when a JSON response differs from `openapi.json` */
-  async call(method: string, path: string, sent: Sent = {}): Promise<Answered> {
+  async call(method: string, path: string, sent: Sent = {}): Promise<ReceivedResponse> {
     const answered = await exchange(this.url, method, path, sent);
     const { status, json } = answered;
     if (json === undefined) return answered;

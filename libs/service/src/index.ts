@@ -36,7 +36,7 @@ export { ErrorExamples, type ErrorResponse } from './documentation/error-example
 export { asJsonSchema2020 } from './documentation/json-schema-2020';
 export { controllersDocument, type DocumentedControllers } from './documentation/controllers-document';
 export { type OperationExamples, withExamples } from './documentation/operation-examples';
-export { type RenderedProblem, type RenderProblem } from './http/answer';
+export { type RenderedProblem, type RenderProblem } from './http/problem-response';
 export { type ErrorObject, errorObject, renderErrorObject } from './http/error-object';
 export { type ToProblem } from './http/problem-of';
 export { apiKeySha256, mintApiKey } from './authentication/api-key';
@@ -106,7 +106,13 @@ export {
 export { Drain, ProcessModule, startModules, startRounds } from './lifecycle/process.module';
 export { Round, type RoundOfWork, Rounds } from './lifecycle/rounds';
 export { frontSettings } from './config/front-settings';
-export { type Answer, emptyAnswer, type JsonAnswer, jsonAnswer, sendAnswer } from './wire/complete-answer';
+export {
+  emptyResponse,
+  type HttpResponse,
+  type JsonResponse,
+  jsonResponse,
+  sendResponse,
+} from './wire/http-response';
 export { commonErrors, errorDecorators, ErrorSchema } from './wire/documented-errors';
 export { isObjectId, ObjectId } from './wire/object-id';
 export { After, Expand, Limit, maxPageSize, nextPageLink, type PageRequest } from './wire/pages';

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import {
-  type Answered,
+  type ReceivedResponse,
   type DocumentedExample,
   examplesIn,
   faultsInOpenApi,
@@ -91,7 +91,7 @@ describe('with the API running', () => {
 
   const domains = `${root}/monitored_domains`;
   const pem = { 'content-type': 'application/x-pem-file' };
-  const provoked: Readonly<Record<string, () => Promise<Answered>>> = {
+  const provoked: Readonly<Record<string, () => Promise<ReceivedResponse>>> = {
     bad_request: () => tenant.post(`${domains}/example.com`, '{'),
     bad_query: () => tenant.get(`${root}/known_keys?limit=0`),
     bad_credentials: () =>

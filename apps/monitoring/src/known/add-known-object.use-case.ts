@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { type Answer, type CallerIdentity, jsonAnswer } from '@certwright/service';
+import { type HttpResponse, type CallerIdentity, jsonResponse } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { MonitoringChanges } from '../changes/monitoring-changes';
 import { maxKnownObjects } from '../wire/problems';
@@ -21,15 +21,15 @@ export class AddKnownObject {
     caller: CallerIdentity,
     { object, json, tooMany }: KnownKind<Row>,
     { identity, note }: NewKnownObject,
-  ): Promise<Answer> {
+  ): Promise<HttpResponse> {
     return await this.changes.run(caller, async ({ tx, accountId, record }) => {
       const found = await this.known.find<Row>(tx, object, accountId, identity);
       if (found !== null) {
-        if (note === undefined || note === found.note) return jsonAnswer(200, json(found));
+        if (note === undefined || note === found.note) return jsonResponse(200, json(found));
         const [before, after] = [json(found), json({ ...found, note })];
         await this.known.setNote(tx, object, accountId, found.id, note);
         await record({ object, name: found.id, action: 'changed', before, after });
-        return jsonAnswer(200, after);
+        return jsonResponse(200, after);
       }
       const id = String(randomInt(ids.min, ids.below));
       const values = { id, note: note ?? '', identity, max: maxKnownObjects };
@@ -37,7 +37,7 @@ export class AddKnownObject {
       if (added === null) throw tooMany();
       const after = json(added);
       await record({ object, name: id, action: 'created', before: null, after });
-      return jsonAnswer(201, after);
+      return jsonResponse(201, after);
     });
   }
 }

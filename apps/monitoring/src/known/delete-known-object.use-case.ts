@@ -1,4 +1,4 @@
-import { type Answer, type CallerIdentity, emptyAnswer, isObjectId } from '@certwright/service';
+import { type HttpResponse, type CallerIdentity, emptyResponse, isObjectId } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { MonitoringChanges } from '../changes/monitoring-changes';
 import type { KnownKind } from './known-kind';
@@ -16,13 +16,13 @@ export class DeleteKnownObject {
     caller: CallerIdentity,
     { object, json, notFound }: KnownKind<Row>,
     id: string,
-  ): Promise<Answer> {
+  ): Promise<HttpResponse> {
     if (!isObjectId(id)) throw notFound();
     return await this.changes.run(caller, async ({ tx, accountId, record }) => {
       const deleted = await this.known.delete<Row>(tx, object, accountId, id);
       if (deleted === null) throw notFound();
       await record({ object, name: id, action: 'deleted', before: json(deleted), after: null });
-      return emptyAnswer;
+      return emptyResponse;
     });
   }
 }

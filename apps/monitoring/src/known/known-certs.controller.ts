@@ -5,7 +5,7 @@ import {
   ObjectId,
   type ReadMembers,
   RequirePermission,
-  sendAnswer,
+  sendResponse,
   type SentBytes,
   ValidQuery,
 } from '@certwright/service';
@@ -50,7 +50,7 @@ export class KnownCertsController {
     body: SentBytes | ReadMembers<KnownCertRequest>,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.addition.run(caller, knownCerts, knownCertOf(body)));
+    sendResponse(reply, await this.addition.run(caller, knownCerts, knownCertOf(body)));
   }
 
   @Get()
@@ -66,7 +66,7 @@ export class KnownCertsController {
     @ValidQuery() query: KnownQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.page(accountId, knownCerts, query));
+    sendResponse(reply, await this.retrieval.page(accountId, knownCerts, query));
   }
 
   @Delete(':id')
@@ -78,6 +78,6 @@ export class KnownCertsController {
     @ObjectId('Of the known certificate.') id: string,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.deletion.run(caller, knownCerts, id));
+    sendResponse(reply, await this.deletion.run(caller, knownCerts, id));
   }
 }

@@ -1,4 +1,4 @@
-import type { Answered } from '@certwright/testing';
+import type { ReceivedResponse } from '@certwright/testing';
 import { certificatePem, csrPem, precertificatePem, tbsSha256 } from '../testing/fixtures';
 import { permission, RunningApi, type Tenant } from '../testing/running-api';
 
@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterAll(() => api.stop());
 
-const result = ({ status, json }: Answered) => [status, json];
+const result = ({ status, json }: ReceivedResponse) => [status, json];
 const postPem = async (body: string) =>
   await tenant.post(certs, body, { 'content-type': 'application/x-pem-file' });
 const derOf = (pem: string) => Buffer.from(pem.replace(/-----.*-----|\n/g, ''), 'base64');

@@ -5,7 +5,7 @@ import {
   ObjectId,
   type ReadMembers,
   RequirePermission,
-  sendAnswer,
+  sendResponse,
   type SentBytes,
   ValidQuery,
 } from '@certwright/service';
@@ -50,7 +50,7 @@ export class KnownKeysController {
     @BodyOf(KnownKeyRequest, { otherTypes: csrTypes }) body: SentBytes | ReadMembers<KnownKeyRequest>,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.addition.run(caller, knownKeys, knownKeyOf(body)));
+    sendResponse(reply, await this.addition.run(caller, knownKeys, knownKeyOf(body)));
   }
 
   @Get()
@@ -66,7 +66,7 @@ export class KnownKeysController {
     @ValidQuery() query: KnownQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.page(accountId, knownKeys, query));
+    sendResponse(reply, await this.retrieval.page(accountId, knownKeys, query));
   }
 
   @Delete(':id')
@@ -78,6 +78,6 @@ export class KnownKeysController {
     @ObjectId('Of the known key.') id: string,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.deletion.run(caller, knownKeys, id));
+    sendResponse(reply, await this.deletion.run(caller, knownKeys, id));
   }
 }

@@ -1,4 +1,4 @@
-import type { Answered } from '@certwright/testing';
+import type { ReceivedResponse } from '@certwright/testing';
 import {
   csrPem,
   csrWithoutNamesPem,
@@ -22,10 +22,10 @@ beforeEach(async () => {
 });
 afterAll(() => api.stop());
 
-const result = ({ status, json }: Answered) => [status, json];
+const result = ({ status, json }: ReceivedResponse) => [status, json];
 const postPem = async (body: string) =>
   await tenant.post(keys, body, { 'content-type': 'application/x-pem-file' });
-const faultsOf = ({ status, json }: Answered) => {
+const faultsOf = ({ status, json }: ReceivedResponse) => {
   expect([status, json.code]).toEqual([400, 'bad_request']);
   return json.sub_errors.map(({ field, code }: Record<string, string>) => `${field} ${code}`);
 };
@@ -206,7 +206,7 @@ it('lists pages by id', async () => {
   let path: string | undefined = keys;
   const sizes: number[] = [];
   while (path !== undefined) {
-    const { headers, json }: Answered = await tenant.get(path);
+    const { headers, json }: ReceivedResponse = await tenant.get(path);
     sizes.push(json.length);
     ids.push(...json.map(({ id }: { id: number }) => id));
     path = /^<(.+)>; rel="next"$/.exec(String(headers.link))?.[1];

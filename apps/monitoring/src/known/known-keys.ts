@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { parsePublicName } from '@certwright/dns-names';
 import { type FieldFault, Problem } from '@certwright/errors';
 import { csrFaultMessage } from '@certwright/outcome-messages';
-import { judgeCsr, readCsr } from '@certwright/pki';
+import { checkCsr, readCsr } from '@certwright/pki';
 import {
   ReadBy,
   type ReadMembers,
@@ -103,7 +103,7 @@ function keyOfCsr(body: SentBytes): NewKnownObject {
   }
   const reading = readCsr(der);
   const expected = { keyType: undefined, dnsNames: [], rule: { mustNameEveryDnsName: false } };
-  const faults = reading.ok ? judgeCsr(reading.csr, expected, { keyBlocked: false }) : reading.faults;
+  const faults = reading.ok ? checkCsr(reading.csr, expected, { keyBlocked: false }) : reading.faults;
   const names = reading.ok ? readNames(reading.csr.subjectAlternativeNames?.dnsNames ?? []) : [];
   const nameFaults = names instanceof Unreadable ? names.faults : [];
   if (!reading.ok || names instanceof Unreadable || faults.length > 0) {

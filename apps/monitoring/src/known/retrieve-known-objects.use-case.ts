@@ -1,4 +1,4 @@
-import { type Answer, jsonAnswer, nextPageLink } from '@certwright/service';
+import { type HttpResponse, jsonResponse, nextPageLink } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
 import type { KnownKind, KnownQuery } from './known-kind';
@@ -15,13 +15,13 @@ export class RetrieveKnownObjects {
     accountId: string,
     { object, resource, json }: KnownKind<Row>,
     query: KnownQuery,
-  ): Promise<Answer> {
+  ): Promise<HttpResponse> {
     const { after, limit } = query;
     const found = await this.known.page<Row>(object, accountId, { after, limit: limit + 1 });
     const rows = found.slice(0, limit);
     const last = rows.at(-1);
     const shown = rows.map(json);
-    if (found.length <= limit || last === undefined) return jsonAnswer(200, shown);
-    return jsonAnswer(200, shown, { link: nextPageLink(this.addresses.list(resource), last.id, query) });
+    if (found.length <= limit || last === undefined) return jsonResponse(200, shown);
+    return jsonResponse(200, shown, { link: nextPageLink(this.addresses.list(resource), last.id, query) });
   }
 }

@@ -1,5 +1,5 @@
 import { Problem } from '@certwright/errors';
-import { type Answer, type CallerIdentity, emptyAnswer } from '@certwright/service';
+import { type HttpResponse, type CallerIdentity, emptyResponse } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { MonitoringChanges } from '../changes/monitoring-changes';
 import { methodOfMember, noSuchMonitoredDomain } from '../wire/problems';
@@ -14,14 +14,14 @@ export class DeleteMonitoredDomain {
   ) {}
 
   /** @throws Problem `not_found`, `bad_request` for a name that no object can have, `method_not_allowed` */
-  async run(caller: CallerIdentity, text: string): Promise<Answer> {
+  async run(caller: CallerIdentity, text: string): Promise<HttpResponse> {
     if (isPathOfList(text)) throw methodOfMember();
     const { name, fault } = nameInPath(text);
     return await this.changes.run(caller, async ({ tx, accountId, record }) => {
       const before = await this.domains.delete(tx, accountId, name);
       if (before === null) throw fault === null ? noSuchMonitoredDomain() : Problem.ofFields([fault]);
       await record({ object: 'monitored_domain', name, action: 'deleted', before, after: null });
-      return emptyAnswer;
+      return emptyResponse;
     });
   }
 }

@@ -4,7 +4,7 @@ import {
   type CallerIdentity,
   type ReadMembers,
   RequirePermission,
-  sendAnswer,
+  sendResponse,
 } from '@certwright/service';
 import { Controller, Delete, Get, Post, Res } from '@nestjs/common';
 import { ApiBasicAuth, ApiBearerAuth, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
@@ -43,7 +43,7 @@ export class MonitoredDomainsController {
   @ApiResponse({ status: 200, description: 'Success', type: [MonitoredDomainSchema] })
   @FailsWith()
   async list(@Caller() { accountId }: CallerIdentity, @Res() reply: FastifyReply) {
-    sendAnswer(reply, await this.retrieval.all(accountId));
+    sendResponse(reply, await this.retrieval.all(accountId));
   }
 
   @Get(':name')
@@ -55,7 +55,7 @@ export class MonitoredDomainsController {
     @DomainName() name: string,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.one(accountId, name));
+    sendResponse(reply, await this.retrieval.one(accountId, name));
   }
 
   @Post(':name')
@@ -79,7 +79,7 @@ export class MonitoredDomainsController {
     @BodyOf(MonitoredDomainRequest, { isOptional: true }) request: ReadMembers<MonitoredDomainRequest>,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.setting.run(caller, name, request));
+    sendResponse(reply, await this.setting.run(caller, name, request));
   }
 
   @Delete(':name')
@@ -87,6 +87,6 @@ export class MonitoredDomainsController {
   @ApiResponse({ status: 204, description: 'Done; no body' })
   @FailsWith({ ...invalidName, ...noSuchDomain, ...dotsOnly })
   async remove(@Caller() caller: CallerIdentity, @DomainName() name: string, @Res() reply: FastifyReply) {
-    sendAnswer(reply, await this.deletion.run(caller, name));
+    sendResponse(reply, await this.deletion.run(caller, name));
   }
 }

@@ -1,4 +1,4 @@
-import { type Answered, exchange } from '@certwright/testing';
+import { type ReceivedResponse, exchange } from '@certwright/testing';
 import { permission, RunningApi, type Tenant } from '../testing/running-api';
 
 const domains = '/api/v3/monitoring/monitored_domains';
@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterAll(() => api.stop());
 
-const result = ({ status, json }: Answered) => [status, json];
+const result = ({ status, json }: ReceivedResponse) => [status, json];
 const post = async (name: string, body?: unknown) => await tenant.post(`${domains}/${name}`, body);
 const history = async () =>
   (

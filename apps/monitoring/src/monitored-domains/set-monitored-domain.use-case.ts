@@ -1,8 +1,8 @@
 import { Problem } from '@certwright/errors';
 import {
-  type Answer,
+  type HttpResponse,
   type CallerIdentity,
-  jsonAnswer,
+  jsonResponse,
   type ReadMembers,
   unknownMemberFaults,
 } from '@certwright/service';
@@ -32,7 +32,7 @@ export class SetMonitoredDomain {
     caller: CallerIdentity,
     text: string,
     request: ReadMembers<MonitoredDomainRequest>,
-  ): Promise<Answer> {
+  ): Promise<HttpResponse> {
     if (isPathOfList(text)) throw methodOfMember();
     const read = readNameInPath(text);
     const faults = [
@@ -49,7 +49,7 @@ export class SetMonitoredDomain {
     change: AccountChange,
     { name, fault }: NameInPath,
     enabled: boolean | undefined,
-  ): Promise<Answer> {
+  ): Promise<HttpResponse> {
     const { tx, accountId, maxMonitoredDomains, record } = change;
     const before = await this.domains.get(accountId, name, tx);
     if (before !== null) {
@@ -59,13 +59,13 @@ export class SetMonitoredDomain {
         const action = after.enabled ? 'enabled' : 'disabled';
         await record({ object: 'monitored_domain', name, action, before, after });
       }
-      return jsonAnswer(200, after);
+      return jsonResponse(200, after);
     }
     if (fault !== null) throw Problem.ofFields([fault]);
     const after = { name, enabled: enabled ?? true };
     if (!(await this.domains.add(tx, accountId, after, maxMonitoredDomains)))
       throw tooManyMonitoredDomains(maxMonitoredDomains);
     await record({ object: 'monitored_domain', name, action: 'created', before, after });
-    return jsonAnswer(201, after, { location: this.addresses.monitoredDomain(name) });
+    return jsonResponse(201, after, { location: this.addresses.monitoredDomain(name) });
   }
 }

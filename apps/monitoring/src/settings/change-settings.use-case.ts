@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Answer, type CallerIdentity, jsonAnswer } from '@certwright/service';
+import { type HttpResponse, type CallerIdentity, jsonResponse } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { MonitoringChanges } from '../changes/monitoring-changes';
 import { changedSettings, type MonitoringSettingsRequest } from './settings';
@@ -12,7 +12,7 @@ export class ChangeSettings {
     private readonly settings: MonitoringSettings,
   ) {}
 
-  async run(caller: CallerIdentity, request: MonitoringSettingsRequest): Promise<Answer> {
+  async run(caller: CallerIdentity, request: MonitoringSettingsRequest): Promise<HttpResponse> {
     return await this.changes.run(caller, async ({ tx, accountId, record }) => {
       const before = await this.settings.get(accountId, tx);
       const after = changedSettings(before, request);
@@ -20,7 +20,7 @@ export class ChangeSettings {
         await this.settings.store(tx, accountId, after);
         await record({ object: 'settings', name: '', action: 'changed', before, after });
       }
-      return jsonAnswer(200, after);
+      return jsonResponse(200, after);
     });
   }
 }

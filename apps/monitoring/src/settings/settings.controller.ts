@@ -2,10 +2,10 @@ import {
   BodyOf,
   Caller,
   type CallerIdentity,
-  jsonAnswer,
+  jsonResponse,
   type ReadMembers,
   RequirePermission,
-  sendAnswer,
+  sendResponse,
   validMembers,
 } from '@certwright/service';
 import { Controller, Get, Post, Res } from '@nestjs/common';
@@ -32,7 +32,7 @@ export class SettingsController {
   @ApiResponse({ status: 200, description: 'Success', type: MonitoringSettingsSchema })
   @FailsWith()
   async retrieve(@Caller() { accountId }: CallerIdentity, @Res() reply: FastifyReply) {
-    sendAnswer(reply, jsonAnswer(200, await this.settings.get(accountId)));
+    sendResponse(reply, jsonResponse(200, await this.settings.get(accountId)));
   }
 
   @Post()
@@ -47,6 +47,6 @@ export class SettingsController {
     @BodyOf(MonitoringSettingsRequest) request: ReadMembers<MonitoringSettingsRequest>,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.changing.run(caller, validMembers(request)));
+    sendResponse(reply, await this.changing.run(caller, validMembers(request)));
   }
 }

@@ -1,4 +1,4 @@
-import type { Answered } from '@certwright/testing';
+import type { ReceivedResponse } from '@certwright/testing';
 import { permission, RunningApi, type Tenant } from '../testing/running-api';
 
 const settings = '/api/v3/monitoring/settings';
@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 afterAll(() => api.stop());
 
-const result = ({ status, json }: Answered) => [status, json];
+const result = ({ status, json }: ReceivedResponse) => [status, json];
 const history = async () =>
   await api.database.query(
     `SELECT action, before, after FROM monitoring_change WHERE account_id = $1 AND object = 'settings' ORDER BY id`,

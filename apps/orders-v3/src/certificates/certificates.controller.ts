@@ -6,7 +6,7 @@ import {
   ObjectId,
   type ReadMembers,
   RequirePermission,
-  sendAnswer,
+  sendResponse,
   ValidQuery,
 } from '@certwright/service';
 import { Controller, Get, Post, Res } from '@nestjs/common';
@@ -47,7 +47,7 @@ export class CertificatesController {
     @ValidQuery() query: CertificatesQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.page(accountId, name, query));
+    sendResponse(reply, await this.retrieval.page(accountId, name, query));
   }
 
   @Get(':id')
@@ -61,7 +61,7 @@ export class CertificatesController {
     @ValidQuery() query: CertificateQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.one(accountId, name, id, query));
+    sendResponse(reply, await this.retrieval.one(accountId, name, id, query));
   }
 
   @Post(':id/revoke')
@@ -90,6 +90,6 @@ export class CertificatesController {
     @Res() reply: FastifyReply,
   ) {
     const expansion = certificateExpansion(expand);
-    sendAnswer(reply, await this.revocation.run(write, { orderName, certificateId, request, expansion }));
+    sendResponse(reply, await this.revocation.run(write, { orderName, certificateId, request, expansion }));
   }
 }

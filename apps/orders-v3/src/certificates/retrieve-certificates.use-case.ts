@@ -1,10 +1,10 @@
 import { Certificates } from '@certwright/ordering';
 import {
   After,
-  type Answer,
   Expand,
+  type HttpResponse,
   isObjectId,
-  jsonAnswer,
+  jsonResponse,
   Limit,
   maxPageSize,
   nextPageLink,
@@ -39,15 +39,20 @@ export class RetrieveCertificates {
   ) {}
 
   /** @throws Problem `not_found` */
-  async one(accountId: string, orderName: string, id: string, query: CertificateQuery): Promise<Answer> {
+  async one(
+    accountId: string,
+    orderName: string,
+    id: string,
+    query: CertificateQuery,
+  ): Promise<HttpResponse> {
     const { planId } = await this.order(accountId, orderName);
     const certificate = isObjectId(id) ? await this.certificates.ofPlan(planId, id) : null;
     if (certificate === null) throw noSuchCertificate();
-    return jsonAnswer(200, certificateJson(certificate, certificateExpansion(query.expand), new Date()));
+    return jsonResponse(200, certificateJson(certificate, certificateExpansion(query.expand), new Date()));
   }
 
   /** Newest first. @throws Problem `not_found` */
-  async page(accountId: string, orderName: string, query: CertificatesQuery): Promise<Answer> {
+  async page(accountId: string, orderName: string, query: CertificatesQuery): Promise<HttpResponse> {
     const { after, limit, expand } = query;
     const { planId } = await this.order(accountId, orderName);
     const found = await this.certificates.page(planId, after, limit + 1);
@@ -55,9 +60,9 @@ export class RetrieveCertificates {
     const now = new Date();
     const shown = certificates.map((each) => certificateJson(each, certificateExpansion(expand), now));
     const last = certificates.at(-1);
-    if (found.length <= limit || last === undefined) return jsonAnswer(200, shown);
+    if (found.length <= limit || last === undefined) return jsonResponse(200, shown);
     const path = this.addresses.certificates(orderName);
-    return jsonAnswer(200, shown, { link: nextPageLink(path, last.id, query) });
+    return jsonResponse(200, shown, { link: nextPageLink(path, last.id, query) });
   }
 
   private async order(accountId: string, name: string): Promise<StoredOrder> {

@@ -1,7 +1,13 @@
 import { Problem } from '@certwright/errors';
 import { Certificates, Revocations } from '@certwright/ordering';
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
-import { type Answer, isObjectId, jsonAnswer, type ReadMembers, validMembers } from '@certwright/service';
+import {
+  type HttpResponse,
+  isObjectId,
+  jsonResponse,
+  type ReadMembers,
+  validMembers,
+} from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { OrdersRepository } from '../orders/orders.repository';
 import { certificateJson } from '../wire/certificate-json';
@@ -29,21 +35,21 @@ export class RevokeCertificate {
   async run(
     write: WriteRequest,
     { orderName, certificateId, request, expansion }: RevocationCall,
-  ): Promise<Answer> {
+  ): Promise<HttpResponse> {
     const { reason } = validMembers(request);
     return await this.requests.run(write, async (tx) => {
       const order = await this.orders.lock(tx, write.accountId, orderName);
       if (order === null) throw noSuchOrder();
       if (!isObjectId(certificateId)) throw noSuchCertificate();
       const { planId } = order;
-      const asked = { planId, certificateId, reason, requestedBy: 'subscriber' } as const;
-      const outcome = await this.revocations.request(tx, asked);
+      const revocation = { planId, certificateId, reason, requestedBy: 'subscriber' } as const;
+      const outcome = await this.revocations.request(tx, revocation);
       if (outcome === 'expired') {
         throw new Problem('conflict', 'The certificate has expired; there is nothing left to revoke.');
       }
       const certificate = await this.certificates.ofPlan(planId, certificateId, tx);
       if (outcome === 'missing' || certificate === null) throw noSuchCertificate();
-      return jsonAnswer(200, certificateJson(certificate, expansion, new Date()));
+      return jsonResponse(200, certificateJson(certificate, expansion, new Date()));
     });
   }
 }

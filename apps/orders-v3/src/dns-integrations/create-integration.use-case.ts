@@ -6,9 +6,9 @@ import { DnsIntegrations, nextZonesAt } from '@certwright/dns-integrations';
 import { type Tx } from '@certwright/core-schema';
 import { type WriteRequest } from '@certwright/idempotency';
 import {
-  type Answer,
-  jsonAnswer,
-  type JsonAnswer,
+  type HttpResponse,
+  jsonResponse,
+  type JsonResponse,
   type ReadMembers,
   validMembers,
 } from '@certwright/service';
@@ -16,7 +16,7 @@ import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
 import { DnsGateway } from './dns-gateway';
 import { tooManyIntegrations } from '../wire/problems';
-import { creationProblem } from './gateway-answers';
+import { creationProblem } from './gateway-problems';
 import { integrationJson } from './integration-json';
 import type { IntegrationRequest } from './integration-request';
 import { ReservedWork } from './reserved-work';
@@ -46,7 +46,11 @@ export class CreateIntegration {
    * @throws Problem `bad_request` with everything that is wrong, also when the provider refuses the credentials;
    *   `conflict` when the account has as many as it may; `service_outage`, `provider_…`
    */
-  async run(write: WriteRequest, body: ReadMembers<IntegrationRequest>, withZones: boolean): Promise<Answer> {
+  async run(
+    write: WriteRequest,
+    body: ReadMembers<IntegrationRequest>,
+    withZones: boolean,
+  ): Promise<HttpResponse> {
     const { client } = this.gateway;
     const request = validMembers(body);
     if (client === null) throw noGateway();
@@ -75,7 +79,7 @@ export class CreateIntegration {
     { owner, handle, zones }: Made,
     description: string,
     withZones: boolean,
-  ): Promise<JsonAnswer> {
+  ): Promise<JsonResponse> {
     const integration = await this.integrations.create(tx, {
       id: owner.integration_id,
       accountId: owner.account,
@@ -87,7 +91,7 @@ export class CreateIntegration {
     });
     if (integration === null) throw tooManyIntegrations();
     const location = this.addresses.dnsIntegration(integration.id);
-    return jsonAnswer(201, integrationJson(integration, withZones ? (zones ?? []) : null), { location });
+    return jsonResponse(201, integrationJson(integration, withZones ? (zones ?? []) : null), { location });
   }
 }
 

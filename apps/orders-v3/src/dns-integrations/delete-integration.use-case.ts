@@ -1,6 +1,6 @@
 import { DnsIntegrations } from '@certwright/dns-integrations';
 import { Transactions } from '@certwright/core-schema';
-import { type Answer, emptyAnswer, isObjectId } from '@certwright/service';
+import { emptyResponse, type HttpResponse, isObjectId } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { noSuchIntegration } from '../wire/problems';
 
@@ -12,12 +12,12 @@ export class DeleteIntegration {
   ) {}
 
   /** Takes effect at once, also while it is leased; the worker removes its records. @throws Problem `not_found` */
-  async run(accountId: string, id: string): Promise<Answer> {
+  async run(accountId: string, id: string): Promise<HttpResponse> {
     if (!isObjectId(id)) throw noSuchIntegration();
     const deleted = await this.transactions.run(
       async (tx) => await this.integrations.markDeleted(tx, accountId, id),
     );
     if (!deleted) throw noSuchIntegration();
-    return emptyAnswer;
+    return emptyResponse;
   }
 }

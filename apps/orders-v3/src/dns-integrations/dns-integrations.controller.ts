@@ -6,7 +6,7 @@ import {
   ObjectId,
   type ReadMembers,
   RequirePermission,
-  sendAnswer,
+  sendResponse,
   ValidQuery,
 } from '@certwright/service';
 import { Controller, Delete, Get, Post, Res } from '@nestjs/common';
@@ -40,13 +40,12 @@ export class DnsProvidersController {
   @ApiOperation({
     operationId: 'listDnsProviders',
     summary: 'Lists the DNS providers that can be integrated, and what each needs',
-    description:
-      'As it is for this account: the external id, for one, is its own. Without a DNS gateway there are none.',
+    description: 'Values are specific to the account, such as the external id. Empty without a DNS gateway.',
   })
   @ApiResponse({ status: 200, description: 'Success', type: DnsProvidersSchema })
   @FailsWith()
   async list(@Caller() { accountId }: CallerIdentity, @Res() reply: FastifyReply) {
-    sendAnswer(reply, await this.retrieval.run(accountId));
+    sendResponse(reply, await this.retrieval.run(accountId));
   }
 }
 
@@ -77,7 +76,7 @@ export class DnsIntegrationsController {
     @ValidQuery() { expand }: IntegrationQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.all(accountId, expand.includes('zones')));
+    sendResponse(reply, await this.retrieval.all(accountId, expand.includes('zones')));
   }
 
   @Post()
@@ -85,7 +84,7 @@ export class DnsIntegrationsController {
     operationId: 'createDnsIntegration',
     summary: 'Integrates a DNS provider',
     description:
-      'From then on the approval record of every name in one of its zones is published through it, so that certificates are issued and renewed without a person. The provider is asked whether it takes the credentials before this is answered.',
+      'From then on the approval record of every name in one of its zones is published through it, so that certificates are issued and renewed without a person. The credentials are verified with the provider before the response is sent.',
   })
   @ApiResponse({ status: 201, description: 'Created', type: DnsIntegrationSchema })
   @FailsWith({
@@ -101,7 +100,7 @@ export class DnsIntegrationsController {
     @ValidQuery() { expand }: IntegrationQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.creation.run(write, body, expand.includes('zones')));
+    sendResponse(reply, await this.creation.run(write, body, expand.includes('zones')));
   }
 
   @Get(':id')
@@ -114,7 +113,7 @@ export class DnsIntegrationsController {
     @ValidQuery() { expand }: IntegrationQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.one(accountId, id, expand.includes('zones')));
+    sendResponse(reply, await this.retrieval.one(accountId, id, expand.includes('zones')));
   }
 
   @Delete(':id')
@@ -129,7 +128,7 @@ export class DnsIntegrationsController {
     @ObjectId('Of the DNS integration.') id: string,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.deletion.run(accountId, id));
+    sendResponse(reply, await this.deletion.run(accountId, id));
   }
 
   @Get(':id/zones')
@@ -137,7 +136,7 @@ export class DnsIntegrationsController {
     operationId: 'listDnsZones',
     summary: 'Lists the zones of a DNS integration, as its provider does now',
     description:
-      'Every answer is remembered, and shown where `zones` is expanded. While the integration is busy the list of last time is answered.',
+      'The list is stored, and shown where `zones` is expanded. While the integration is busy, the previous list is returned.',
   })
   @ApiResponse({ status: 200, description: 'Success', type: [DnsZoneSchema] })
   @FailsWith({
@@ -152,6 +151,6 @@ export class DnsIntegrationsController {
     @ObjectId('Of the DNS integration.') id: string,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.zoneListing.run(accountId, id));
+    sendResponse(reply, await this.zoneListing.run(accountId, id));
   }
 }

@@ -7,11 +7,11 @@ import {
   LeasedIntegrations,
   type LeasedIntegration,
 } from '@certwright/dns-integrations';
-import { type Answer, isObjectId, jsonAnswer } from '@certwright/service';
+import { type HttpResponse, isObjectId, jsonResponse } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { DnsGateway } from './dns-gateway';
 import { noSuchIntegration } from '../wire/problems';
-import { afterFault, afterListing, gatewayProblem } from './gateway-answers';
+import { afterFault, afterListing, gatewayProblem } from './gateway-problems';
 import { zoneJson } from './integration-json';
 
 /** Longer than one message to the gateway. */
@@ -32,7 +32,7 @@ export class ListZones {
    *
    * @throws Problem `not_found`, `service_outage`, `provider_…`
    */
-  async run(accountId: string, id: string): Promise<Answer> {
+  async run(accountId: string, id: string): Promise<HttpResponse> {
     await this.assertExists(accountId, id);
     const { client } = this.gateway;
     const leased = client === null ? null : await this.lease(id);
@@ -40,7 +40,7 @@ export class ListZones {
     // It may have been deleted meanwhile.
     await this.assertExists(accountId, id);
     const zones = await this.integrations.zonesOf(accountId, [id]);
-    return jsonAnswer(200, (zones.get(id) ?? []).map(zoneJson));
+    return jsonResponse(200, (zones.get(id) ?? []).map(zoneJson));
   }
 
   private async assertExists(accountId: string, id: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { Public, sendAnswer } from '@certwright/service';
+import { Public, sendResponse } from '@certwright/service';
 import { Controller, Get, Param, Res } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
@@ -24,6 +24,6 @@ export class DownloadController {
   @ApiResponse({ status: 202, description: 'There is no current certificate; see Retry-After' })
   @PublicFailsWith({ not_found: 'There is no such address' })
   async current(@Param('token') token: string, @Res() reply: FastifyReply) {
-    sendAnswer(reply, await this.download.run(token));
+    sendResponse(reply, await this.download.run(token));
   }
 }

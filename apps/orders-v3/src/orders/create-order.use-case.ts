@@ -1,7 +1,7 @@
 import { Problem } from '@certwright/errors';
 import { isUniqueViolation } from '@certwright/core-schema';
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
-import { type Answer, jsonAnswer, type ReadMembers } from '@certwright/service';
+import { type HttpResponse, jsonResponse, type ReadMembers } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
 import { entityTag } from '../wire/entity-tag';
@@ -27,14 +27,14 @@ export class CreateOrder {
     write: WriteRequest,
     request: ReadMembers<OrderRequest>,
     expansion: OrderExpansion,
-  ): Promise<Answer> {
+  ): Promise<HttpResponse> {
     const context = await this.contexts.of(write.accountId, request.value);
     const { order, faults } = draftOrder(request, context);
     try {
       return await this.requests.run(write, async (tx) => {
         if (faults.length > 0) throw Problem.ofFields(faults);
         const stored = await this.changes.create(tx, write.accountId, order, productOf(order, context));
-        return jsonAnswer(201, await this.views.showOne(stored, expansion, tx), {
+        return jsonResponse(201, await this.views.showOne(stored, expansion, tx), {
           location: this.addresses.order(stored.name),
           etag: entityTag(stored.revision),
         });

@@ -5,7 +5,7 @@ import {
   type CallerIdentity,
   type ReadMembers,
   RequirePermission,
-  sendAnswer,
+  sendResponse,
   ValidQuery,
 } from '@certwright/service';
 import { Controller, Delete, Get, Post, Res } from '@nestjs/common';
@@ -54,7 +54,7 @@ export class OrdersController {
     @ValidQuery() { expand }: OrderQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.creation.run(write, request, orderExpansion(expand)));
+    sendResponse(reply, await this.creation.run(write, request, orderExpansion(expand)));
   }
 
   @Post(':name')
@@ -75,7 +75,7 @@ export class OrdersController {
     @Res() reply: FastifyReply,
   ) {
     const modification = { name, request, precondition, expansion: orderExpansion(expand) };
-    sendAnswer(reply, await this.update.run(write, modification));
+    sendResponse(reply, await this.update.run(write, modification));
   }
 
   @Get()
@@ -91,7 +91,7 @@ export class OrdersController {
     @ValidQuery() query: OrdersQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.page(accountId, query));
+    sendResponse(reply, await this.retrieval.page(accountId, query));
   }
 
   @Get(':name')
@@ -104,7 +104,7 @@ export class OrdersController {
     @ValidQuery() query: OrderQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.one(accountId, name, query));
+    sendResponse(reply, await this.retrieval.one(accountId, name, query));
   }
 
   @Delete(':name')
@@ -120,6 +120,6 @@ export class OrdersController {
     @IfMatch() precondition: Precondition,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.deletion.run(accountId, name, precondition));
+    sendResponse(reply, await this.deletion.run(accountId, name, precondition));
   }
 }

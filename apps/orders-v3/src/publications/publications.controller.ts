@@ -1,4 +1,4 @@
-import { Public, sendAnswer } from '@certwright/service';
+import { Public, sendResponse } from '@certwright/service';
 import { Controller, Get, Param, Res } from '@nestjs/common';
 import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
@@ -27,6 +27,6 @@ export class PublicationsController {
   })
   @PublicFailsWith({ not_found: 'There is no such file' })
   async retrieve(@Param('file') file: string, @Res() reply: FastifyReply) {
-    sendAnswer(reply, await this.retrieval.run(file));
+    sendResponse(reply, await this.retrieval.run(file));
   }
 }

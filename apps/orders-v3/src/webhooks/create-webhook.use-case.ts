@@ -4,9 +4,9 @@ import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { type Tx } from '@certwright/core-schema';
 import { WebhookEndpoints } from '@certwright/delivery';
 import {
-  type Answer,
-  jsonAnswer,
-  type JsonAnswer,
+  type HttpResponse,
+  jsonResponse,
+  type JsonResponse,
   type ReadMembers,
   unknownMemberFaults,
 } from '@certwright/service';
@@ -34,7 +34,7 @@ export class CreateWebhook {
   ) {}
 
   /** @throws Problem `bad_request` with everything that is wrong; `conflict` when the account has the maximum number */
-  async run(write: WriteRequest, request: ReadMembers<WebhookRequest>): Promise<Answer> {
+  async run(write: WriteRequest, request: ReadMembers<WebhookRequest>): Promise<HttpResponse> {
     const faults = await this.faultsIn(request);
     const work = async (tx: Tx) => {
       if (faults.length > 0) throw Problem.ofFields(faults);
@@ -50,7 +50,7 @@ export class CreateWebhook {
     return [...faults, ...unknownMemberFaults(request), ...urlFaults];
   }
 
-  private async create(tx: Tx, accountId: string, request: Partial<WebhookRequest>): Promise<JsonAnswer> {
+  private async create(tx: Tx, accountId: string, request: Partial<WebhookRequest>): Promise<JsonResponse> {
     const { url, description = '', enabled = true } = request;
     if (url === undefined) throw Problem.ofFields([urlMissing]);
     const id = String(randomInt(ids.min, ids.below));
@@ -66,6 +66,6 @@ export class CreateWebhook {
     });
     if (endpoint === null) throw tooManyWebhooks();
     const location = this.addresses.webhook(id);
-    return jsonAnswer(201, webhookWithSecretJson(endpoint, secret, new Date()), { location });
+    return jsonResponse(201, webhookWithSecretJson(endpoint, secret, new Date()), { location });
   }
 }

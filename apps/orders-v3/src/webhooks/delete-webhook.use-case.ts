@@ -1,6 +1,6 @@
 import { Transactions } from '@certwright/core-schema';
 import { WebhookEndpoints } from '@certwright/delivery';
-import { type Answer, emptyAnswer, isObjectId } from '@certwright/service';
+import { emptyResponse, type HttpResponse, isObjectId } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { noSuchWebhook } from '../wire/problems';
 
@@ -12,10 +12,10 @@ export class DeleteWebhook {
   ) {}
 
   /** With its deliveries and their log. @throws Problem `not_found` */
-  async run(accountId: string, id: string): Promise<Answer> {
+  async run(accountId: string, id: string): Promise<HttpResponse> {
     if (!isObjectId(id)) throw noSuchWebhook();
     const deleted = await this.transactions.run(async (tx) => await this.endpoints.delete(tx, accountId, id));
     if (!deleted) throw noSuchWebhook();
-    return emptyAnswer;
+    return emptyResponse;
   }
 }

@@ -7,7 +7,7 @@ import {
   ObjectId,
   type ReadMembers,
   RequirePermission,
-  sendAnswer,
+  sendResponse,
   ValidQuery,
 } from '@certwright/service';
 import { Controller, Get, Param, Post, Res } from '@nestjs/common';
@@ -64,7 +64,7 @@ export class DeliveriesController {
     @ValidQuery() query: DeliveriesQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.page(accountId, id, query));
+    sendResponse(reply, await this.retrieval.page(accountId, id, query));
   }
 
   @Get('deliveries/:delivery_id')
@@ -77,7 +77,7 @@ export class DeliveriesController {
     @DeliveryId() deliveryId: string,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.one(accountId, id, deliveryId));
+    sendResponse(reply, await this.retrieval.one(accountId, id, deliveryId));
   }
 
   @Post('deliveries/:delivery_id/replay')
@@ -94,7 +94,7 @@ export class DeliveriesController {
     @NoBody() body: ReadMembers<object>,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.sending.replay(write, id, deliveryId, body));
+    sendResponse(reply, await this.sending.replay(write, id, deliveryId, body));
   }
 
   @Post('test')
@@ -112,6 +112,6 @@ export class DeliveriesController {
     @NoBody() body: ReadMembers<object>,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.sending.test(write, id, body));
+    sendResponse(reply, await this.sending.test(write, id, body));
   }
 }

@@ -1,6 +1,12 @@
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { WebhookEndpoints } from '@certwright/delivery';
-import { type Answer, isObjectId, jsonAnswer, type ReadMembers, validMembers } from '@certwright/service';
+import {
+  type HttpResponse,
+  isObjectId,
+  jsonResponse,
+  type ReadMembers,
+  validMembers,
+} from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { EndpointSecrets, freshSigningSecret } from './endpoint-secrets';
 import { noSuchWebhook } from '../wire/problems';
@@ -15,7 +21,7 @@ export class RotateWebhookSecret {
   ) {}
 
   /** The previous secret is valid for another 24 h. @throws Problem `not_found`, `bad_request` */
-  async run(write: WriteRequest, id: string, body: ReadMembers<object>): Promise<Answer> {
+  async run(write: WriteRequest, id: string, body: ReadMembers<object>): Promise<HttpResponse> {
     if (!isObjectId(id)) throw noSuchWebhook();
     validMembers(body);
     return await this.requests.run(
@@ -25,7 +31,7 @@ export class RotateWebhookSecret {
         const sealed = this.secrets.sealSecret(id, secret);
         const endpoint = await this.endpoints.rotateSecret(tx, write.accountId, id, sealed);
         if (endpoint === null) throw noSuchWebhook();
-        return jsonAnswer(200, webhookWithSecretJson(endpoint, secret, new Date()));
+        return jsonResponse(200, webhookWithSecretJson(endpoint, secret, new Date()));
       },
       this.secrets.keeping(write),
     );

@@ -3,9 +3,9 @@ import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { type Tx } from '@certwright/core-schema';
 import { type WebhookEndpoint, type WebhookEndpointChange, WebhookEndpoints } from '@certwright/delivery';
 import {
-  type Answer,
+  type HttpResponse,
   isObjectId,
-  jsonAnswer,
+  jsonResponse,
   type ReadMembers,
   unknownMemberFaults,
 } from '@certwright/service';
@@ -26,7 +26,7 @@ export class UpdateWebhook {
   ) {}
 
   /** @throws Problem `not_found`, or `bad_request` with everything that is wrong */
-  async run(write: WriteRequest, id: string, request: ReadMembers<WebhookRequest>): Promise<Answer> {
+  async run(write: WriteRequest, id: string, request: ReadMembers<WebhookRequest>): Promise<HttpResponse> {
     if (!isObjectId(id)) throw noSuchWebhook();
     const { accountId } = write;
     const { value, faults } = request;
@@ -37,7 +37,7 @@ export class UpdateWebhook {
       if (before === null) throw noSuchWebhook();
       if (all.length > 0) throw Problem.ofFields(all);
       const after = await this.update(tx, before, value);
-      return jsonAnswer(200, webhookJson(after, new Date()));
+      return jsonResponse(200, webhookJson(after, new Date()));
     });
   }
 

@@ -68,7 +68,7 @@ export const errorExamples = new ErrorExamples(
     too_many_integrations: tooManyIntegrations(),
     integration_lost: new Problem(
       'conflict',
-      'The DNS integration can no longer be opened: it must be made again.',
+      'The DNS integration can no longer be opened; create it again.',
     ),
     idempotency_key_in_use,
     revision_mismatch,

@@ -30,24 +30,24 @@ type Done = (error: Error | null, body?: unknown) => void;
  */
 export function registerBodyParsers(
   instance: FastifyInstance,
-  largestBody: number,
+  maxBodyBytes: number,
   acceptForms: boolean,
 ): void {
   instance.removeAllContentTypeParsers();
-  addParser(instance, 'application/json', largestBody, parseJsonBody);
-  if (acceptForms) addParser(instance, 'application/x-www-form-urlencoded', largestBody, parseFormBody);
+  addParser(instance, 'application/json', maxBodyBytes, parseJsonBody);
+  if (acceptForms) addParser(instance, 'application/x-www-form-urlencoded', maxBodyBytes, parseFormBody);
   // Routes are registered later, so a parser for their types is found when a request has one.
   const registered = new Set<string>();
   instance.addHook('onRoute', ({ config }) => {
     for (const type of config?.bodyTypes ?? []) {
       if (registered.has(type)) continue;
       registered.add(type);
-      addParser(instance, type, largestBody, (bytes, mediaType) => new SentBytes(mediaType, bytes));
+      addParser(instance, type, maxBodyBytes, (bytes, mediaType) => new SentBytes(mediaType, bytes));
     }
   });
 }
 
-function addParser(instance: FastifyInstance, contentType: string, largestBody: number, parse: Parse): void {
+function addParser(instance: FastifyInstance, contentType: string, maxBodyBytes: number, parse: Parse): void {
   const isOfRoute = contentType !== 'application/json' && contentType !== 'application/x-www-form-urlencoded';
   const parser = (request: FastifyRequest, bytes: Buffer, done: Done): void => {
     let body: unknown;
@@ -62,7 +62,7 @@ function addParser(instance: FastifyInstance, contentType: string, largestBody: 
     }
     done(null, body);
   };
-  instance.addContentTypeParser(contentType, { parseAs: 'buffer', bodyLimit: largestBody }, parser);
+  instance.addContentTypeParser(contentType, { parseAs: 'buffer', bodyLimit: maxBodyBytes }, parser);
 }
 
 /** Many clients send a `Content-Type` with a request that has no body. */

@@ -63,7 +63,7 @@ type Reasons<Name extends string> = Readonly<Partial<Record<Name, string>>>;
 
 /** Errors of every public address. */
 const everywhere = {
-  internal_error: 'A fault of the service; repeat with back-off',
+  internal_error: 'An error of the service; retry with back-off',
   service_outage: 'Temporarily unavailable; see Retry-After',
 };
 
