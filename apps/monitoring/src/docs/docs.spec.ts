@@ -82,6 +82,7 @@ describe('with the API running', () => {
     '$operationId returns the members of its example',
     async ({ path: template, value }) => {
       await tenant.post(`${root}/monitored_domains/.example.com`, {});
+      await tenant.post(`${root}/settings`, { authorized_cas: ['letsencrypt.org'] });
       await tenant.post(`${root}/known_certs`, { tbs_sha256: 'ab'.repeat(32) });
       await tenant.post(`${root}/known_keys`, { pubkey_sha256: 'ab'.repeat(32), dns_names: ['example.com'] });
       const { status, json } = await tenant.get(pathOf(template));

@@ -88,7 +88,13 @@ export const examples: Readonly<Record<string, OperationExamples>> = {
   listKnownCerts: { responses: { 200: [knownCert] } },
   getMonitoringSettings: { responses: { 200: settings } },
   changeMonitoringSettings: {
-    request: { quiet: { alert_delay_minutes: 5, mail: { certificates: 'digest', endpoints: 'off' } } },
+    request: {
+      quiet: {
+        authorized_cas: ['letsencrypt.org'],
+        alert_delay_minutes: 5,
+        mail: { certificates: 'digest', endpoints: 'off' },
+      },
+    },
     responses: { 200: settings },
   },
 };
