@@ -230,6 +230,8 @@ const accepted: readonly Case[] = [
   ['a clock in the runtime', 'libs/service/src/canary.ts', 'export const now = Date.now();\n'],
   ['a date from a number in a domain lib', 'libs/pki/src/canary.ts', 'export const epoch = new Date(0);\n'],
   ['hashes in a domain lib', 'libs/pki/src/canary.ts', uses('node:crypto')],
+  ['the index in the monitoring API', 'apps/monitoring/src/canary.ts', uses('@certwright/ct')],
+  ['the core in the monitoring API', 'apps/monitoring/src/canary.ts', uses('@certwright/core-schema')],
 ].map(([what = '', filePath = '', text = '']) => ({ what, filePath, text, rule: null }));
 
 const cases = [...refused, ...accepted];

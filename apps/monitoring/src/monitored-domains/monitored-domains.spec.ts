@@ -308,7 +308,8 @@ describe('the limit of an account', () => {
       403,
       {
         code: 'not_allowed_by_plan',
-        message: 'The account may have 1 monitored domains: delete one, or ask the operator for more.',
+        message:
+          'The account has reached its limit of monitored domains, which is 1: delete one, or ask the operator for more.',
       },
     ]);
     expect((await post('a.example.com', { enabled: false })).status).toBe(200);

@@ -19,7 +19,7 @@ export function noSuchKnownCertificate(): Problem {
 export function tooManyMonitoredDomains(max: number): Problem {
   return new Problem(
     'not_allowed_by_plan',
-    `The account may have ${max} monitored domains: delete one, or ask the operator for more.`,
+    `The account has reached its limit of monitored domains, which is ${max}: delete one, or ask the operator for more.`,
   );
 }
 
@@ -36,5 +36,5 @@ export function tooManyKnownObjects(what: 'known keys' | 'known certificates'): 
 /** At the path of a monitored domain whose name is only dots, which is the path of the list. */
 export function methodOfMember(): Problem {
   const allow = ['GET', 'HEAD', 'OPTIONS'];
-  return new Problem('method_not_allowed', `This address answers ${allow.join(', ')}.`, { allow });
+  return new Problem('method_not_allowed', `This address accepts ${allow.join(', ')}.`, { allow });
 }
