@@ -1,6 +1,6 @@
 // Bundles one entry point: our own sources in one CommonJS file, npm packages excluded.
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -70,7 +70,47 @@ function workspaceAliases() {
   };
 }
 
+/**
+ * Bundles what has changed since the last time.
+ * @param {Record<string, string>} entryPoints output name without ending → source file, from the workspace root
+ * @param {string} outdir from the workspace root
+ */
 export async function bundle(entryPoints, outdir) {
-  const esbuild = require('esbuild');
-  await esbuild.build(bundleOptions(entryPoints, outdir));
+  const changed = Object.entries(entryPoints).filter(([name, source]) => !isCurrent(outdir, name, source));
+  if (changed.length === 0) return;
+  const begunMs = Date.now();
+  const options = { ...bundleOptions(Object.fromEntries(changed), outdir), metafile: true };
+  const { metafile } = await require('esbuild').build(options);
+  const outputs = Object.values(metafile.outputs);
+  for (const [name, source] of changed) {
+    const inputs = Object.keys(outputs.find(({ entryPoint }) => entryPoint === source)?.inputs ?? {});
+    const files = [...inputs, ...builders, `${outdir}/${name}.js`].map((file) => [file, stampOf(file)]);
+    // A source that changed during the build may be in the bundle as it was before.
+    const isCertain = inputs.every((file) => statSync(path.join(workspaceRoot, file)).mtimeMs < begunMs);
+    if (isCertain) await writeFile(inputsFile(outdir, name), JSON.stringify({ source, files }));
+  }
+}
+
+/** Files besides its sources that decide what a bundle is; the lock file has the versions of the compilers. */
+const builders = [
+  'tools/build/bundle.mjs',
+  'tools/build/lowest-node.mjs',
+  'tools/build/swc-options.cjs',
+  'package-lock.json',
+];
+
+const inputsFile = (outdir, name) => path.join(workspaceRoot, outdir, `${name}.inputs.json`);
+
+function stampOf(file) {
+  const { mtimeMs, size } = statSync(path.join(workspaceRoot, file));
+  return `${mtimeMs} ${size}`;
+}
+
+function isCurrent(outdir, name, source) {
+  try {
+    const made = JSON.parse(readFileSync(inputsFile(outdir, name), 'utf8'));
+    return made.source === source && made.files.every(([file, stamp]) => stampOf(file) === stamp);
+  } catch {
+    return false;
+  }
 }

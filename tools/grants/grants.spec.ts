@@ -7,7 +7,7 @@ import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import { checkRole } from './check-role';
 import { readLog } from './logged-statements';
-import { openProbe, type Probe } from './probe';
+import { createProbe, Probe } from './probe';
 import { probedStatements } from './probed-statements';
 
 describe('statements of a log', () => {
@@ -91,7 +91,8 @@ describe('the grants of a role', () => {
       `GRANT EXECUTE ON FUNCTION spec_id() TO ${role}`,
     ])
       await database.query(statement);
-    probe = await openProbe(database);
+    await createProbe(database);
+    probe = new Probe(database);
     close = async () => {
       await database.query(`DROP OWNED BY ${role}`);
       await database.query(`DROP ROLE ${role}`);

@@ -6,7 +6,7 @@ import { applyGrants, type GrantedSchema, type RoleGrants, roleOf } from '@certw
 import type { DataSource } from 'typeorm';
 import { checkRole } from './check-role';
 import { type LoggedRole, readLog } from './logged-statements';
-import { openProbe, type Probe } from './probe';
+import { createProbe, Probe } from './probe';
 import { partitionNames, probedStatements, temporaryTables } from './probed-statements';
 
 const usage = `Compares the grants of each role with the statements that the role ran, by the log of a test run.
@@ -36,22 +36,29 @@ async function main([log, logged, ...complete]: readonly string[]): Promise<numb
     return 2;
   }
   const roles = await readLog(log);
-  const { database, probe, renamed } = await openDatabase(url);
+  const databases = await openDatabases(url);
   const processes = new Set([...Object.keys(coreSchema.roles), ...Object.keys(ctSchema.roles)]);
   const faults: string[] = [];
-  for (const name of processes) {
-    const role = roles.get(roleOf(logged, name));
-    if (role === undefined && !complete.includes(name)) continue;
-    const found = await faultsOf(role, complete.includes(name) ? grantsOf(name) : null, { probe, renamed });
-    faults.push(...found.slice(0, maxFaults).map((fault) => `${name}: ${fault.slice(0, maxFaultLength)}`));
-    if (found.length > maxFaults) faults.push(`${name}: ${found.length - maxFaults} more`);
-  }
-  await database.destroy();
+  const left = [...processes];
+  const probeNext = async ({ database, probe, renamed }: Probing) => {
+    for (let name = left.shift(); name !== undefined; name = left.shift()) {
+      const role = roles.get(roleOf(logged, name));
+      if (role === undefined && !complete.includes(name)) continue;
+      const grants = complete.includes(name) ? grantsOf(name) : null;
+      const found = await faultsOf(role, grants, { probe, renamed });
+      const [app, rest] = [name, found.length - maxFaults];
+      faults.push(...found.slice(0, maxFaults).map((fault) => `${app}: ${fault.slice(0, maxFaultLength)}`));
+      if (rest > 0) faults.push(`${app}: ${rest} more`);
+    }
+    await database.destroy();
+  };
+  await Promise.all(databases.map(probeNext));
   console.log(JSON.stringify({ checked: complete.filter((name) => processes.has(name)), faults }));
   return 0;
 }
 
 interface Probing {
+  readonly database: DataSource;
   readonly probe: Probe;
   readonly renamed: (statement: string) => string;
 }
@@ -60,7 +67,7 @@ interface Probing {
 async function faultsOf(
   { statements, refused }: LoggedRole = { statements: new Set(), refused: new Set() },
   grants: { readonly role: string; readonly declared: RoleGrants } | null,
-  { probe, renamed }: Probing,
+  { probe, renamed }: Omit<Probing, 'database'>,
 ): Promise<readonly string[]> {
   const refusals = [...refused].map((refusal) => `is refused what its code does: ${refusal}`);
   if (grants === null) return refusals;
@@ -80,8 +87,8 @@ function grantsOf(name: string): { readonly role: string; readonly declared: Rol
   return { role: roleOf(prefix, name), declared };
 }
 
-/** Both schemas with their grants in one database. */
-async function openDatabase(url: string): Promise<Probing & { readonly database: DataSource }> {
+/** Both schemas with their grants in one database, and a copy of it: each is probed by one core. */
+async function openDatabases(url: string): Promise<readonly Probing[]> {
   const settings = { url, applicationName: 'certwright-grants', poolSize: 1, statementTimeoutMs };
   const core = await coreDataSource(settings).initialize();
   await core.runMigrations({ transaction: 'each' });
@@ -94,7 +101,21 @@ async function openDatabase(url: string): Promise<Probing & { readonly database:
     for (const schema of schemas) await applyGrants(tx, schema, { prefix, passwords: {} });
   });
   for (const statement of temporaryTables) await database.query(statement);
-  return { database, probe: await openProbe(database), renamed: await partitionNames(database) };
+  await createProbe(database);
+  const [{ name }] = await database.query<[{ name: string }]>(`SELECT current_database() AS name`);
+  await database.destroy();
+  const [original, copy] = [new URL(url), new URL(url)];
+  copy.pathname = `/${name}_copy`;
+  original.pathname = '/template1';
+  const administrator = await ctDataSource({ ...settings, url: original.href }).initialize();
+  await administrator.query(`CREATE DATABASE "${name}_copy" TEMPLATE "${name}"`);
+  await administrator.destroy();
+  return await Promise.all(
+    [url, copy.href].map(async (each) => {
+      const opened = await ctDataSource({ ...settings, url: each }).initialize();
+      return { database: opened, probe: new Probe(opened), renamed: await partitionNames(opened) };
+    }),
+  );
 }
 
 main(process.argv.slice(2)).then(

@@ -51,9 +51,9 @@ const functions = [
    END $$`,
 ];
 
-export async function openProbe(database: DataSource): Promise<Probe> {
+/** Creates what `Probe` needs in a database. */
+export async function createProbe(database: DataSource): Promise<void> {
   for (const statement of functions) await database.query(statement);
-  return new Probe(database);
 }
 
 export class Probe {
