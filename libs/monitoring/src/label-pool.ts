@@ -47,8 +47,10 @@ export class LabelPool {
     return true;
   }
 
-  read(position: number, length: number): string {
-    return String.fromCharCode(...this.bytes.subarray(position, position + length));
+  /** @returns the offset in `target` after the label */
+  copy(position: number, length: number, target: Uint8Array, offset: number): number {
+    for (let at = 0; at < length; at += 1) target[offset + at] = this.bytes[position + at] ?? 0;
+    return offset + length;
   }
 
   /**

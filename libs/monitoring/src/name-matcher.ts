@@ -67,7 +67,7 @@ export class NameMatcher {
   /** Starts with the next certificate. @param accounts all numbers of accounts are less */
   begin(accounts: number): void {
     if (this.lastDecisions.length < accounts)
-      this.lastDecisions = new Float64Array(Math.ceil(accounts * 1.5));
+      this.lastDecisions = new Float64Array(Math.ceil(accounts * 1.25));
     this.visits = 0;
     this.isCutShort = false;
     this.runs.clear();
@@ -80,7 +80,7 @@ export class NameMatcher {
 
   /** @param text in lower case @returns in no particular order */
   hitsOf(text: string, shape: NameShape): readonly Hit[] {
-    this.runs.clear();
+    if (this.runs.size > 0) this.runs.clear();
     this.prepare(text, shape);
     if (shape.isOdd) forEachRun(text, (start, end) => this.matchRun(start, end));
     else this.matchRun(0, text.length);
@@ -102,7 +102,7 @@ export class NameMatcher {
     this.isRepeating =
       isOdd || (hasAsterisk && (text.lastIndexOf('*') > 0 || text.charCodeAt(1) !== fullStop));
     if (this.hits.length > 0) this.hits = [];
-    this.hitsByDomain.clear();
+    if (this.hitsByDomain.size > 0) this.hitsByDomain.clear();
   }
 
   private matchRun(start: number, end: number): void {

@@ -19,6 +19,8 @@ export class NameTree {
   private previousSiblings = new Int32Array(64);
   private readonly labels = new LabelPool();
   private readonly slots = new SlotTable();
+  /** Longer than any name. */
+  private readonly written = Buffer.alloc(256);
   private nodes = 1;
   /** Released nodes, linked by `nextSiblings`. */
   private free = root;
@@ -119,7 +121,7 @@ export class NameTree {
   }
 
   private remove(node: number, parent: number): void {
-    const label = this.labelOf(node);
+    const label = this.written.toString('latin1', 0, this.writeLabel(node, 0));
     this.slots.remove(hashOf(parent, label, 0, label.length), node);
     this.labels.release(this.labelPositions[node] ?? 0, label.length);
     const [previous, next] = [this.previousSiblings[node] ?? root, this.nextSibling(node)];
@@ -131,13 +133,17 @@ export class NameTree {
   }
 
   nameOf(from: number): string {
-    const labels: string[] = [];
-    for (let node = from; node !== root; node = this.parents[node] ?? root) labels.push(this.labelOf(node));
-    return labels.join('.');
+    let length = 0;
+    for (let node = from; node !== root; node = this.parents[node] ?? root) {
+      if (length > 0) this.written[length++] = fullStop;
+      length = this.writeLabel(node, length);
+    }
+    return this.written.toString('latin1', 0, length);
   }
 
-  private labelOf(node: number): string {
-    return this.labels.read(this.labelPositions[node] ?? 0, this.labelLengths[node] ?? 0);
+  private writeLabel(node: number, offset: number): number {
+    const [position, length] = [this.labelPositions[node] ?? 0, this.labelLengths[node] ?? 0];
+    return this.labels.copy(position, length, this.written, offset);
   }
 }
 

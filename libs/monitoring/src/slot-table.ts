@@ -62,10 +62,10 @@ export function mixed(hash: number): number {
   return bits ^ (bits >>> 16);
 }
 
-/** The array with room for the index: itself, or a copy that is half as long again. */
+/** The array with room for the index: itself, or a copy that is a quarter longer. */
 export function withRoom<Numbers extends Int32Array | Uint8Array>(numbers: Numbers, index: number): Numbers {
   if (index < numbers.length) return numbers;
-  const length = Math.max(index + 1, Math.ceil(numbers.length * 1.5));
+  const length = Math.max(index + 1, Math.ceil(numbers.length * 1.25));
   const longer = new (numbers.constructor as new (length: number) => Numbers)(length);
   longer.set(numbers);
   return longer;
