@@ -37,7 +37,7 @@ export const responderSettings = defineSettings({
   }),
   REDIS_URL: url<string>({
     meaning:
-      'Redis, for limits over all processes and values that CAs look for; while it is away each process limits by itself, and the database is asked',
+      'Redis, for limits over all processes and values that CAs look for; while it is unavailable each process limits by itself, and the database is queried',
     schemes: ['redis', 'rediss'],
   }),
   HOST: string({ meaning: 'Address to listen on; a container needs 0.0.0.0', default: '127.0.0.1' }),

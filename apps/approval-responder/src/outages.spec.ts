@@ -21,16 +21,16 @@ describe('while the database is down', () => {
     await link.close();
   });
 
-  it('answers 503 with Retry-After, is not ready, and recovers by itself', async () => {
+  it('returns 503 with Retry-After, is not ready, and recovers by itself', async () => {
     expect((await responder.call('GET', challengePath)).status).toBe(404);
     link.cut();
     for (const path of [challengePath, linkPath]) {
-      const answer = await responder.call('GET', path);
-      expect(answer.status).toBe(503);
-      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+      const response = await responder.call('GET', path);
+      expect(response.status).toBe(503);
+      expect(Number(response.headers['retry-after'])).toBeGreaterThan(0);
     }
     expect((await responder.readiness.report()).ready).toBe(false);
-    link.mend();
+    link.restore();
     await eventually(async () => expect((await responder.call('GET', challengePath)).status).toBe(404));
     expect((await responder.readiness.report()).ready).toBe(true);
   });

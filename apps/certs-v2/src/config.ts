@@ -12,19 +12,19 @@ export const certsSettings = defineSettings({
   ...frontSettings({ path: '/api/v2', port: 4312, opsPort: 4313 }),
   DOWNLOAD_URL: string({
     meaning:
-      'Where current certificates can be downloaded by anybody who knows the address: orders-v3 serves them',
+      'URL below which anyone with the address can download a current certificate; served by orders-v3',
     pattern: /^https?:\/\/[^\s?#]+[^\s?#/]$/,
     default: 'http://127.0.0.1:4310/download',
   }),
   MAIL_FROM: string({
-    meaning: 'Sender of approval mails, as callers are told; the same as of the notifier',
+    meaning: 'Sender of approval mails, as shown to callers; the same as in the notifier',
     default: 'Certwright <certwright@localhost>',
   }),
-  DV_PRODUCT: string({ meaning: 'Product that the type dv stands for', default: 'paid_ca' }),
-  EV_PRODUCT: string({ meaning: 'Product that the type ev stands for', default: 'paid_ev_ca' }),
+  DV_PRODUCT: string({ meaning: 'Product of the certificate type dv', default: 'paid_ca' }),
+  EV_PRODUCT: string({ meaning: 'Product of the certificate type ev', default: 'paid_ev_ca' }),
   LATEST_CLIENT_VERSION: string({
     meaning:
-      'Newest version of the command-line client, offered to clients that ask for it; never to newer ones. Without it no version is offered',
+      'Newest version of the command-line client, offered to clients that query it; never to newer ones. Without it no version is offered',
     pattern: /^\d{1,6}(\.\d{1,6}){0,3}$/,
     default: null,
   }),

@@ -5,8 +5,8 @@ import { RunningApi, type Tenant } from './testing/running-api';
 const keys = keyPair('p256');
 const body = (cn: string) => ({ csr: certificateRequest(keys, { CN: cn }), approval_method: 'dns' });
 const at = (cn: string) => `/api/v2/certs/${cn}`;
-/** What the existing command-line client asks for before it buys. */
-const asked = '?expand=current&expand=pending&expand=csr';
+/** What the existing command-line client requests before it buys. */
+const expansion = '?expand=current&expand=pending&expand=csr';
 
 // A machine that is busy with other specs must not fail these.
 jest.setTimeout(30_000);
@@ -36,12 +36,12 @@ it('creates an object with at most 10 statements, and changes a tag with at most
 it('retrieves an object with 3 statements, and at most 6 for what a client shows', async () => {
   expect(await workOf(() => tenant.get(at('warm.example.com')))).toHaveLength(3);
   expect(await workOf(() => tenant.get(at('missing.example.com')))).toHaveLength(2);
-  const all = await workOf(() => tenant.get(`${at('warm.example.com')}${asked}`));
+  const all = await workOf(() => tenant.get(`${at('warm.example.com')}${expansion}`));
   expect(all.length).toBeLessThanOrEqual(6);
 });
 
 it('lists objects with a number of statements that does not grow with theirs', async () => {
-  const query = `${asked}&expand=dns_approval.status&expand=current.chain`;
+  const query = `${expansion}&expand=dns_approval.status&expand=current.chain`;
   const list = () => tenant.get(`/api/v2/certs${query}`);
   const add = async (count: number) => {
     const cn = `n${count}.example.com`;

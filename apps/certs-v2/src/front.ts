@@ -2,7 +2,7 @@ import { type Front, startFront } from '@certwright/api-front';
 import { AppModule } from './app.module';
 import { CertsConfig } from './config';
 import { openApiDocument } from './docs/openapi-document';
-import { jsonContentType } from './wire/answer';
+import { jsonContentType } from './wire/response';
 import { renderProblem } from './wire/problem';
 
 export const front: Front = {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { certificateRequest, keyPair } from './testing/certificate-request';
-import { type Answered, RunningApi, type Tenant } from './testing/running-api';
+import { type ReceivedResponse, RunningApi, type Tenant } from './testing/running-api';
 
 const csr = certificateRequest(keyPair('p256'), { CN: 'example.com' });
 const at = '/api/v2/certs/example.com';
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 
-const expectRefusal = ({ status, headers, json }: Answered): void => {
+const expectRefusal = ({ status, headers, json }: ReceivedResponse): void => {
   expect(status).toBeGreaterThanOrEqual(400);
   expect(status).toBeLessThan(500);
   expect(headers['content-type']).toBe('application/json');
@@ -29,7 +29,7 @@ const expectRefusal = ({ status, headers, json }: Answered): void => {
 const objects = async () =>
   await api.database.query(`SELECT cn FROM cert_object_v2 WHERE account_id = $1`, [tenant.accountId]);
 
-describe('is answered 4xx with an error object, and makes nothing', () => {
+describe('gets 4xx with an error object, and creates nothing', () => {
   afterEach(async () => expect(await objects()).toEqual([]));
 
   it('every body that is no object', async () => {
@@ -113,17 +113,17 @@ describe('is answered 4xx with an error object, and makes nothing', () => {
 
 it('never repeats or keeps a private key that is sent in place of a CSR', async () => {
   const key = keyPair('rsa2048').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-  const loud = await RunningApi.start({ LOG_LEVEL: 'debug' });
-  const caller = await loud.tenant();
-  const answers = [
+  const verbose = await RunningApi.start({ LOG_LEVEL: 'debug' });
+  const caller = await verbose.tenant();
+  const responses = [
     await caller.post(at, { csr: key, approval_method: 'dns' }),
     await caller.postForm(at, { csr: key, approval_method: 'dns' }),
     await caller.postForm(at, { csr, approval_method: key }),
   ];
-  await loud.stop();
+  await verbose.stop();
   const secret = key.split('\n')[5] ?? '';
-  expect(loud.logged.length).toBeGreaterThan(0);
-  for (const text of [...answers.map((answer) => answer.text), ...loud.logged])
+  expect(verbose.logged.length).toBeGreaterThan(0);
+  for (const text of [...responses.map((response) => response.text), ...verbose.logged])
     expect(text).not.toContain(secret);
 });
 
@@ -140,8 +140,8 @@ describe('paths', () => {
     ['a slash too much', '//api//v2/certs/example.com/', 200],
     ['an umlaut', '/api/v2/certs/b%C3%BCcher.example.com', 200],
   ])('%s', async (_what, path, status) => {
-    const answer = await tenant.get(path);
-    expect([answer.status, answer.headers['content-type']]).toEqual([status, 'application/json']);
+    const response = await tenant.get(path);
+    expect([response.status, response.headers['content-type']]).toEqual([status, 'application/json']);
   });
 
   it('never fail, whatever the name', async () => {

@@ -27,11 +27,11 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 
-it('a private key that was pasted anywhere is in no answer and in no line of the log', async () => {
+it('a private key that was pasted anywhere is in no response and in no line of the log', async () => {
   const leaks: string[] = [];
   for (const { what, method, path: at, body, headers } of requests) {
-    const { status, text, headers: answered } = await tenant.call(method, at, { body, headers });
-    const piece = pastedKeyIn(text) ?? pastedKeyIn(JSON.stringify(answered));
+    const { status, text, headers: response } = await tenant.call(method, at, { body, headers });
+    const piece = pastedKeyIn(text) ?? pastedKeyIn(JSON.stringify(response));
     if (piece !== null || status >= 500) leaks.push(`${status} ${what}: ${text}`);
     if (api.logged.some((line) => pastedKeyIn(line) !== null)) leaks.push(`log: ${what}`);
     api.logged.length = 0;

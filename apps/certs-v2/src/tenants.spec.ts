@@ -69,9 +69,9 @@ describe('two accounts', () => {
   it('may use the same key, the same CSR and the same Idempotency-Key', async () => {
     const key = { 'idempotency-key': 'the-same' };
     await one.post(at, { csr, approval_method: 'dns', tags: ['one'] }, key);
-    const answer = await other.post(at, { csr, approval_method: 'dns', tags: ['other'] }, key);
-    expect([answer.status, answer.json.tags]).toEqual([200, ['other']]);
-    expect(answer.headers).not.toHaveProperty('idempotency-replayed');
+    const response = await other.post(at, { csr, approval_method: 'dns', tags: ['other'] }, key);
+    expect([response.status, response.json.tags]).toEqual([200, ['other']]);
+    expect(response.headers).not.toHaveProperty('idempotency-replayed');
   });
 
   it('are not made ready by a record of the other one', async () => {

@@ -25,7 +25,7 @@ it('returns 503 with Retry-After while the ct database is unavailable, and recov
       expect(response.headers['access-control-allow-origin']).toBe('*');
     }
     expect((await search.get('/readyz')).status).toBe(503);
-    link?.mend();
+    link?.restore();
     await eventually(async () => expect((await search.get(query)).json).toHaveLength(1), {
       withinMs: 10_000,
     });
@@ -63,7 +63,7 @@ it('stays ready for anonymous queries while the core database is unavailable, an
     const refused = await search.get(query, headers);
     expect([refused.status, refused.json.code]).toEqual([503, 'service_outage']);
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
-    link?.mend();
+    link?.restore();
     await eventually(async () => expect((await search.get(query, headers)).status).toBe(200), {
       withinMs: 10_000,
     });

@@ -53,7 +53,7 @@ export const gatewaySettings = defineSettings({
   }),
   REQUEST_TIME: durationMs({
     meaning:
-      'How long a request may take; then the answer is a timeout, and the audit log says that nobody knows',
+      'How long a request may take; then the answer is a timeout, and the audit log records an unknown outcome',
     minMs: 100,
     maxMs: 120_000,
     default: 25_000,
@@ -67,7 +67,7 @@ export const gatewaySettings = defineSettings({
       'Private keys that open credentials which were sealed to this gateway. A retired one may go ten minutes after the new one is in front',
   }),
   ZONES_KEPT: durationMs({
-    meaning: 'How long the zones of an integration are believed without asking the provider again',
+    meaning: 'How long the zones of an integration are cached before the provider is queried again',
     minMs: 0,
     maxMs: 60_000,
     default: 45_000,
@@ -84,7 +84,7 @@ export const gatewaySettings = defineSettings({
   }),
   ALLOWED_NETWORKS: list(string({ meaning: 'A network', pattern: /^[0-9a-fA-F.:]{2,45}\/\d{1,3}$/ }), {
     meaning:
-      'Special-purpose networks (10.0.0.0/8, ::1/128) in which servers of customers may stand all the same',
+      'Special-purpose networks (10.0.0.0/8, ::1/128) in which servers of customers are allowed nevertheless',
     default: [],
   }),
   ...policySettings,

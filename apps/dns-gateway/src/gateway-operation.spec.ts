@@ -39,7 +39,7 @@ it('the process logs the version of the registry and the head of the audit log',
 it('certificates are renewed while it runs', async () => {
   gateway.writeTls(gateway.authority.server(), gateway.authority.root);
   await gateway.child.says(/TLS certificates renewed/);
-  expect(await gateway.ask({ path: '/healthz' })).toMatchObject({ status: 200 });
+  expect(await gateway.request({ path: '/healthz' })).toMatchObject({ status: 200 });
 });
 
 it('a handle survives a restart and is re-sealed when its key is retiring', async () => {
@@ -51,12 +51,15 @@ it('a handle survives a restart and is re-sealed when its key is retiring', asyn
     `${randomBytes(32).toString('base64')}\n${readFileSync(keys, 'utf8')}`,
   );
   await gateway.begin();
-  const answer = await gateway.post('get_zones', integration);
-  expect(shown(answer)).toMatchObject({
+  const response = await gateway.post('get_zones', integration);
+  expect(shown(response)).toMatchObject({
     status: 200,
     integration: expect.stringMatching(/^cwi1\./) as string,
   });
-  const again = await gateway.post('get_zones', { ...integration, integration: answer.body['integration'] });
+  const again = await gateway.post('get_zones', {
+    ...integration,
+    integration: response.body['integration'],
+  });
   expect(again.body).not.toHaveProperty('integration');
 }, 20_000);
 
@@ -169,7 +172,7 @@ it('changes nothing until a restart when the newest audit log file was removed',
     code: 'service_outage',
   });
   expect(world.values(wanted.record.fqdn)).toEqual([]);
-  expect(await gateway.ask({ path: '/readyz' })).toMatchObject({ status: 503, body: { ready: false } });
+  expect(await gateway.request({ path: '/readyz' })).toMatchObject({ status: 503, body: { ready: false } });
   renameSync(path.join(gateway.authority.folder, newest), path.join(gateway.auditFolder, newest));
   await gateway.child.stop();
   await gateway.begin();

@@ -1,7 +1,7 @@
 import { CompactEncrypt, importJWK, type JWK } from 'jose';
 import { aText, GatewayAtDesec, owner, record, shown } from './testing/gateway-at-desec';
 import { spiffe } from './testing/certificates';
-import type { RunningGateway, WireAnswer } from './testing/running-gateway';
+import type { RunningGateway, WireResponse } from './testing/running-gateway';
 
 let world: GatewayAtDesec;
 let gateway: RunningGateway;
@@ -15,12 +15,12 @@ afterAll(() => world.close());
 
 describe('the four messages', () => {
   it('make_integration returns a handle with the encrypted credentials', async () => {
-    const answer = await gateway.post('make_integration', { ...owner, credentials: world.credentials() });
-    expect(shown(answer)).toEqual({
+    const response = await gateway.post('make_integration', { ...owner, credentials: world.credentials() });
+    expect(shown(response)).toEqual({
       status: 200,
       integration: expect.stringMatching(/^cwi1\.[\w-]{5547}$/) as string,
     });
-    expect(answer.headers).toMatchObject({
+    expect(response.headers).toMatchObject({
       'content-type': 'application/json; charset=utf-8',
       'x-request-id': aText,
     });
@@ -49,7 +49,7 @@ describe('the four messages', () => {
   });
 
   it('credentials are accepted when sealed to the key in the description', async () => {
-    const { status, body } = await gateway.ask({ path: '/description?account=42' });
+    const { status, body } = await gateway.request({ path: '/description?account=42' });
     const key = body['encryption_key'] as JWK;
     expect([status, key]).toEqual([
       200,
@@ -76,13 +76,13 @@ describe('the four messages', () => {
   });
 
   it('the description states how to use each provider, for one account', async () => {
-    const { body } = await gateway.ask({ path: '/description?account=42' });
+    const { body } = await gateway.request({ path: '/description?account=42' });
     const described = (body['providers'] as { name: string; credentials: unknown[] }[]).find(
       ({ name }) => name === 'desec',
     );
     expect(described).toMatchObject({ title: aText, advice: aText, credentials: [{ type: 'bearer' }] });
     for (const query of ['', '?account=', '?account=4%202', '?account=1&account=2']) {
-      const refused = await gateway.ask({ path: `/description${query}` });
+      const refused = await gateway.request({ path: `/description${query}` });
       expect(shown(refused)).toMatchObject({
         status: 400,
         code: 'bad_query',
@@ -110,12 +110,12 @@ describe('is refused:', () => {
       { status: 413, code: 'request_too_large', message: 'The body is larger than 64 KiB.' },
     ],
     ['an unknown path', 'get_secrets', {}, { status: 404, code: 'not_found' }],
-  ])('%s', async (_what, endpoint, body, answer) => {
-    expect(shown(await gateway.post(endpoint, body))).toMatchObject(answer);
+  ])('%s', async (_what, endpoint, body, response) => {
+    expect(shown(await gateway.post(endpoint, body))).toMatchObject(response);
   });
 
   it('a GET of a message, and a body of another type', async () => {
-    const got = await gateway.ask({ path: '/get_zones' });
+    const got = await gateway.request({ path: '/get_zones' });
     expect([shown(got), got.headers['allow']]).toMatchObject([
       { status: 405, code: 'method_not_allowed' },
       'OPTIONS, POST',
@@ -125,7 +125,7 @@ describe('is refused:', () => {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     };
-    expect(shown(await gateway.ask(form, 'a=b'))).toMatchObject({
+    expect(shown(await gateway.request(form, 'a=b'))).toMatchObject({
       status: 415,
       code: 'unsupported_media_type',
     });
@@ -133,7 +133,7 @@ describe('is refused:', () => {
 
   it('two Authorization headers', async () => {
     const headers = ['Host', '127.0.0.1', 'Authorization', 'Bearer a', 'Authorization', 'Bearer b'];
-    expect(shown(await gateway.ask({ path: '/description?account=42', headers }))).toEqual({
+    expect(shown(await gateway.request({ path: '/description?account=42', headers }))).toEqual({
       status: 400,
       code: 'bad_request',
       message: 'The request has more than one Authorization header.',
@@ -184,9 +184,9 @@ describe('is refused:', () => {
       { type: 's3cret-in-the-wrong-place' },
       { type: 'sealed', jwe: 'a', 's3cret-in-the-wrong-place': 'x' },
     ]) {
-      const answer = await gateway.post('make_integration', { ...owner, credentials });
-      expect(answer.status).toBe(400);
-      expect(JSON.stringify(answer.body)).not.toContain('s3cret');
+      const response = await gateway.post('make_integration', { ...owner, credentials });
+      expect(response.status).toBe(400);
+      expect(JSON.stringify(response.body)).not.toContain('s3cret');
     }
   });
 
@@ -211,7 +211,7 @@ describe('a client', () => {
       message: 'The client of this certificate may not use this endpoint.',
     };
     expect(shown(await gateway.post('add_record', { ...handle, record }, orders))).toEqual(refusal);
-    expect(shown(await gateway.ask({ path: '/description?account=1' }, '', orders))).toEqual(refusal);
+    expect(shown(await gateway.request({ path: '/description?account=1' }, '', orders))).toEqual(refusal);
   });
 
   it('is named in the log line of each of its requests, including refused ones', async () => {
@@ -260,7 +260,7 @@ describe('when the provider', () => {
   const misbehaving = async (
     how: Parameters<typeof desec.server.misbehave>[0],
     times: number,
-  ): Promise<WireAnswer> => {
+  ): Promise<WireResponse> => {
     const integration = await world.integrated();
     await gateway.post('get_zones', integration);
     desec.server.misbehave(how, times);
@@ -281,8 +281,8 @@ describe('when the provider', () => {
     ['is broken', 'server_error', 503, 'provider_unavailable'],
     ['answers a page', 'html', 503, 'provider_unavailable'],
   ] as const)('%s, it is %s: %i %s with Retry-After', async (_what, how, status, code) => {
-    const answer = await misbehaving(how, 99);
-    expect([shown(answer), Number(answer.headers['retry-after']) > 0]).toMatchObject([
+    const response = await misbehaving(how, 99);
+    expect([shown(response), Number(response.headers['retry-after']) > 0]).toMatchObject([
       { status, code },
       true,
     ]);

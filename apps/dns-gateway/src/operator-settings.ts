@@ -65,7 +65,7 @@ export const operatorSettings = {
     default: null,
   }),
   AWS_STS_REGION: string({
-    meaning: 'Region whose STS is asked',
+    meaning: 'Region whose STS is used',
     pattern: /^[a-z]{2}(-[a-z]+)+-\d$/,
     default: 'us-east-1',
   }),

@@ -36,11 +36,11 @@ it('no response, log line or audit entry contains a private key that was pasted 
   for (const { what, method, path: at, body, headers } of requests) {
     const {
       status,
-      body: answer,
-      headers: answered,
-    } = await gateway.ask({ method, path: at, headers }, body);
-    const text = JSON.stringify(answer);
-    const piece = pastedKeyIn(text) ?? pastedKeyIn(JSON.stringify(answered));
+      body: response,
+      headers: responseHeaders,
+    } = await gateway.request({ method, path: at, headers }, body);
+    const text = JSON.stringify(response);
+    const piece = pastedKeyIn(text) ?? pastedKeyIn(JSON.stringify(responseHeaders));
     if (piece !== null || status === 500) leaks.push(`${status} ${what}: ${text}`);
   }
   expect(requests.length).toBeGreaterThan(300);

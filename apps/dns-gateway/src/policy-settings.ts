@@ -39,7 +39,7 @@ export const policySettings = {
     default: tokenLength.max,
   }),
   TXT_TOKEN_PREFIXES: list(string({ meaning: 'A prefix' }), {
-    meaning: 'What may stand in front of a token, such as `ca-check=`',
+    meaning: 'What may precede a token, such as `ca-check=`',
     default: tokenPrefixes,
   }),
   TXT_BARE_LENGTHS: list(integer({ meaning: 'A length', unit: 'characters', min: 22, max: 512 }), {
@@ -49,7 +49,7 @@ export const policySettings = {
   }),
   OTHERS_LABELS: list(string({ meaning: 'A label' }), {
     meaning:
-      'Labels that other services read, where nothing is written; an asterisk stands for anything; without underscores',
+      'Labels that other services read, where nothing is written; an asterisk matches anything; without underscores',
     default: othersLabels,
   }),
   OWN_LABELS: list(string({ meaning: 'A label' }), {
@@ -63,7 +63,7 @@ export const policySettings = {
   }),
   VALUE_POLICY: boolean({
     meaning:
-      'Whether values are judged; without it, whoever has captured the backend may write any value at the allowed names',
+      'Whether values are checked; without it, an attacker who controls the backend may write any value at the allowed names',
     default: true,
   }),
   UNDERSCORED_NAMES_FILE: filePath({

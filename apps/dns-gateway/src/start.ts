@@ -16,7 +16,7 @@ import { openApiDocument } from './docs/openapi-document';
 import { renderProblem } from './wire/problem';
 
 /** Max size of a request, bytes. A record, two handles and a name need a fifth of it. */
-const largestBody = 64 * 1024;
+const maxBodyBytes = 64 * 1024;
 
 /** Max burst of a client's requests, in seconds of its rate. */
 const burstS = 4;
@@ -39,7 +39,7 @@ export async function start(config: GatewayConfig, running: RunningProcess): Pro
     metrics,
     readiness,
     renderProblem,
-    largestBody,
+    maxBodyBytes,
     tls,
     logOf: ({ client }) => ({ client }),
     documentation: { path: '', statusPath: '/readyz', document: openApiDocument },

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 
-it('answers 4xx with an error object to every body that is no order', async () => {
+it('returns 4xx with an error object to every body that is no order', async () => {
   const bodies = fc.oneof(
     fc.json({ maxDepth: 6 }),
     fc.string(),
@@ -46,10 +46,10 @@ it.each([
   ['a member __proto__', '{"__proto__":{"muted":true},"dns_names":["example.com"]}'],
   ['half a body', '{"name":'],
   ['nothing', ''],
-])('answers 400 to %s', async (_what, body) => {
-  const answer = await tenant.post('/api/v3/orders', body, { 'idempotency-key': 'hostile' });
-  expect(answer.status).toBe(400);
-  expect(answer.json.message).not.toMatch(/SQL|syntax|at .*\.ts|Error:/);
+])('returns 400 for %s', async (_what, body) => {
+  const response = await tenant.post('/api/v3/orders', body, { 'idempotency-key': 'hostile' });
+  expect(response.status).toBe(400);
+  expect(response.json.message).not.toMatch(/SQL|syntax|at .*\.ts|Error:/);
 });
 
 it.each([
@@ -76,13 +76,13 @@ it.each([
   ['an encoded dot', 'GET', '/api/v3/orders/%2e%2e', {}, 404],
   ['a name of 256 characters', 'GET', `/api/v3/orders/${'x'.repeat(256)}`, {}, 404],
   ['SQL', 'GET', "/api/v3/orders/'%3B%20DROP%20TABLE%20plan--", {}, 404],
-])('answers %s: %s %s', async (_what, method, path, sent, status) => {
-  const answer = await tenant.call(method, path, sent);
-  expect(answer.status).toBe(status);
-  expect(answer.json.code).toEqual(expect.any(String));
+])('returns 4xx for %s: %s %s', async (_what, method, path, sent, status) => {
+  const response = await tenant.call(method, path, sent);
+  expect(response.status).toBe(status);
+  expect(response.json.code).toEqual(expect.any(String));
 });
 
-it('answers 400 to two Authorization headers, as it cannot be known which one is meant', async () => {
+it('returns 400 for two Authorization headers, as it is unknown which one applies', async () => {
   const authorization = [`Bearer ${tenant.apiKey}`, `Bearer ${tenant.apiKey}`];
   const { status, json } = await api.call('GET', '/api/v3/orders', { headers: { authorization } });
   expect([status, json]).toEqual([
@@ -91,9 +91,9 @@ it('answers 400 to two Authorization headers, as it cannot be known which one is
   ]);
 });
 
-it('answers 405 with Allow', async () => {
-  const answer = await tenant.call('PATCH', '/api/v3/orders/a', { body: {} });
-  expect(answer.headers.allow).toBe('DELETE, GET, HEAD, OPTIONS, POST');
+it('returns 405 with Allow', async () => {
+  const response = await tenant.call('PATCH', '/api/v3/orders/a', { body: {} });
+  expect(response.headers.allow).toBe('DELETE, GET, HEAD, OPTIONS, POST');
 });
 
 it('never fails on a path, whatever the name', async () => {
@@ -121,10 +121,10 @@ it('takes expand values of any sort and number', async () => {
   const query = values
     .filter((value) => value !== '%00')
     .map((value) => `expand=${encodeURIComponent(value)}`);
-  const answer = await tenant.get(`/api/v3/orders/example.com?${query.join('&')}&expand[x]=csr`);
-  expect(answer.status).toBe(200);
-  expect(answer.json.csr).toBe(csr);
-  expect(answer.json).not.toHaveProperty('current_cert');
+  const response = await tenant.get(`/api/v3/orders/example.com?${query.join('&')}&expand[x]=csr`);
+  expect(response.status).toBe(200);
+  expect(response.json.csr).toBe(csr);
+  expect(response.json).not.toHaveProperty('current_cert');
 });
 
 it('tolerates a trailing slash and doubled slashes', async () => {

@@ -31,25 +31,25 @@ describe('while the database is unavailable', () => {
     await link.close();
   });
 
-  it('answers 503 service_outage with Retry-After, is not ready, and recovers by itself', async () => {
+  it('returns 503 service_outage with Retry-After, is not ready, and recovers by itself', async () => {
     const tenant = await api.tenant();
     expect((await tenant.post('/api/v3/orders', order('before'))).status).toBe(201);
     expect((await api.readiness.report()).ready).toBe(true);
 
     link.cut();
-    for (const answer of [
+    for (const response of [
       await tenant.post('/api/v3/orders', order('during')),
       await tenant.get('/api/v3/orders/before'),
       await tenant.delete('/api/v3/orders/before'),
       await api.call('GET', `/download/${'A'.repeat(27)}`),
     ]) {
-      expect(answer).toMatchObject({ status: 503, json: { code: 'service_outage' } });
-      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+      expect(response).toMatchObject({ status: 503, json: { code: 'service_outage' } });
+      expect(Number(response.headers['retry-after'])).toBeGreaterThan(0);
     }
     expect(await api.readiness.report()).toMatchObject({ ready: false, checks: { database: 'failed' } });
     expect((await api.call('GET', '/readyz')).status).toBe(503);
 
-    link.mend();
+    link.restore();
     await eventually(async () =>
       expect((await tenant.post('/api/v3/orders', order('after'))).status).toBe(201),
     );
@@ -59,7 +59,7 @@ describe('while the database is unavailable', () => {
 });
 
 describe('while a table is locked', () => {
-  it('answers 503 when the time for the database is over, and what was posted can be repeated', async () => {
+  it('returns 503 when the time for the database is over, and the POST can be repeated', async () => {
     // Only the time of the request ends a wait here.
     const api = await RunningApi.start({ DATABASE_TIME: '300ms', STATEMENT_TIMEOUT: '10m' });
     const tenant = await api.tenant();
@@ -74,13 +74,13 @@ describe('while a table is locked', () => {
     await locker.connect();
     await locker.query('BEGIN; LOCK TABLE order_v3 IN ACCESS EXCLUSIVE MODE');
     const repeated = { 'idempotency-key': 'during' };
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       tenant.post('/api/v3/orders', order('during'), repeated),
       ...Array.from({ length: 30 }, async () => await tenant.get('/api/v3/orders/before')),
     ]);
-    for (const answer of answers) {
-      expect(answer).toMatchObject({ status: 503, json: { code: 'service_outage' } });
-      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    for (const response of responses) {
+      expect(response).toMatchObject({ status: 503, json: { code: 'service_outage' } });
+      expect(Number(response.headers['retry-after'])).toBeGreaterThan(0);
     }
     await locker.query('COMMIT');
     await locker.end();
@@ -91,7 +91,7 @@ describe('while a table is locked', () => {
 });
 
 describe('more writes than can be stored', () => {
-  it('are answered 503 with Retry-After, while reads are answered as ever', async () => {
+  it('get 503 with Retry-After, while reads succeed', async () => {
     const api = await RunningApi.start({ WRITE_CONNECTIONS: '1', DATABASE_TIME: '60s' });
     const tenant = await api.tenant();
     await tenant.post('/api/v3/orders', order('before'));

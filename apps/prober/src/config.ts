@@ -15,7 +15,7 @@ export const settings = defineSettings({
   ...processSettings({ opsPort: 4351 }),
   REDIS_URL: url({
     schemes: ['redis', 'rediss'],
-    meaning: 'Where questions are taken from and answers published; while it is away nobody is probed',
+    meaning: 'Queue of questions, and where results are published; nothing is probed while it is unavailable',
   }),
   DNS_RESOLVERS: list(hostPort({ meaning: 'A recursive resolver' }), {
     meaning: "Resolvers that probed names are looked up at, tried in order; empty: the system's",
@@ -23,12 +23,12 @@ export const settings = defineSettings({
   }),
   ALLOWED_NETWORKS: list(string({ meaning: 'A network', pattern: /^[0-9a-fA-F.:]{2,45}\/\d{1,3}$/ }), {
     meaning:
-      'Special-purpose networks (10.0.0.0/8, ::1/128) that may be probed all the same; whoever names hosts sees into them',
+      'Special-purpose networks (10.0.0.0/8, ::1/128) that may be probed nevertheless; users who name hosts can explore them',
     default: [],
   }),
   HTTP_PORT: port({
     meaning:
-      'Port that names are asked on; another one than 80 for a test network only, as no CA would look there',
+      'Port at which names are probed; another one than 80 for a test network only, as no CA would look there',
     default: 80,
   }),
   REDIRECT_PORTS: list(port({ meaning: 'A port' }), {

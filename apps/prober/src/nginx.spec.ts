@@ -91,16 +91,16 @@ withNginx('a rule in a real nginx', () => {
       new AddressGuard({ allowedNetworks: ['127.0.0.0/8'], resolvers: [names.address] }),
       { HTTP_PORT: ports.http, REDIRECT_PORTS: [ports.https] },
       { metrics: new Metrics('spec') } as RunningProcess,
-    ).answer({ dnsName, path: `/.well-known/approval/${file}` });
+    ).respond({ dnsName, path: `/.well-known/approval/${file}` });
 
   it.each([
     ['proxy.example.com', 1],
     ['redirect.example.com', 2],
     ['secure.example.com', 2],
   ])('is found at %s, in %d hops', async (dnsName, hops) => {
-    const answer = await look(dnsName);
-    expect(answer).toMatchObject({ kind: 'answered', status: 200, body: rule });
-    expect(answer.hops).toHaveLength(hops);
+    const response = await look(dnsName);
+    expect(response).toMatchObject({ kind: 'answered', status: 200, body: rule });
+    expect(response.hops).toHaveLength(hops);
   });
 
   it('is not found at another path', async () => {

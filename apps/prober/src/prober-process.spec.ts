@@ -57,7 +57,7 @@ async function startProber(opsPort: number | string = 0): Promise<Child> {
   await child.says(/"started"/, 20_000);
   return child;
 }
-const ask = (at: string, withinMs?: number): Promise<WebRuleAnswer> =>
+const probe = (at: string, withinMs?: number): Promise<WebRuleAnswer> =>
   probes.ask({ dnsName: 'www.example.com', path: at }, withinMs);
 const readiness = async (port: number): Promise<number> =>
   (await fetch(`http://127.0.0.1:${port}/readyz`)).status;
@@ -70,22 +70,22 @@ describe('the prober as a process', () => {
     const ops = await freePort();
     const prober = await startProber(ops);
     expect(await readiness(ops)).toBe(503);
-    expect(await ask('/rule', 200)).toEqual(silence);
+    expect(await probe('/rule', 200)).toEqual(silence);
     await startRedis();
     await eventually(async () => expect(await readiness(ops)).toBe(200), { withinMs: 10_000 });
     await eventually(async () =>
-      expect(await ask('/rule', 500)).toMatchObject({ kind: 'answered', body: 'rule' }),
+      expect(await probe('/rule', 500)).toMatchObject({ kind: 'answered', body: 'rule' }),
     );
     expect((await prober.stop()).code).toBe(0);
   }, 60_000);
 
   it('survives that Redis is killed and comes back with nothing in it', async () => {
     const prober = await startProber();
-    expect(await ask('/rule')).toMatchObject({ kind: 'answered' });
+    expect(await probe('/rule')).toMatchObject({ kind: 'answered' });
     await redis?.kill();
-    expect(await ask('/rule', 200)).toEqual(silence);
+    expect(await probe('/rule', 200)).toEqual(silence);
     await startRedis();
-    await eventually(async () => expect(await ask('/rule', 500)).toMatchObject({ kind: 'answered' }), {
+    await eventually(async () => expect(await probe('/rule', 500)).toMatchObject({ kind: 'answered' }), {
       withinMs: 10_000,
     });
     expect((await prober.stop()).code).toBe(0);
@@ -94,8 +94,8 @@ describe('the prober as a process', () => {
 
   it('answers a hundred questions at once, each by one copy alone', async () => {
     const copies = await Promise.all([startProber(), startProber()]);
-    const answers = await Promise.all(Array.from({ length: 100 }, (_, at) => ask(`/moved?${at}`)));
-    expect(answers.filter(({ kind }) => kind === 'answered')).toHaveLength(100);
+    const results = await Promise.all(Array.from({ length: 100 }, (_, at) => probe(`/moved?${at}`)));
+    expect(results.filter(({ kind }) => kind === 'answered')).toHaveLength(100);
     const first = site.requests.filter((request) => request.includes('/moved'));
     expect(first).toHaveLength(100);
     expect(new Set(first).size).toBe(100);
@@ -132,26 +132,26 @@ describe('the prober as a process', () => {
     await prober.stop();
   }, 60_000);
 
-  it('that is killed in the middle of a question leaves the asker with the end of its time', async () => {
+  it('that is killed in the middle of a question lets the client time out', async () => {
     const prober = await startProber();
-    const asked = ask('/hang', 5_000);
+    const pending = probe('/hang', 5_000);
     await eventually(() => expect(site.requests).toHaveLength(1));
     prober.signal('SIGKILL');
     await prober.ended;
-    expect(await asked).toEqual(silence);
+    expect(await pending).toEqual(silence);
     const next = await startProber();
-    expect(await ask('/rule')).toMatchObject({ kind: 'answered' });
+    expect(await probe('/rule')).toMatchObject({ kind: 'answered' });
     await next.stop();
     expect(site.requests).toHaveLength(2);
   }, 60_000);
 
   it('stops within its time though a question is under way', async () => {
     const prober = await startProber();
-    const asked = ask('/hang', 5_000);
+    const pending = probe('/hang', 5_000);
     await eventually(() => expect(site.requests).toHaveLength(1));
     const outcomes: unknown[] = [];
     const stopped = prober.stop(20_000).then(({ code }) => outcomes.push(code));
-    const ended = asked.then((answer) => outcomes.push(answer));
+    const ended = pending.then((result) => outcomes.push(result));
     await Promise.all([stopped, ended]);
     expect(outcomes).toEqual([0, silence]);
   }, 60_000);

@@ -1,8 +1,8 @@
-import { warnOfExcessPrivileges } from '@certwright/postgres';
+import { type DatabaseConnection, warnOfExcessPrivileges } from '@certwright/postgres';
 import { type DynamicModule, type FactoryProvider, Module, type Provider } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
-import { type CoreDatabase, coreDataSourceOptions } from './core-data-source';
+import { coreDataSourceOptions } from './core-data-source';
 import { awaitDeployment, claimDeployment, type DeploymentMode } from './deployment/deployment';
 import { Outbox } from './outbox/outbox';
 import { coreSchema } from './roles/core-schema';
@@ -11,7 +11,7 @@ import { Transactions } from './transactions/transactions';
 /** When the database is unavailable at start, a process retries for half a minute before it exits. */
 const connecting = { retryAttempts: 15, retryDelay: 2_000 };
 
-export interface CoreProcess extends Omit<CoreDatabase, 'applicationName'> {
+export interface CoreProcess extends Omit<DatabaseConnection, 'applicationName'> {
   /** Of the process; its database role has the same name. */
   readonly name: string;
   /** Null: the process runs in either deployment. `access: 'await'` is for a role that may not claim the database. */

@@ -49,15 +49,15 @@ export {
   linkStatement,
   useLink,
 } from './email-approvals/approval-links';
-export { asksMailbox, wantedApproval } from './email-approvals/wanted-approval';
+export { requiresMailbox, wantedApproval } from './email-approvals/wanted-approval';
 export {
-  askAgain,
-  type Asking,
+  requestMailsAgain,
+  type MailRequest,
   linkLifeMs,
   nextMailAt,
   throttledUntil,
   throttleWindowMs,
   wantsMail,
-} from './email-approvals/asking';
-export { askedAgain, askForRecordsOf } from './approval-records/asking';
+} from './email-approvals/mail-requests';
+export { checkRequested, requestRecordChecks } from './approval-records/record-checks';
 export { wakePlan, wakeWhere } from './issuances/wake-statements';

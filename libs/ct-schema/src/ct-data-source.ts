@@ -1,4 +1,4 @@
-import { databaseDriver } from '@certwright/postgres';
+import { type DatabaseConnection, databaseDriver, dataSourceOptions } from '@certwright/postgres';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { CtIssuerProfileEntity } from './issuers/ct-issuer-profile.entity';
 import { CtIssuerEntity } from './issuers/ct-issuer.entity';
@@ -22,42 +22,13 @@ const ctEntities = [
   CtRevocationEntity,
 ];
 
-export interface CtDatabase {
-  /** `postgres://user:password@host:port/database`. */
-  readonly url: string;
-  /** Shown in pg_stat_activity. */
-  readonly applicationName: string;
-  /** Maximum number of connections of a process. */
-  readonly poolSize: number;
-  /** Statement timeout, ms. */
-  readonly statementTimeoutMs: number;
-}
-
-/** The server ends idle transactions, so that a lost client does not hold the sequencer. */
-const idleInTransactionTimeoutMs = 10_000;
-const connectTimeoutMs = 5_000;
-
-export function ctDataSourceOptions(database: CtDatabase): DataSourceOptions {
-  return {
-    type: 'postgres',
+export const ctDataSourceOptions = (database: DatabaseConnection): DataSourceOptions =>
+  dataSourceOptions(database, {
     driver: databaseDriver,
-    url: database.url,
-    applicationName: database.applicationName,
-    poolSize: database.poolSize,
-    connectTimeoutMS: connectTimeoutMs,
     entities: ctEntities,
     migrations: ctMigrations,
     migrationsTableName: 'ct_migration',
-    synchronize: false,
-    logging: false,
-    extra: {
-      statement_timeout: database.statementTimeoutMs,
-      idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
-      keepAlive: true,
-    },
-  };
-}
+  });
 
-export function ctDataSource(database: CtDatabase): DataSource {
-  return new DataSource(ctDataSourceOptions(database));
-}
+export const ctDataSource = (database: DatabaseConnection): DataSource =>
+  new DataSource(ctDataSourceOptions(database));

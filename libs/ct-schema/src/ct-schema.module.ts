@@ -1,14 +1,14 @@
-import { warnOfExcessPrivileges } from '@certwright/postgres';
+import { type DatabaseConnection, warnOfExcessPrivileges } from '@certwright/postgres';
 import { type DynamicModule, type FactoryProvider, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
-import { type CtDatabase, ctDataSourceOptions } from './ct-data-source';
+import { ctDataSourceOptions } from './ct-data-source';
 import { ctSchema } from './roles/ct-schema';
 
 /** When the database is unavailable at start, a process retries for half a minute before it gives up. */
 const connecting = { retryAttempts: 15, retryDelay: 2_000 };
 
-export interface CtProcess extends Omit<CtDatabase, 'applicationName'> {
+export interface CtProcess extends Omit<DatabaseConnection, 'applicationName'> {
   /** Of the process; its database role has the same name. */
   readonly name: string;
   readonly log: { warn(members: object, message: string): void };

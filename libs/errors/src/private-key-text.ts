@@ -1,8 +1,8 @@
-/** Octets of a decoded key that are looked at; enough for the start of every structure, few enough to cost nothing. */
-const octetsToLookAt = 96;
+/** Bytes of a decoded key that are examined; enough for the start of every structure, few enough to cost nothing. */
+const examinedBytes = 96;
 
 /** Headers of PEM in every kind, also mangled or percent-encoded; PGP, PuTTY and age. Each is linear in the text. */
-const tellTales = [
+const patterns = [
   /PRIVATE(?:%20|[^A-Za-z0-9]){0,4}KEY/i,
   /PuTTY-User-Key-File|Private-Lines:/i,
   /AGE-SECRET-KEY-1/i,
@@ -22,12 +22,12 @@ const keyStarts =
   /(?<![A-Za-z0-9+])(?=((?:M[A-I]|LS0tLS1CRUdJTi|b3BlbnNzaC1rZXktdjE)[A-Za-z0-9+/_-]{20,60}))/g;
 
 /**
- * Whether somebody pasted a private key where another thing belongs. It errs on the side of yes; the text is looked at and
+ * Whether somebody pasted a private key where another thing belongs. It errs on the side of yes; the text is examined and
  * nothing of it is kept. Also finds base64 of the DER alone, cut off or broken into lines, and base64 of a PEM file.
  */
 export function containsPrivateKey(text: string): boolean {
-  if (tellTales.some((tellTale) => tellTale.test(text)) || holdsPrivateKey(text)) return true;
-  return isPrivateBase64(text.slice(0, 4 * octetsToLookAt).replace(/\\[nr]|[\s"']/g, ''));
+  if (patterns.some((pattern) => pattern.test(text)) || holdsPrivateKey(text)) return true;
+  return isPrivateBase64(text.slice(0, 4 * examinedBytes).replace(/\\[nr]|[\s"']/g, ''));
 }
 
 /**
@@ -35,7 +35,7 @@ export function containsPrivateKey(text: string): boolean {
  * speaks of private keys, so that a request may be refused for it.
  */
 export function holdsPrivateKey(text: string): boolean {
-  if (text.length < shortestKey) return false;
+  if (text.length < minKeyLength) return false;
   if (headers.some((header) => header.test(text)) || isPrivateJwk(text)) return true;
   let left = maxStarts;
   for (const [, start = ''] of text.matchAll(keyStarts)) {
@@ -49,16 +49,14 @@ export function holdsPrivateKey(text: string): boolean {
 const maxStarts = 1_000;
 
 /** Characters. A shorter beginning of a key reveals nothing of it. */
-const shortestKey = 24;
+const minKeyLength = 24;
 
 /** @param start base64 or base64url, as it begins; a tail that is neither is ignored */
 function isPrivateBase64(start: string): boolean {
   if (start.startsWith(openSshMagic)) return true;
   if (!/^[A-Za-z0-9+/_-]{8,}={0,2}/.test(start)) return false;
-  const octets = Buffer.from(start, 'base64');
-  return (
-    looksLikePrivateKey(octets) || tellTales.some((tellTale) => tellTale.test(octets.toString('latin1')))
-  );
+  const bytes = Buffer.from(start, 'base64');
+  return looksLikePrivateKey(bytes) || patterns.some((pattern) => pattern.test(bytes.toString('latin1')));
 }
 
 /** RFC 7517: a JSON Web Key with its private member. */
@@ -70,8 +68,8 @@ function isPrivateJwk(text: string): boolean {
  * The starts of PKCS #8 and PKCS #1 (a version, then an algorithm or the modulus), SEC 1 (a version, then the key), encrypted
  * PKCS #8 and PKCS #12. A certificate or a request starts with two SEQUENCEs, the second of which holds no password scheme.
  */
-function looksLikePrivateKey(octets: Buffer): boolean {
-  const outer = contentOf(octets, 0x30);
+function looksLikePrivateKey(bytes: Buffer): boolean {
+  const outer = contentOf(bytes, 0x30);
   if (outer === undefined) return false;
   const [first, version] = [outer[0], outer[2]];
   if (first === 0x02 && outer[1] === 1 && version !== undefined) {
@@ -94,8 +92,8 @@ const passwordSchemes = ['06092a864886f70d0105', '060a2a864886f70d010c01'].map((
 );
 
 /** What follows the header of an element with this tag, as far as it is there; lenient about lengths. */
-function contentOf(octets: Buffer, tag: number): Buffer | undefined {
-  const [first, length] = octets;
+function contentOf(bytes: Buffer, tag: number): Buffer | undefined {
+  const [first, length] = bytes;
   if (first !== tag || length === undefined) return undefined;
-  return octets.subarray(length < 0x80 ? 2 : 2 + (length & 0x7f));
+  return bytes.subarray(length < 0x80 ? 2 : 2 + (length & 0x7f));
 }

@@ -33,7 +33,7 @@ export const problemExamples = {
   not_allowed_by_plan: new Problem('not_allowed_by_plan', 'The subscription does not include the firehose.'),
   policy_violation: new Problem(
     'policy_violation',
-    'A CNAME record cannot stand beside others; it replaces them.',
+    'A CNAME record cannot coexist with others; it replaces them.',
     { field: 'record.replace' },
   ),
   not_found: new Problem('not_found', 'There is nothing at this address.'),
@@ -42,7 +42,7 @@ export const problemExamples = {
     'No zone of the integration holds _acme-challenge.example.org.',
     { field: 'record.fqdn' },
   ),
-  method_not_allowed: new Problem('method_not_allowed', 'This address answers GET, HEAD, OPTIONS.', {
+  method_not_allowed: new Problem('method_not_allowed', 'This address accepts GET, HEAD, OPTIONS.', {
     allow: ['GET', 'HEAD', 'OPTIONS'],
   }),
   already_exists: new Problem('already_exists', 'The account has an order of this name already.', {
@@ -81,7 +81,7 @@ export const problemExamples = {
   provider_rate_limited: new Problem('provider_rate_limited', 'deSEC limits the rate of requests.', {
     retryAfterS: 60,
   }),
-  provider_unavailable: new Problem('provider_unavailable', 'desec.io did not answer within 10 s.', {
+  provider_unavailable: new Problem('provider_unavailable', 'desec.io did not respond within 10 s.', {
     retryAfterS: 30,
   }),
   service_outage: new Problem('service_outage', 'The service is temporarily unavailable. Please try again.', {

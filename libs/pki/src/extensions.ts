@@ -78,7 +78,7 @@ export function readSubjectAlternativeNames(extensions: Extensions): SubjectAlte
 /** An IA5String under an implicit tag, which the parser could not recognize. */
 function ia5Text(element: DerElement): string {
   if (element.constructed) throw new DerError('a DNS name in a constructed encoding', element.offset);
-  if (element.content.some((octet) => octet > 0x7f))
+  if (element.content.some((byte) => byte > 0x7f))
     throw new DerError('a DNS name that is not ASCII', element.offset);
   return latin1(element.content);
 }

@@ -9,7 +9,7 @@ export {
 } from './certificate/check-issued';
 export { type Certificate, type CertificateReading, readCertificate } from './certificate/read-certificate';
 export { type DecodedCsrField, decodeCsrField } from './csr/csr-field';
-export { type CsrExpectations, type CsrRule, judgeCsr, type KeyRecord } from './csr/judge-csr';
+export { type CsrExpectations, type CsrRule, checkCsr, type KeyRecord } from './csr/check-csr';
 export type { CsrFault } from './csr/csr-fault';
 export { type Csr, csrLimits, type CsrReading, readCsr } from './csr/read-csr';
 export {
@@ -29,7 +29,7 @@ export {
   isContext,
   isUniversal,
   objectIdentifierValue,
-  octetsOfBitString,
+  bitStringBytes,
   octetStringValue,
   textValue,
   timeValue,
@@ -39,7 +39,7 @@ export type { DistinguishedName } from './distinguished-name';
 export type { SubjectAlternativeNames } from './extensions';
 export { sha1Hex, sha256Hex } from './fingerprints';
 export { curveNames } from './keys/curves';
-export { judgeKey, judgeKeyType, type KeyFault, type KeyRules, rsaKeySizes } from './keys/judge-key';
+export { checkKey, checkKeyType, type KeyFault, type KeyRules, rsaKeySizes } from './keys/check-key';
 export { knownKeySource, PackedDigests } from './keys/known-keys/known-keys';
 export {
   type KeyType,

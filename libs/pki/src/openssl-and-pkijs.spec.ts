@@ -14,7 +14,7 @@ import {
   GeneralName,
   GeneralNames,
 } from 'pkijs';
-import { checkIssued, decodePem, judgeCsr, readCertificate, readCsr } from './index';
+import { checkIssued, decodePem, checkCsr, readCertificate, readCsr } from './index';
 
 // Generating a 4096-bit key may take OpenSSL seconds.
 jest.setTimeout(60_000);
@@ -45,7 +45,7 @@ function opensslCsr(keyArguments: readonly string[], options: readonly string[] 
 function faultsOf(der: Uint8Array) {
   const reading = readCsr(der);
   if (!reading.ok) return reading.faults;
-  return judgeCsr(
+  return checkCsr(
     reading.csr,
     { keyType: undefined, dnsNames, rule: { mustNameEveryDnsName: true } },
     { keyBlocked: false },

@@ -44,7 +44,7 @@ describe.each([
     await lose();
     expect(await slept).toBeInstanceOf(Error);
     client.release(true);
-    link.mend();
+    link.restore();
     expect(await one()).toEqual([{ one: 1 }]);
   });
 
@@ -55,7 +55,7 @@ describe.each([
     await ended;
     await expect(client.query('SELECT 1')).rejects.toThrow();
     client.release(true);
-    link.mend();
+    link.restore();
     expect(await one()).toEqual([{ one: 1 }]);
   });
 
@@ -64,7 +64,7 @@ describe.each([
     const gone = new Promise((resolve) => pool.once('remove', resolve));
     await lose();
     await gone;
-    link.mend();
+    link.restore();
     expect(await one()).toEqual([{ one: 1 }]);
   });
 });

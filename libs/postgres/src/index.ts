@@ -1,3 +1,4 @@
+export { type DatabaseConnection, dataSourceOptions } from './data-source-options';
 export { DatabaseClient, DatabasePool, databaseDriver } from './database-pool';
 export { LeaseLost, leases } from './lease';
 export { type AppliedGrants, applyGrants, type RoleSettings, type Transaction } from './roles/apply-grants';

@@ -172,7 +172,7 @@ describe('publishing', () => {
     await eventually(() => expect(lines).toContain('Redis is unavailable'), patience);
     heard.on('2');
     for (let n = 0; n < 1_000; n += 1) news.publish('2');
-    link.mend();
+    link.restore();
     await announced(news, heard, '3');
     expect(heard.of('2')).toBe(0);
   });
@@ -197,7 +197,7 @@ describe('a listener', () => {
     for (let time = 2; time <= 4; time += 1) {
       link.cut();
       news.publish('1');
-      link.mend();
+      link.restore();
       await heard.connected(time);
       await announced(news, heard, `after ${time}`);
     }
@@ -209,7 +209,7 @@ describe('a listener', () => {
     const heard = new Heard(listener(link.url));
     await eventually(() => expect(lines).toContain('Redis is unavailable'), patience);
     expect(heard.reconnections).toBe(0);
-    link.mend();
+    link.restore();
     await heard.connected();
     await announced(publisher(), heard, '1');
   });

@@ -35,7 +35,7 @@ export { ErrorExamples, type ErrorResponse } from './documentation/error-example
 export { asJsonSchema2020 } from './documentation/json-schema-2020';
 export { controllersDocument, type DocumentedControllers } from './documentation/controllers-document';
 export { type OperationExamples, withExamples } from './documentation/operation-examples';
-export { type RenderedProblem, type RenderProblem } from './http/answer';
+export { type RenderedProblem, type RenderProblem } from './http/problem-response';
 export { type ErrorObject, errorObject, renderErrorObject } from './http/error-object';
 export { type ToProblem } from './http/problem-of';
 export { apiKeySha256, mintApiKey } from './authentication/api-key';

@@ -36,7 +36,7 @@ it('kills a process that ignores SIGTERM, and what it started', async () => {
   await eventually(() => expect(isAlive(grandchild)).toBe(false));
 });
 
-it('does not wait for words of a process that has ended', async () => {
+it('does not wait for output of a process that has ended', async () => {
   const child = await node('console.log("something else")');
   await expect(child.says(/ready/, 60_000)).rejects.toThrow(/not in the output.*something else/s);
 });

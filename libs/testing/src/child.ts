@@ -5,7 +5,7 @@ import { eventually } from './eventually';
 export interface ChildOptions {
   readonly args?: readonly string[];
   readonly cwd?: string;
-  /** On top of the environment of the specs; undefined takes a variable away. */
+  /** On top of the environment of the specs; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -31,7 +31,7 @@ export interface Child {
   stop(graceMs?: number): Promise<Ending>;
 }
 
-/** A zombie, which nobody may be there to reap, counts as gone: on Linux it has no command line any more. */
+/** A zombie, which may never be reaped, counts as gone: on Linux it has no command line any more. */
 export function isAlive(pid: number): boolean {
   try {
     if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '';

@@ -1,6 +1,6 @@
 import { eventually } from './eventually';
 
-it('answers the value of the first attempt that holds', async () => {
+it('returns the value of the first attempt that holds', async () => {
   let attempts = 0;
   const value = await eventually(
     () => {

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 
-export interface Answered {
+export interface ReceivedResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
@@ -24,7 +24,7 @@ export async function exchange(
   method: string,
   path: string,
   { body, headers = {} }: Sent = {},
-): Promise<Answered> {
+): Promise<ReceivedResponse> {
   const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
   const { hostname, port } = new URL(url);
   const contentType = text === undefined ? {} : { 'content-type': 'application/json' };
@@ -34,11 +34,11 @@ export async function exchange(
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('end', () => {
-        const answer = Buffer.concat(chunks).toString();
+        const received = Buffer.concat(chunks).toString();
         const isJson =
-          answer !== '' && /^application\/json(;|$)/.test(response.headers['content-type'] ?? '');
-        const json = isJson ? (JSON.parse(answer) as unknown) : undefined;
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text: answer, json });
+          received !== '' && /^application\/json(;|$)/.test(response.headers['content-type'] ?? '');
+        const json = isJson ? (JSON.parse(received) as unknown) : undefined;
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text: received, json });
       });
     });
     sent.on('error', reject);

@@ -1,4 +1,4 @@
-/** What the test run told its workers (tools/test/global-setup.mjs). */
+/** What the test run passes to its workers (tools/test/global-setup.mjs). */
 export interface TestRun {
   /** A database in which others may be created; its user may create and drop databases. */
   readonly databaseUrl: string;
@@ -12,14 +12,14 @@ export interface TestRun {
 /** @throws Error when specs run without the run's global setup */
 export function testRun(): TestRun {
   return {
-    databaseUrl: told('CERTWRIGHT_TEST_DATABASE_URL'),
-    template: told('CERTWRIGHT_TEST_TEMPLATE'),
-    rolePrefix: told('CERTWRIGHT_TEST_ROLE_PREFIX'),
-    redisUrl: told('CERTWRIGHT_TEST_REDIS_URL'),
+    databaseUrl: setting('CERTWRIGHT_TEST_DATABASE_URL'),
+    template: setting('CERTWRIGHT_TEST_TEMPLATE'),
+    rolePrefix: setting('CERTWRIGHT_TEST_ROLE_PREFIX'),
+    redisUrl: setting('CERTWRIGHT_TEST_REDIS_URL'),
   };
 }
 
-function told(name: string): string {
+function setting(name: string): string {
   const value = process.env[name];
   if (value === undefined) {
     throw new Error(

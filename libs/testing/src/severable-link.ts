@@ -1,11 +1,11 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A TCP connection to a server that a spec can cut and mend, as a network or a fail-over does. */
+/** A TCP connection to a server that a spec can cut and restore, as a network or a fail-over does. */
 export interface SeverableLink {
   readonly port: number;
   /** Ends every connection and refuses new ones. */
   cut(): void;
-  mend(): void;
+  restore(): void;
   close(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export async function severableLink(target: {
   return {
     port: (server.address() as AddressInfo).port,
     cut,
-    mend: () => void (severed = false),
+    restore: () => void (severed = false),
     close: async () => {
       cut();
       await new Promise((resolve) => server.close(resolve));

@@ -16,14 +16,14 @@ it('is migrated', async () => {
   expect(row?.count).toBeGreaterThan(0);
 });
 
-it('is nobody else’s', async () => {
+it('is separate from every other database', async () => {
   await mine.query('CREATE TABLE mark (value text)');
   await mine.query('INSERT INTO mark VALUES ($1)', ['a']);
   expect(await mine.query('SELECT value FROM mark')).toEqual([{ value: 'a' }]);
   await expect(other.query('SELECT value FROM mark')).rejects.toThrow('does not exist');
 });
 
-it('is gone after dispose, whoever is still connected to it', async () => {
+it('is gone after dispose, even with open connections', async () => {
   const database = await testDatabase();
   const session = new Client({ connectionString: database.url });
   const cut = new Promise<Error>((resolve) => session.on('error', resolve));

@@ -17,7 +17,7 @@ export interface TestDatabase {
     text: string,
     values?: readonly unknown[],
   ): Promise<Row[]>;
-  /** All that `work` asks for, or nothing: the code under test sees no state in between. */
+  /** All changes of `work`, or none: the code under test sees no state in between. */
   transaction<T>(work: (tx: Pick<TestDatabase, 'query'>) => Promise<T>): Promise<T>;
   /** Drops the database, and ends the sessions that are still open on it. */
   dispose(): Promise<void>;

@@ -19,7 +19,7 @@ it('has a database and a prefix of its own', () => {
   expect(mine.prefix).not.toBe(other.prefix);
 });
 
-it('flushes its own keys and nobody else’s', async () => {
+it('flushes only its own keys', async () => {
   const neighbour = new Redis(other.url);
   await connection.set('key', 'mine');
   await neighbour.set('key', 'other');

@@ -39,8 +39,8 @@ export async function testRedis(): Promise<TestRedis> {
 /** @throws Error when every logical database is in use */
 async function claim(redisUrl: string): Promise<number> {
   return await inDirectory(redisUrl, async (redis) => {
-    const answer = (await redis.config('GET', 'databases')) as string[];
-    const specs = Number(answer[1] ?? 16) - 1;
+    const reply = (await redis.config('GET', 'databases')) as string[];
+    const specs = Number(reply[1] ?? 16) - 1;
     for (let attempt = 0; attempt < specs; attempt += 1) {
       const database = ((await redis.incr(nextKey)) % specs) + 1;
       if ((await redis.set(claimKey(database), process.pid, 'EX', claimTtlS, 'NX')) === 'OK') return database;

@@ -16,9 +16,9 @@ import { ZoneRecords } from './zone-records';
  * Timeout of Redis for a query, ms; then the database is queried. Well above the pauses of a busy process: taken for
  * an outage, they would send a flood on to the database.
  */
-const redisPatienceMs = 300;
+const redisTimeoutMs = 300;
 /** Timeout of one database look-up, by primary key, ms. */
-const storedPatienceMs = 1_000;
+const databaseTimeoutMs = 1_000;
 /** Resolvers retry after about this time; an earlier SERVFAIL lets them query another server. Milliseconds. */
 const sourceTimeoutMs = 1_500;
 /**
@@ -59,7 +59,7 @@ export class ApprovalDns implements OnApplicationBootstrap {
     const redis = connectRedis(this.config.REDIS_URL, {
       name: 'approval-responder-dns',
       log,
-      commandTimeoutMs: redisPatienceMs,
+      commandTimeoutMs: redisTimeoutMs,
     });
     opened('redis-dns', () => redis.close());
     const metrics = new DnsMetrics(registries);
@@ -68,7 +68,7 @@ export class ApprovalDns implements OnApplicationBootstrap {
       remembered: new ChallengeValues(redis.client),
       stored: this.challenges,
       limit: new LookUpLimit(this.config.DNS_LOOKUPS),
-      storedPatienceMs,
+      databaseTimeoutMs,
       onFound: (source, seconds) => metrics.found(source, seconds),
     });
     const failing = failureLog(log);
@@ -100,7 +100,7 @@ function failureLog(log: RunningProcess['log']): (answered: Answered) => void {
     const now = performance.now();
     if (error === undefined || now < quietUntilMs) return;
     quietUntilMs = now + logEveryMs;
-    const what = error instanceof TooManyLookUps ? 'DNS questions were turned away' : 'a DNS look-up failed';
+    const what = error instanceof TooManyLookUps ? 'DNS queries were rejected' : 'a DNS look-up failed';
     log.warn({ err: error }, what);
   };
 }

@@ -1,5 +1,5 @@
 import type { DnsName, RecordSource, ZoneSlice } from '@certwright/dns-authority';
-import { placeAsked } from './asked-place';
+import { classifyName } from './queried-name';
 import type { KnownValues } from './known-values';
 import type { ZoneRecords } from './zone-records';
 
@@ -18,15 +18,15 @@ export class ApprovalSource implements RecordSource {
 
   /** Skips the look-up when the name alone shows that it does not exist. */
   read(name: DnsName): ZoneSlice | undefined | Promise<ZoneSlice | undefined> {
-    const place = placeAsked(name, this.#apex, this.#fixedNames);
-    switch (place.kind) {
+    const queried = classifyName(name, this.#apex, this.#fixedNames);
+    switch (queried.kind) {
       case 'fixed':
       case 'missing':
         return this.records.fixedSlice();
       case 'target':
-        return this.#target(place.label);
+        return this.#target(queried.label);
       case 'delegated':
-        return this.#delegated(place.apex, place.dnsName);
+        return this.#delegated(queried.apex, queried.dnsName);
       case 'foreign':
         return undefined;
     }

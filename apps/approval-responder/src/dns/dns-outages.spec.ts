@@ -1,5 +1,5 @@
 import { eventually, freePort, severableLink } from '@certwright/testing';
-import { askUdp } from '../testing/dns-asking';
+import { queryUdp } from '../testing/dns-queries';
 import { DnsCopies, zone } from '../testing/dns-copies';
 
 const tenant = '1000000000001';
@@ -25,21 +25,21 @@ async function published(dnsName: string) {
 it('without Redis from the start, values come from the database', async () => {
   const { port } = await copies.copy({}, { redisUrl: `redis://127.0.0.1:${await freePort()}` });
   const { name, value } = await published('a.example.com');
-  expect((await askUdp(port, name)).answers).toEqual([`TXT ${value}`]);
-  expect(await askUdp(port, `${'b'.repeat(32)}.${zone}`)).toMatchObject({ rcode: 'NXDOMAIN' });
+  expect((await queryUdp(port, name)).answers).toEqual([`TXT ${value}`]);
+  expect(await queryUdp(port, `${'b'.repeat(32)}.${zone}`)).toMatchObject({ rcode: 'NXDOMAIN' });
 });
 
 it('while Redis is down, current values come from the database', async () => {
   const { link, url } = await through(copies.redisUrl);
   const { port, close } = await copies.copy({}, { redisUrl: url });
   const { name, label, value } = await published('b.example.com');
-  expect((await askUdp(port, name)).answers).toEqual([`TXT ${value}`]);
+  expect((await queryUdp(port, name)).answers).toEqual([`TXT ${value}`]);
   link.cut();
   const second = await copies.publish(tenant, 'b.example.com', label);
   const expected = [value, second].sort().map((each) => `TXT ${each}`);
-  expect((await askUdp(port, name)).answers).toEqual(expected);
-  link.mend();
-  await eventually(async () => expect((await askUdp(port, name)).answers).toEqual(expected));
+  expect((await queryUdp(port, name)).answers).toEqual(expected);
+  link.restore();
+  await eventually(async () => expect((await queryUdp(port, name)).answers).toEqual(expected));
   await close();
   await link.close();
 });
@@ -52,16 +52,16 @@ describe('while the database is down', () => {
     const { name: unseen } = await published('d.example.com');
     await remembered(name);
     link.cut();
-    expect((await askUdp(port, name)).answers).toEqual([`TXT ${value}`]);
+    expect((await queryUdp(port, name)).answers).toEqual([`TXT ${value}`]);
     for (const each of [unseen, `${'b'.repeat(32)}.${zone}`, '_acme-challenge.d.example.com']) {
-      expect(await askUdp(port, each)).toMatchObject({ rcode: 'SERVFAIL', authoritative: false });
+      expect(await queryUdp(port, each)).toMatchObject({ rcode: 'SERVFAIL', authoritative: false });
     }
-    expect(await askUdp(port, `www.${zone}`)).toMatchObject({ rcode: 'NXDOMAIN' });
-    expect(await askUdp(port, zone, { type: 'SOA' })).toMatchObject({ rcode: 'NOERROR' });
+    expect(await queryUdp(port, `www.${zone}`)).toMatchObject({ rcode: 'NXDOMAIN' });
+    expect(await queryUdp(port, zone, { type: 'SOA' })).toMatchObject({ rcode: 'NOERROR' });
     expect(logLines.filter((line) => line.includes('a DNS look-up failed'))).toHaveLength(1);
     expect(logLines.join()).not.toContain(unseen.slice(0, 32));
-    link.mend();
-    await eventually(async () => expect((await askUdp(port, unseen)).answers).toHaveLength(1));
+    link.restore();
+    await eventually(async () => expect((await queryUdp(port, unseen)).answers).toHaveLength(1));
     await close();
     await link.close();
   });

@@ -1,6 +1,6 @@
 import { freePort } from '@certwright/testing';
 import { responderSettings } from '../config';
-import { askTcp, askUdp } from '../testing/dns-asking';
+import { queryTcp, queryUdp } from '../testing/dns-queries';
 import { nameServers, zone } from '../testing/dns-copies';
 import { RunningResponder } from '../testing/running-responder';
 import { zoneSettings } from './dns-settings';
@@ -37,7 +37,7 @@ describe('the settings of the DNS server', () => {
     ['APPROVAL_NAME_SERVERS', 'ns1.example.net=fe80::1%eth0'],
     ['APPROVAL_NAME_SERVERS', 'n s=192.0.2.1'],
     ['DNS_NEGATIVE_TTL', '31'],
-    ['APPROVAL_ZONE_CONTACT', 'nobody'],
+    ['APPROVAL_ZONE_CONTACT', 'hostmaster'],
   ])('name the error when %s is %j', (name, value) => {
     expect(() => read({ ...answering, [name]: value })).toThrow(name);
   });
@@ -51,8 +51,8 @@ it('one process answers HTTP and DNS', async () => {
     APPROVAL_NAME_SERVERS: nameServers,
   }));
   expect((await responder.call('GET', '/')).status).toBe(404);
-  expect(await askUdp(port, zone, { type: 'SOA' })).toMatchObject({ rcode: 'NOERROR' });
-  expect(await askTcp(port, `x.${zone}`)).toMatchObject({ rcode: 'NXDOMAIN' });
+  expect(await queryUdp(port, zone, { type: 'SOA' })).toMatchObject({ rcode: 'NOERROR' });
+  expect(await queryTcp(port, `x.${zone}`)).toMatchObject({ rcode: 'NXDOMAIN' });
   await responder.stop();
-  await expect(askTcp(port, zone)).rejects.toThrow('ECONNREFUSED');
+  await expect(queryTcp(port, zone)).rejects.toThrow('ECONNREFUSED');
 });

@@ -45,7 +45,7 @@ export const dnsSettings = {
   }),
   DNS_PORT: port({
     meaning:
-      'Port to listen on for DNS, UDP and TCP; the public asks on 53; 0 takes any free one; empty: another server answers for the approval zone',
+      'Port to listen on for DNS, UDP and TCP; resolvers query port 53; 0 takes any free one; empty: another server answers for the approval zone',
     default: null,
   }),
   APPROVAL_ZONE: string<null>({

@@ -9,7 +9,7 @@ export interface KnownValuesOptions {
   readonly stored: Pick<Challenges, 'atTarget' | 'ofName'>;
   readonly limit: LookUpLimit;
   /** Timeout of the database, ms; a statement on a dead connection would wait for the TCP timeout. */
-  readonly storedPatienceMs: number;
+  readonly databaseTimeoutMs: number;
   /** Called for each look-up that returned a result. */
   readonly onFound?: (source: LookUpSource, seconds: number) => void;
   /** Monotonic, ms. */
@@ -70,9 +70,9 @@ export class KnownValues {
 
   async #stored(place: ChallengePlace): Promise<ValuesAt> {
     const key = place.slice(place.indexOf(':') + 1);
-    const { stored, storedPatienceMs } = this.options;
+    const { stored, databaseTimeoutMs } = this.options;
     const values = place.startsWith('target:') ? stored.atTarget(key) : stored.ofName(key);
-    return await within(storedPatienceMs, values);
+    return await within(databaseTimeoutMs, values);
   }
 
   #nowMs(): number {
@@ -83,7 +83,7 @@ export class KnownValues {
 async function within<T>(ms: number, pending: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`The database did not answer within ${ms} ms.`)), ms);
+    timer = setTimeout(() => reject(new Error(`The database did not respond within ${ms} ms.`)), ms);
   });
   try {
     return await Promise.race([pending, late]);

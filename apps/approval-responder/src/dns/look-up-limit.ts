@@ -14,11 +14,11 @@ export class LookUpLimit {
   #running = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(private readonly mostRunning: number) {}
+  constructor(private readonly maxRunning: number) {}
 
   /** @throws TooManyLookUps, at once; any rejection of `lookUp` */
   async run<T>(lookUp: () => Promise<T>): Promise<T> {
-    if (this.#running < this.mostRunning) this.#running += 1;
+    if (this.#running < this.maxRunning) this.#running += 1;
     else await this.#turn();
     try {
       return await lookUp();
@@ -31,7 +31,7 @@ export class LookUpLimit {
   }
 
   async #turn(): Promise<void> {
-    if (this.#waiting.length >= this.mostRunning * waitingPerRunning) throw new TooManyLookUps();
+    if (this.#waiting.length >= this.maxRunning * waitingPerRunning) throw new TooManyLookUps();
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 }

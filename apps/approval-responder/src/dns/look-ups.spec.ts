@@ -3,16 +3,16 @@ import type { ChallengePlace, Remembered, ValuesAt } from '@certwright/redis';
 import { KnownValues } from './known-values';
 import { LookUpLimit, TooManyLookUps } from './look-up-limit';
 
-const storedPatienceMs = 5_000;
+const databaseTimeoutMs = 5_000;
 
 /** A database that responds on command, and a Redis that stores. */
 function stores() {
-  const asked: string[] = [];
+  const lookedUp: string[] = [];
   const waiting: (() => void)[] = [];
   const memory = new Map<ChallengePlace, ValuesAt>();
   const hold = (key: string) =>
     new Promise<ValuesAt>((resolve) => {
-      asked.push(key);
+      lookedUp.push(key);
       waiting.push(() => resolve(['value']));
     });
   const redis = {
@@ -26,7 +26,7 @@ function stores() {
     },
   };
   return {
-    asked,
+    lookedUp,
     memory,
     redis,
     stored: { atTarget: hold, ofName: hold },
@@ -36,38 +36,38 @@ function stores() {
 
 describe('look-ups', () => {
   it('of the same name at the same time are combined', async () => {
-    const { redis, stored, asked, release } = stores();
+    const { redis, stored, lookedUp, release } = stores();
     const values = new KnownValues({
       remembered: redis,
       stored,
       limit: new LookUpLimit(4),
-      storedPatienceMs,
+      databaseTimeoutMs,
     });
     const all = Promise.all(Array.from({ length: 1_000 }, () => values.at('target:a')));
     await turn();
-    expect(asked).toEqual(['a']);
+    expect(lookedUp).toEqual(['a']);
     release();
     expect(new Set(await all)).toEqual(new Set([['value']]));
     expect(await values.at('target:a')).toEqual(['value']);
-    expect(asked).toHaveLength(1);
+    expect(lookedUp).toHaveLength(1);
   });
 
   it('of a flood of names never run above the limit, and the rest is rejected at once', async () => {
-    const { redis, stored, asked, release } = stores();
+    const { redis, stored, lookedUp, release } = stores();
     const values = new KnownValues({
       remembered: redis,
       stored,
       limit: new LookUpLimit(2),
-      storedPatienceMs,
+      databaseTimeoutMs,
     });
     const flood = Array.from({ length: 1_000 }, async (_, n) => await values.at(`target:${n}`));
     const settled = Promise.allSettled(flood);
     await turn();
-    expect(asked).toHaveLength(2);
-    while (asked.length < 130) {
+    expect(lookedUp).toHaveLength(2);
+    while (lookedUp.length < 130) {
       release();
       await turn();
-      expect(asked.length % 2).toBe(0);
+      expect(lookedUp.length % 2).toBe(0);
     }
     release();
     const results = await settled;
@@ -78,18 +78,19 @@ describe('look-ups', () => {
 
   it('that fail free their slot for others', async () => {
     const limit = new LookUpLimit(1);
-    const failing = () => Promise.reject(new Error('away'));
-    for (let count = 0; count < 3; count += 1) await expect(limit.run(failing)).rejects.toThrow('away');
+    const failing = () => Promise.reject(new Error('unavailable'));
+    for (let count = 0; count < 3; count += 1)
+      await expect(limit.run(failing)).rejects.toThrow('unavailable');
     expect(await limit.run(() => Promise.resolve(7))).toBe(7);
   });
 
   it('end even if the database never responds, and the next one starts a new query', async () => {
-    const { redis, stored, asked } = stores();
+    const { redis, stored, lookedUp } = stores();
     const limit = new LookUpLimit(1);
-    const values = new KnownValues({ remembered: redis, stored, limit, storedPatienceMs: 20 });
+    const values = new KnownValues({ remembered: redis, stored, limit, databaseTimeoutMs: 20 });
     for (let count = 1; count <= 2; count += 1) {
-      await expect(values.at('name:a.example.com')).rejects.toThrow('did not answer');
-      expect(asked).toHaveLength(count);
+      await expect(values.at('name:a.example.com')).rejects.toThrow('did not respond');
+      expect(lookedUp).toHaveLength(count);
     }
   });
 
@@ -102,13 +103,13 @@ describe('look-ups', () => {
     const get = () => {
       reads += 1;
       nowMs += failsAfterMs;
-      return Promise.reject(new Error('Redis is away'));
+      return Promise.reject(new Error('Redis is unavailable'));
     };
     const values = new KnownValues({
       remembered: { get, put: () => Promise.resolve() },
       stored: { atTarget: () => Promise.resolve([]), ofName: () => Promise.resolve(null) },
       limit: new LookUpLimit(2),
-      storedPatienceMs,
+      databaseTimeoutMs,
       nowMs: () => nowMs,
     });
     for (const place of ['target:a', 'target:b', 'name:c'] as const) await values.at(place);

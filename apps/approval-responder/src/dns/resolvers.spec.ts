@@ -2,7 +2,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
 import { DnsServer, MemoryZone, MemoryZones, type ZoneRecord } from '@certwright/dns-authority';
 import { freePort } from '@certwright/testing';
-import { askUdp } from '../testing/dns-asking';
+import { queryUdp } from '../testing/dns-queries';
 import { DnsCopies, zone } from '../testing/dns-copies';
 import { bindResolver, programPath, type Resolver, unboundResolver } from '../testing/resolvers';
 
@@ -72,7 +72,7 @@ describeWith('named')('BIND as the resolver of a CA (skipped where it is not ins
   }, 30_000);
   afterAll(async () => await resolver.stop());
   const resolve = async (name: string, type = 'TXT') =>
-    await askUdp(resolver.port, name, { type, recursion: true });
+    await queryUdp(resolver.port, name, { type, recursion: true });
 
   it('follows a CNAME to the target', async () => {
     const { answers } = await resolve('_acme-challenge.www.example.com');
@@ -107,7 +107,7 @@ describeWith('unbound')('unbound with 0x20 and minimised names (skipped where it
   }, 30_000);
   afterAll(async () => await resolver.stop());
   const resolve = async (name: string, type = 'TXT') =>
-    await askUdp(resolver.port, name, { type, recursion: true });
+    await queryUdp(resolver.port, name, { type, recursion: true });
 
   it('finds values behind a CNAME and in a delegated name', async () => {
     expect((await resolve('_acme-challenge.www.example.com')).answers).toHaveLength(3);
@@ -125,10 +125,10 @@ const hasDig = spawnSync('dig', ['-v'], { timeout: 5_000 }).error === undefined;
   };
 
   it('gets well-formed responses', async () => {
-    const answer = await dig(`${labels.cname}.${zone}`, 'TXT');
-    expect(answer).toMatch(/status: NOERROR[^]*flags: qr aa;[^]*EDNS: version: 0, flags:; udp: 1232/);
-    expect(answer).toMatch(new RegExp(`\\s5\\s+IN\\s+TXT\\s+"${values.cname}"`));
-    expect(answer).not.toMatch(/malformed|warning/i);
+    const response = await dig(`${labels.cname}.${zone}`, 'TXT');
+    expect(response).toMatch(/status: NOERROR[^]*flags: qr aa;[^]*EDNS: version: 0, flags:; udp: 1232/);
+    expect(response).toMatch(new RegExp(`\\s5\\s+IN\\s+TXT\\s+"${values.cname}"`));
+    expect(response).not.toMatch(/malformed|warning/i);
     expect(await dig(zone, 'SOA')).toMatch(
       /SOA\s+ns1\.approval\.example\.net\. hostmaster\.approval\.example\.net\. \d+ 7200 900 1209600 5/,
     );

@@ -6,25 +6,25 @@ describe('responses over UDP', () => {
   it('are limited per network: every second query beyond the limit is sent to TCP', () => {
     let nowMs = 0;
     const limit = new ResponseLimit({ ratePerS: 5, nowMs: () => nowMs });
-    const asked = (count: number) =>
+    const admissions = (count: number) =>
       Array.from({ length: count }, (_, n) => limit.admit(udp(`192.0.2.${n % 250}`)));
-    expect(new Set(asked(10))).toEqual(new Set(['answer']));
-    expect(asked(4)).toEqual(['drop', 'truncate', 'drop', 'truncate']);
+    expect(new Set(admissions(10))).toEqual(new Set(['answer']));
+    expect(admissions(4)).toEqual(['drop', 'truncate', 'drop', 'truncate']);
     expect(limit.admit(udp('192.0.3.1'))).toBe('answer');
     expect(limit.admit({ address: '192.0.2.1', transport: 'tcp' })).toBe('answer');
     nowMs += 1_000;
-    expect(asked(6).filter((admission) => admission === 'answer')).toHaveLength(5);
+    expect(admissions(6).filter((admission) => admission === 'answer')).toHaveLength(5);
   });
 
   it('are counted for a limited number of networks', () => {
-    const limit = new ResponseLimit({ ratePerS: 1, mostNetworks: 2, nowMs: () => 0 });
-    const ask = (address: string) => [1, 2, 3].map(() => limit.admit(udp(address)));
-    expect(ask('192.0.2.1')).toEqual(['answer', 'answer', 'drop']);
-    ask('198.51.100.1');
-    expect(ask('192.0.2.1')).not.toContain('answer');
-    ask('203.0.113.1');
-    ask('233.252.0.1');
-    expect(ask('192.0.2.1')).toContain('answer');
+    const limit = new ResponseLimit({ ratePerS: 1, maxNetworks: 2, nowMs: () => 0 });
+    const admissionsOf = (address: string) => [1, 2, 3].map(() => limit.admit(udp(address)));
+    expect(admissionsOf('192.0.2.1')).toEqual(['answer', 'answer', 'drop']);
+    admissionsOf('198.51.100.1');
+    expect(admissionsOf('192.0.2.1')).not.toContain('answer');
+    admissionsOf('203.0.113.1');
+    admissionsOf('233.252.0.1');
+    expect(admissionsOf('192.0.2.1')).toContain('answer');
   });
 });
 

@@ -6,7 +6,7 @@ export interface ResponseLimitOptions {
   /** Responses per second to one network; bursts of twice as many. */
   readonly ratePerS: number;
   /** Networks that are counted, about 150 bytes each; beyond it the least recently seen one is dropped. */
-  readonly mostNetworks?: number;
+  readonly maxNetworks?: number;
   /** Monotonic, ms. */
   readonly nowMs?: () => number;
 }
@@ -35,7 +35,7 @@ export class ResponseLimit {
   readonly #levels = new Map<string, Level>();
 
   constructor(options: ResponseLimitOptions) {
-    this.#options = { mostNetworks: 50_000, nowMs: () => performance.now(), ...options };
+    this.#options = { maxNetworks: 50_000, nowMs: () => performance.now(), ...options };
   }
 
   /** A connection proves its source address. */
@@ -51,17 +51,17 @@ export class ResponseLimit {
   }
 
   #level(network: string): Level {
-    const { ratePerS, mostNetworks, nowMs } = this.#options;
+    const { ratePerS, maxNetworks, nowMs } = this.#options;
     const now = nowMs();
-    const most = Math.max(1, ratePerS * burstS);
-    const level = this.#levels.get(network) ?? { tokens: most, atMs: now, beyond: 0 };
-    level.tokens = Math.min(most, level.tokens + (Math.max(0, now - level.atMs) / 1_000) * ratePerS);
+    const maxLevel = Math.max(1, ratePerS * burstS);
+    const level = this.#levels.get(network) ?? { tokens: maxLevel, atMs: now, beyond: 0 };
+    level.tokens = Math.min(maxLevel, level.tokens + (Math.max(0, now - level.atMs) / 1_000) * ratePerS);
     level.atMs = now;
     this.#levels.delete(network);
     this.#levels.set(network, level);
-    if (this.#levels.size > mostNetworks) {
-      const [longestUnheard] = this.#levels.keys();
-      if (longestUnheard !== undefined) this.#levels.delete(longestUnheard);
+    if (this.#levels.size > maxNetworks) {
+      const [leastRecent] = this.#levels.keys();
+      if (leastRecent !== undefined) this.#levels.delete(leastRecent);
     }
     return level;
   }

@@ -93,10 +93,10 @@ describe('approving', () => {
   it('is not possible for a mail scanner that follows links, prefetches, or posts without the button', async () => {
     const ordered = await order();
     for (const method of ['GET', 'HEAD', 'GET']) {
-      const answer = await responder.call(method, pageOf(ordered), {
+      const response = await responder.call(method, pageOf(ordered), {
         headers: { purpose: 'prefetch', 'sec-purpose': 'prefetch' },
       });
-      expect(answer.status).toBe(200);
+      expect(response.status).toBe(200);
     }
     for (const body of ['', 'decision=other', 'decision=approve&decision=approve'])
       await press(ordered, {}, body);
@@ -177,10 +177,10 @@ describe('a link that is not in use', () => {
 });
 
 describe('other methods and the log', () => {
-  it('answers 405 with Allow', async () => {
-    const answer = await responder.call('DELETE', pageOf(unknown));
-    expect(answer.status).toBe(405);
-    expect(answer.headers['allow']).toBe('GET, HEAD, OPTIONS, POST');
+  it('returns 405 with Allow', async () => {
+    const response = await responder.call('DELETE', pageOf(unknown));
+    expect(response.status).toBe(405);
+    expect(response.headers['allow']).toBe('GET, HEAD, OPTIONS, POST');
   });
 
   it.each([

@@ -71,8 +71,8 @@ export const closedPage = page(
       If you pressed the button on it before, your approval is recorded and there is nothing more to do.
     </p>
     <p>
-      Otherwise the link has expired, the order has changed, or the address is incomplete. Whoever placed the
-      order can have a new mail sent by posting the order once more.
+      Otherwise the link has expired, the order has changed, or the address is incomplete. The person who
+      placed the order can request a new mail by posting the order again.
     </p>`,
 );
 

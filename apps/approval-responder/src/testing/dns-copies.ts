@@ -7,7 +7,7 @@ import { eventually, testDatabase, testRedis } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import { responderSettings } from '../config';
 import { ApprovalDns } from '../dns/approval-dns';
-import { askUdp } from './dns-asking';
+import { queryUdp } from './dns-queries';
 
 export const zone = 'approval.example.net';
 export const nameServers = `ns1.${zone}=127.0.0.1+2001:db8::1,ns2.other.example=127.0.0.2`;
@@ -95,7 +95,7 @@ export class DnsCopies {
     this.closes.unshift(close);
     const remembered = async (name: string) =>
       await eventually(async () => {
-        await askUdp(port, name);
+        await queryUdp(port, name);
         expect(await metrics.render()).toMatch(/^dns_lookup_duration_seconds_count\{.*source="redis"/m);
       });
     return { port, metrics, logLines, close, remembered };
@@ -107,9 +107,7 @@ export class DnsCopies {
 
   /** The label of a new standing delegation. */
   async delegation(accountId: string, dnsName: string): Promise<string> {
-    const label = [...randomBytes(32)]
-      .map((octet) => 'abcdefghijklmnopqrstuvwxyz234567'[octet % 32])
-      .join('');
+    const label = [...randomBytes(32)].map((byte) => 'abcdefghijklmnopqrstuvwxyz234567'[byte % 32]).join('');
     await this.database.query(
       `INSERT INTO account (id, name) VALUES ($1, 'A tenant') ON CONFLICT DO NOTHING`,
       [accountId],

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { eventually, startChild } from '@certwright/testing';
-import { datagram, queryMessage, seen } from './dns-asking';
+import { datagram, queryMessage, seen } from './dns-queries';
 
 /** Debian installs name servers in directories that only root's PATH includes. */
 const folders = ['/usr/sbin', '/usr/local/sbin', '/usr/bin'];
@@ -90,13 +90,13 @@ async function started(name: string, port: number, { conf, args, ready }: Start)
   };
   try {
     for (const zone of ready) {
-      const asked = queryMessage(zone.name, { type: 'SOA', recursion: true });
-      const answers = async () => {
-        const answer = await datagram(port, asked, '127.0.0.1', 250);
-        if (answer === undefined || seen(answer).rcode !== 'NOERROR')
+      const query = queryMessage(zone.name, { type: 'SOA', recursion: true });
+      const responds = async () => {
+        const response = await datagram(port, query, '127.0.0.1', 250);
+        if (response === undefined || seen(response).rcode !== 'NOERROR')
           throw new Error(`nothing of ${zone.name}`);
       };
-      await eventually(answers, { withinMs: 15_000 });
+      await eventually(responds, { withinMs: 15_000 });
     }
   } catch (error) {
     await stop();

@@ -140,15 +140,15 @@ export class RunningResponder {
 
   /** The notifier's step before it sends a mail. */
   async link(planId: string): Promise<string> {
-    const [asked] = await this.approvals.ofPlan(planId);
+    const [mailbox] = await this.approvals.ofPlan(planId);
     const token = randomBytes(32).toString('base64url');
-    await this.approvals.issueToken(asked?.approvalId ?? '', createHash('sha256').update(token).digest());
+    await this.approvals.issueToken(mailbox?.approvalId ?? '', createHash('sha256').update(token).digest());
     return token;
   }
 
   async approvedAt({ planId }: OrderedApproval): Promise<Date | null> {
-    const [asked] = await this.approvals.ofPlan(planId);
-    return asked?.approvedAt ?? null;
+    const [mailbox] = await this.approvals.ofPlan(planId);
+    return mailbox?.approvedAt ?? null;
   }
 
   /** Sends the path unchanged, and follows no redirect. */

@@ -14,8 +14,8 @@ describe('a challenge request', () => {
     [secret, token.slice(0, 21), false],
     [secret, 'x'.repeat(129), false],
     ['..', token, false],
-  ])('with secret %s and token %s is well-formed: %s', (given, asked, expected) =>
-    expect(isWellFormed({ secret: given, token: asked, forwardedHost: undefined })).toBe(expected),
+  ])('with secret %s and token %s is well-formed: %s', (given, token, expected) =>
+    expect(isWellFormed({ secret: given, token, forwardedHost: undefined })).toBe(expected),
   );
 });
 

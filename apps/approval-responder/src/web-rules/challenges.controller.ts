@@ -22,7 +22,7 @@ export class ChallengesController {
   /** @throws Problem `not_found` for every reason, so that it does not reveal which secrets and tokens exist */
   @Get(['acme-challenge/:token', 'pki-validation/:token'])
   @Header('content-type', 'text/plain; charset=utf-8')
-  async answer(
+  async respond(
     @Param('secret') secret: string,
     @Param('token') token: string,
     @Headers('x-forwarded-host') forwardedHost: string | undefined,

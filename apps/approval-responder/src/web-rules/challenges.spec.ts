@@ -30,7 +30,7 @@ const get = async (path: string, headers: Record<string, string> = {}) =>
 
 /** The response to every other request: the same status, headers and body. */
 async function nothing() {
-  const { status, headers, text } = await get('/nobody/knows/this');
+  const { status, headers, text } = await get('/no/such/path');
   return { status, headers: comparable(headers), text };
 }
 
@@ -42,9 +42,9 @@ describe('a request through the web server rule of an account', () => {
   it('is answered with the content of the challenge', async () => {
     const { token, content } = await challenge();
     for (const prefix of ['acme-challenge', 'pki-validation']) {
-      const answer = await get(`/${secretA}/.well-known/${prefix}/${token}`);
-      expect(answer).toMatchObject({ status: 200, text: content });
-      expect(answer.headers).toMatchObject({
+      const response = await get(`/${secretA}/.well-known/${prefix}/${token}`);
+      expect(response).toMatchObject({ status: 200, text: content });
+      expect(response.headers).toMatchObject({
         'content-type': 'text/plain; charset=utf-8',
         'cache-control': 'no-store',
         'x-content-type-options': 'nosniff',
@@ -55,9 +55,9 @@ describe('a request through the web server rule of an account', () => {
 
   it('is answered to HEAD with the same header and no body', async () => {
     const { token, content } = await challenge();
-    const answer = await responder.call('HEAD', place(secretA, token));
-    expect(answer).toMatchObject({ status: 200, text: '' });
-    expect(answer.headers['content-length']).toBe(String(content.length));
+    const response = await responder.call('HEAD', place(secretA, token));
+    expect(response).toMatchObject({ status: 200, text: '' });
+    expect(response.headers['content-length']).toBe(String(content.length));
   });
 
   it('is answered when X-Forwarded-Host names the challenge’s name, as sent by a proxying server', async () => {
@@ -79,9 +79,9 @@ describe('a CA request through the web server rule (http-01)', () => {
 
   it('is answered with the key authorization', async () => {
     const { token, content } = await published();
-    const answer = await get(place(secretA, token));
-    expect(answer).toMatchObject({ status: 200, text: content });
-    expect(answer.headers).toMatchObject({
+    const response = await get(place(secretA, token));
+    expect(response).toMatchObject({ status: 200, text: content });
+    expect(response.headers).toMatchObject({
       'content-type': 'text/plain; charset=utf-8',
       'cache-control': 'no-store',
     });
@@ -105,14 +105,14 @@ describe('a CA request through the web server rule (http-01)', () => {
       expired.token,
     ]);
     await new Challenges(responder.database).withdrawFiles([withdrawn]);
-    for (const [secret, asked, headers] of [
+    for (const [secret, requestedToken, headers] of [
       [secretB, token, {}],
       [secretA, token, { 'x-forwarded-host': 'b.example.com' }],
       [secretA, expired.token, {}],
       [secretA, withdrawn.token, {}],
     ] as const) {
-      const answer = await get(place(secret, asked), headers);
-      expect({ ...answer, headers: comparable(answer.headers) }).toEqual(expected);
+      const response = await get(place(secret, requestedToken), headers);
+      expect({ ...response, headers: comparable(response.headers) }).toEqual(expected);
     }
   });
 });
@@ -121,8 +121,8 @@ describe('every other request gets the same 404', () => {
   it('the rule of tenant B never answers a challenge of tenant A, nor the other way round', async () => {
     const [ofA, ofB] = [await challenge(tenantA), await challenge(tenantB)];
     for (const path of [place(secretB, ofA.token), place(secretA, ofB.token)]) {
-      const answer = await get(path);
-      expect({ ...answer, headers: comparable(answer.headers) }).toEqual(await nothing());
+      const response = await get(path);
+      expect({ ...response, headers: comparable(response.headers) }).toEqual(await nothing());
     }
   });
 
@@ -154,8 +154,8 @@ describe('every other request gets the same 404', () => {
       `/${secretA}/.well-known/other/${token}`,
       '/',
     ]) {
-      const answer = await get(path);
-      expect({ path, ...answer, headers: comparable(answer.headers) }).toEqual({ path, ...expected });
+      const response = await get(path);
+      expect({ path, ...response, headers: comparable(response.headers) }).toEqual({ path, ...expected });
     }
   });
 
@@ -170,8 +170,8 @@ describe('every other request gets the same 404', () => {
       [secretA, `${dnsName}.evil.example`],
       [secretA, ''],
     ] as const) {
-      const answer = await get(place(secret, token), { 'x-forwarded-host': forwardedHost });
-      expect({ ...answer, headers: comparable(answer.headers) }).toEqual(expected);
+      const response = await get(place(secret, token), { 'x-forwarded-host': forwardedHost });
+      expect({ ...response, headers: comparable(response.headers) }).toEqual(expected);
     }
   });
 });
@@ -179,12 +179,12 @@ describe('every other request gets the same 404', () => {
 describe('client input never causes a 5xx', () => {
   it.each(['POST', 'PUT', 'DELETE', 'PATCH'])('%s is 405 with Allow', async (method) => {
     const { token } = await challenge();
-    const answer = await responder.call(method, place(secretA, token), {
+    const response = await responder.call(method, place(secretA, token), {
       body: 'x',
       headers: { 'content-type': 'text/plain' },
     });
-    expect(answer.status).toBe(405);
-    expect(answer.headers['allow']).toBe('GET, HEAD, OPTIONS');
+    expect(response.status).toBe(405);
+    expect(response.headers['allow']).toBe('GET, HEAD, OPTIONS');
   });
 
   it.each([
@@ -192,7 +192,7 @@ describe('client input never causes a 5xx', () => {
     ['a target that is too long', 'x'.repeat(9_000)],
     ['a NUL', '%00'],
     ['a broken percent-encoding', '%zz'],
-    ['octets that are not UTF-8', '%ff%fe'],
+    ['bytes that are not UTF-8', '%ff%fe'],
   ])('%s: 400', async (...[, part]) => {
     expect((await get(place(secretA, part))).status).toBe(400);
     expect((await get(place(part, random()))).status).toBe(400);

@@ -3,7 +3,7 @@ import { Balances } from '@certwright/billing';
 import { Authenticated, Caller, type CallerIdentity, RequirePermission } from '@certwright/service';
 import { Controller, Get, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { jsonAnswer, sendAnswer } from '../wire/answer';
+import { jsonResponse, sendResponse } from '../wire/response';
 import { Given, readArguments, type Sent } from '../wire/arguments';
 import { DescribesGet, DescribesPost } from '../wire/openapi/operation';
 import { AccountJson, accountJson, AccountRequest } from './account-json';
@@ -25,7 +25,7 @@ export class AccountController {
   })
   async retrieve(@Caller() { accountId }: CallerIdentity, @Res() reply: FastifyReply) {
     const account = await this.accounts.get(accountId);
-    sendAnswer(reply, jsonAnswer(accountJson(account, await this.balances.of(accountId))));
+    sendResponse(reply, jsonResponse(accountJson(account, await this.balances.of(accountId))));
   }
 
   @Post('account')
@@ -43,7 +43,7 @@ export class AccountController {
       await this.accounts.changeMailSettings(accountId, { mailWhenIssued, mailWhenRevoked });
     }
     const account = await this.accounts.changeSubject(accountId, request);
-    sendAnswer(reply, jsonAnswer(accountJson(account, await this.balances.of(accountId))));
+    sendResponse(reply, jsonResponse(accountJson(account, await this.balances.of(accountId))));
   }
 
   @Get('api_credentials')
@@ -54,6 +54,6 @@ export class AccountController {
   })
   async credentials(@Caller() caller: CallerIdentity, @Res() reply: FastifyReply) {
     const credentials: ApiCredentialsJson = { api_key: await this.apiKey.run(caller) };
-    sendAnswer(reply, jsonAnswer(credentials));
+    sendResponse(reply, jsonResponse(credentials));
   }
 }

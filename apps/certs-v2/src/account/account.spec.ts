@@ -1,4 +1,4 @@
-import { type Answered, RunningApi, type Tenant } from '../testing/running-api';
+import { type ReceivedResponse, RunningApi, type Tenant } from '../testing/running-api';
 
 // A machine that is busy with other specs must not fail these.
 jest.setTimeout(30_000);
@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterAll(() => api.stop());
 
-const refusalOf = ({ status, json }: Answered) => [status, json.reason, json.param];
+const refusalOf = ({ status, json }: ReceivedResponse) => [status, json.reason, json.param];
 const nothing = { country: null, state: null, locality: null, organization: null };
 
 describe('an account', () => {
@@ -111,12 +111,12 @@ describe('an account', () => {
 
   it('changes nothing for omitted members', async () => {
     await tenant.postForm(path, { country: 'GB' });
-    for (const answer of [
+    for (const response of [
       await tenant.post(path),
       await tenant.postForm(path, ''),
       await tenant.post(path, {}),
     ])
-      expect([answer.status, answer.json.country]).toEqual([200, 'GB']);
+      expect([response.status, response.json.country]).toEqual([200, 'GB']);
   });
 
   it.each([
@@ -148,13 +148,13 @@ describe('an account', () => {
     expect(refusalOf(await tenant.postForm(path, 'state=a&state=b'))).toEqual([400, 'bad_param', 'state']);
   });
 
-  it('is nobody else’s, and not a searcher’s', async () => {
+  it('is separate for each account, and unavailable to search accounts', async () => {
     const other = await api.tenant();
     await other.postForm(path, { country: 'FR' });
     expect((await tenant.get(path)).json.country).toBeNull();
     const searcher = await api.tenant('Search Certificates');
-    for (const answer of [await searcher.get(path), await searcher.postForm(path, { country: 'FR' })])
-      expect([answer.status, answer.json.reason]).toEqual([403, 'unauthorized']);
+    for (const response of [await searcher.get(path), await searcher.postForm(path, { country: 'FR' })])
+      expect([response.status, response.json.reason]).toEqual([403, 'unauthorized']);
   });
 });
 
@@ -165,7 +165,7 @@ describe('the newest version of the client', () => {
     return [status, json.latest_client_version ?? json.reason];
   };
 
-  it('is returned to anybody', async () => {
+  it('needs no credentials', async () => {
     const { status, headers, json } = await api.call('GET', '/api/v2/latest_client_version');
     expect([status, headers['content-type'], json]).toEqual([
       200,

@@ -1,28 +1,28 @@
 import type { WebRuleQuestion } from '@certwright/jobs';
 import { QuestionServer } from '@certwright/redis';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
-import { type Answered, RunningApi, type Tenant } from '../testing/running-api';
+import { type ReceivedResponse, RunningApi, type Tenant } from '../testing/running-api';
 
-// The longest waits three seconds for a prober that does not answer, on a machine that may be busy.
+// The longest waits three seconds for a prober that does not respond, on a machine that may be busy.
 jest.setTimeout(60_000);
 
 let api: RunningApi;
 let tenant: Tenant;
 let prober: QuestionServer;
-/** What the prober under test does; null: it does not answer. */
-let answer: ((question: WebRuleQuestion) => Promise<unknown>) | null = null;
+/** What the prober under test does; null: it does not respond. */
+let respond: ((question: WebRuleQuestion) => Promise<unknown>) | null = null;
 
 beforeAll(async () => {
   api = await RunningApi.start();
   const log = { warn: () => undefined, info: () => undefined };
   prober = new QuestionServer(api.redis.url, { name: 'spec-prober', log, concurrency: 20, drainMs: 0 });
-  prober.addHandler('probe-web-rule', async (data: WebRuleQuestion) => await answer?.(data));
+  prober.addHandler('probe-web-rule', async (data: WebRuleQuestion) => await respond?.(data));
   prober.listen(() => undefined);
   await api.database.query(`UPDATE product SET http_approval = false, email_approval = false, available = true
     WHERE name = 'paid_ev_ca'`);
 });
 beforeEach(async () => {
-  answer = null;
+  respond = null;
   tenant = await api.tenant();
 });
 afterAll(async () => {
@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const methods = async (cn: string, type = 'dv', of = tenant) =>
   await of.get(`/api/v2/products/${type}/approval?cn=${encodeURIComponent(cn)}`);
-const refusalOf = ({ status, json }: Answered) => [status, json.reason, json.param];
+const refusalOf = ({ status, json }: ReceivedResponse) => [status, json.reason, json.param];
 
 let lastId = 5_000;
 const integrate = async (zone: string, state = 'ok') =>
@@ -43,13 +43,13 @@ const integrate = async (zone: string, state = 'ok') =>
     [String((lastId += 1)), tenant.accountId, zone, state],
   );
 
-/** The account is told its rule, as whoever sets up a web server is. */
-const learnRule = async (cn: string) => {
+/** Creates the rule of the account, as when a user sets up a web server. */
+const createRule = async (cn: string) => {
   const csr = certificateRequest(keyPair('p256'), { CN: cn });
   await tenant.post(`/api/v2/certs/${cn}`, { csr, approval_method: 'http', sans: [] });
 };
-/** The rule works: the body is the content that stands for the token that was asked for. */
-const ruleWorks = async ({ path }: WebRuleQuestion) => {
+/** The web server follows the rule: the body is the content for the requested token. */
+const followingRule = async ({ path }: WebRuleQuestion) => {
   const [row] = await api.database.query<{ content: string }>(
     `SELECT content FROM http_challenge WHERE token = $1`,
     [path.split('/').at(-1)],
@@ -140,22 +140,22 @@ describe('http.integrated', () => {
   const integrated = async (cn: string) => (await methods(cn)).json.http.integrated;
 
   it('reports that the web server follows the rule of the account', async () => {
-    await learnRule('example.com');
-    answer = ruleWorks;
+    await createRule('example.com');
+    respond = followingRule;
     expect([await integrated('example.com'), await integrated('other.example.com')]).toEqual([true, true]);
   });
 
   it('is not reported for a server with another response, nor without a result', async () => {
-    await learnRule('example.com');
-    answer = anything;
+    await createRule('example.com');
+    respond = anything;
     expect(await integrated('example.com')).toBe(false);
-    answer = null;
+    respond = null;
     expect(await integrated('silent.example.com')).toBe(false);
   });
 
-  it('is not looked for in an account that has no rule', async () => {
-    answer = async () => {
-      throw new Error('nobody is to be asked');
+  it('is not checked for an account without a rule', async () => {
+    respond = async () => {
+      throw new Error('unexpected request to the prober');
     };
     expect(await integrated('example.com')).toBe(false);
   });

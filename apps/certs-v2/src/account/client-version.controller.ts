@@ -3,7 +3,7 @@ import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CertsConfig } from '../config';
-import { jsonAnswer, sendAnswer } from '../wire/answer';
+import { jsonResponse, sendResponse } from '../wire/response';
 import { DescribesPublicGet } from '../wire/openapi/operation';
 import { Refusal } from '../wire/reasons';
 
@@ -30,7 +30,7 @@ export class ClientVersionController {
       throw new Refusal('not_found', 'The newest version of the client is not known.');
     }
     const newest: ClientVersionJson = { latest_client_version: version };
-    sendAnswer(reply, jsonAnswer(newest));
+    sendResponse(reply, jsonResponse(newest));
   }
 }
 

@@ -1,5 +1,5 @@
 import { certificateRequest, keyPair } from '../testing/certificate-request';
-import { type Answered, RunningApi, type Tenant } from '../testing/running-api';
+import { type ReceivedResponse, RunningApi, type Tenant } from '../testing/running-api';
 
 // A machine that is busy with other specs must not fail these.
 jest.setTimeout(30_000);
@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 const pricing = async (query: string, of = tenant) => await of.get(`/api/v2/pricing?${query}`);
-const refusalOf = ({ status, json }: Answered) => [status, json.reason, json.param];
+const refusalOf = ({ status, json }: ReceivedResponse) => [status, json.reason, json.param];
 const balance = async (cents: number) =>
   await production.database.query(
     `INSERT INTO account_balance (account_id, currency, balance_cents) VALUES ($1, 'USD', $2)`,

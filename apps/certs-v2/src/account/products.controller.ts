@@ -2,7 +2,7 @@ import { Caller, type CallerIdentity, RequirePermission } from '@certwright/serv
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import { ApiParam } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { jsonAnswer, sendAnswer } from '../wire/answer';
+import { jsonResponse, sendResponse } from '../wire/response';
 import { fieldsIn, readArguments, type Sent } from '../wire/arguments';
 import { DescribesGet } from '../wire/openapi/operation';
 import { PricingJson } from './pricing-json';
@@ -33,7 +33,7 @@ export class ProductsController {
   async pricing(@Caller() { accountId }: CallerIdentity, @Query() query: Sent, @Res() reply: FastifyReply) {
     const { type = 'dv', cn, custom_sans, san = [] } = readArguments(PricingQuery, fieldsIn(query));
     const sans = custom_sans === true ? san : null;
-    sendAnswer(reply, jsonAnswer(await this.quoting.run(accountId, type, cn, sans)));
+    sendResponse(reply, jsonResponse(await this.quoting.run(accountId, type, cn, sans)));
   }
 
   @Get('products/:type')
@@ -50,8 +50,8 @@ export class ProductsController {
     @Query() query: Sent,
     @Res() reply: FastifyReply,
   ) {
-    const asked = readArguments(OfferQuery, { ...fieldsIn(query), type });
-    sendAnswer(reply, jsonAnswer(await this.product.run(accountId, asked)));
+    const parameters = readArguments(OfferQuery, { ...fieldsIn(query), type });
+    sendResponse(reply, jsonResponse(await this.product.run(accountId, parameters)));
   }
 
   @Get('products/:type/approval')
@@ -68,7 +68,7 @@ export class ProductsController {
     @Query() query: Sent,
     @Res() reply: FastifyReply,
   ) {
-    const asked = readArguments(ProductQuery, { ...fieldsIn(query), type });
-    sendAnswer(reply, jsonAnswer(await this.approval.run(accountId, asked)));
+    const parameters = readArguments(ProductQuery, { ...fieldsIn(query), type });
+    sendResponse(reply, jsonResponse(await this.approval.run(accountId, parameters)));
   }
 }

@@ -1,5 +1,5 @@
 import { basic } from '../testing/tenant';
-import { type Answered, RunningApi, type Tenant } from '../testing/running-api';
+import { type ReceivedResponse, RunningApi, type Tenant } from '../testing/running-api';
 
 // A machine that is busy with other specs must not fail these.
 jest.setTimeout(60_000);
@@ -23,7 +23,7 @@ const latestEmail = () => `user${users}@example.com`;
 const credentials = '/api/v2/api_credentials';
 /** Every spec comes from an address of its own, or they would count each other's failures. */
 const from = (address: string) => ({ 'x-forwarded-for': address });
-const reasonOf = ({ status, json }: Answered) => [status, json.reason];
+const reasonOf = ({ status, json }: ReceivedResponse) => [status, json.reason];
 
 describe('user name and password', () => {
   it('are the same as the API key', async () => {
@@ -42,7 +42,7 @@ describe('user name and password', () => {
   it.each([
     ['another password', () => basic(latestEmail(), 'Grüße 🔑 von hier')],
     ['no password', () => basic(latestEmail(), '')],
-    ['another user', () => basic('nobody@example.com', 'Grüße 🔑 von:hier')],
+    ['another user', () => basic('unknown@example.com', 'Grüße 🔑 von:hier')],
     ['the API key with a password', () => basic(tenant.apiKey, 'Grüße 🔑 von:hier')],
     ['the hash for a password', () => basic(latestEmail(), 'scrypt:32768:8:1')],
     ['Latin-1', () => `Basic ${Buffer.from(`${latestEmail()}:Gr\xfc\xdfe`, 'latin1').toString('base64')}`],
@@ -52,10 +52,10 @@ describe('user name and password', () => {
     const address = `2001:db8:1:${(users += 1).toString(16)}::1`;
     users -= 1;
     const headers = { authorization: authorization(), ...from(address) };
-    const answer = await api.call('GET', '/api/v2/account', { headers });
-    expect(reasonOf(answer)).toEqual([401, 'bad_credentials']);
-    expect(answer.headers['content-type']).toBe('application/json');
-    expect(answer.headers['www-authenticate']).toContain('Basic realm="Certwright", charset="UTF-8"');
+    const response = await api.call('GET', '/api/v2/account', { headers });
+    expect(reasonOf(response)).toEqual([401, 'bad_credentials']);
+    expect(response.headers['content-type']).toBe('application/json');
+    expect(response.headers['www-authenticate']).toContain('Basic realm="Certwright", charset="UTF-8"');
   });
 
   it.each(['account_user', 'account'])('of a disabled %s are refused as a disabled key is', async (table) => {
@@ -83,15 +83,15 @@ describe('user name and password', () => {
     expect((await user.get('/api/v2/account', from('192.0.2.10'))).status).toBe(401);
   });
 
-  it('are answered 429 for a user name that was tried too often, which leaves API keys alone', async () => {
-    const guess = (_: unknown, n: number): Promise<Answered> =>
+  it('get 429 for a user name that was tried too often; API keys are unaffected', async () => {
+    const guess = (_: unknown, n: number): Promise<ReceivedResponse> =>
       tenant.as(latestEmail(), `guess ${n}`).get('/api/v2/account', from(`198.51.100.${n}`));
     // All at once, since on a slow machine the next guess may be allowed before ten have been checked; and four times as
     // many as the limit, since the process counts by itself while Redis is slow, and the limit grows meanwhile.
     const guesses = Array.from({ length: 40 }, guess);
     const limited = await Promise.any(
-      guesses.map(async (answer) =>
-        (await answer).status === 429 ? answer : Promise.reject(new Error('401')),
+      guesses.map(async (response) =>
+        (await response).status === 429 ? response : Promise.reject(new Error('401')),
       ),
     );
     expect(limited.json).toMatchObject({ reason: 'rate_limited', retry_after: expect.any(Number) });
@@ -117,20 +117,20 @@ describe('user name and password', () => {
     expect(statuses).toEqual(Array(15).fill(200));
   });
 
-  it('of a crowd are answered or put off, never with an error of ours', async () => {
+  it('of many users at once get 401 or 503, never 500', async () => {
     const guesses = Array.from({ length: 60 }, (_, n) =>
       tenant
-        .as(`nobody${n}@example.com`, 'guess')
+        .as(`unknown${n}@example.com`, 'guess')
         .get('/api/v2/account', from(`2001:db8:2:${n.toString(16)}::1`)),
     );
-    const answers = (await Promise.all(guesses)).map(({ status, json }) => ({
+    const responses = (await Promise.all(guesses)).map(({ status, json }) => ({
       status,
       retry: json.retry_after,
     }));
-    const putOff = answers.filter(({ status }) => status === 503);
-    expect(putOff.length).toBeGreaterThan(0);
-    expect(putOff.every(({ retry }) => retry > 0)).toBe(true);
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401, 503]));
+    const rejected = responses.filter(({ status }) => status === 503);
+    expect(rejected.length).toBeGreaterThan(0);
+    expect(rejected.every(({ retry }) => retry > 0)).toBe(true);
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([401, 503]));
     expect((await user.get('/api/v2/account')).status).toBe(200);
   });
 
@@ -149,14 +149,14 @@ describe('user name and password', () => {
 describe('the API key of an account', () => {
   it('is returned to its users, the same to all of them, and works', async () => {
     const colleague = await api.user(tenant, nextEmail(), 'another');
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [user, colleague, user, colleague].map((each) => each.get(credentials)),
     );
-    for (const { status, headers, json } of answers) {
+    for (const { status, headers, json } of responses) {
       expect([status, headers['content-type']]).toEqual([200, 'application/json']);
-      expect(json).toEqual({ api_key: answers[0]?.json.api_key });
+      expect(json).toEqual({ api_key: responses[0]?.json.api_key });
     }
-    const key: string = answers[0]?.json.api_key;
+    const key: string = responses[0]?.json.api_key;
     expect(key).toMatch(new RegExp(`^${tenant.accountId}_[\\w-]{32}$`));
     for (const authorization of [basic(key, ''), `Bearer ${key}`]) {
       const { status, json } = await api.call('GET', '/api/v2/account', { headers: { authorization } });
@@ -184,17 +184,17 @@ describe('the API key of an account', () => {
   });
 
   it('does not open for another account when the row is copied; that account gets its own key', async () => {
-    const thief = await api.tenant();
-    const theirs = await api.user(thief, nextEmail(), 'another');
+    const attacker = await api.tenant();
+    const theirs = await api.user(attacker, nextEmail(), 'another');
     const { api_key: mine } = (await user.get(credentials)).json;
     await theirs.get(credentials);
     await api.database.query(
       `UPDATE api_credential SET key_sealed = (SELECT key_sealed FROM api_credential WHERE account_id = $1)
        WHERE account_id = $2`,
-      [tenant.accountId, thief.accountId],
+      [tenant.accountId, attacker.accountId],
     );
     const { status, json } = await theirs.get(credentials);
-    expect([status, json.api_key.split('_')[0]]).toEqual([200, thief.accountId]);
+    expect([status, json.api_key.split('_')[0]]).toEqual([200, attacker.accountId]);
     expect(json.api_key).not.toBe(mine);
   });
 

@@ -32,11 +32,11 @@ afterEach(() => jest.restoreAllMocks());
 afterAll(() => api.stop());
 
 async function createObject(of: Tenant): Promise<void> {
-  const answer = await of.postForm(`/api/v2/certs/${cn}`, { csr, approval_method: 'dns' });
-  expect(answer.status).toBe(200);
+  const response = await of.postForm(`/api/v2/certs/${cn}`, { csr, approval_method: 'dns' });
+  expect(response.status).toBe(200);
 }
 
-const toldAll = async (of: Tenant = tenant) =>
+const allAnnounced = async (of: Tenant = tenant) =>
   await eventually(async () => expect(await unannounced(api, of)).toBe(0));
 
 const planId = async (of: Tenant = tenant): Promise<string> => {
@@ -46,7 +46,7 @@ const planId = async (of: Tenant = tenant): Promise<string> => {
   return plan?.id ?? '';
 };
 
-/** Nothing happens but by nudges and by hand. */
+/** Plans are announced only by wake-ups and explicit calls. */
 const withoutSweep = () =>
   jest.spyOn(api.app.get(AnnouncementRound), 'run').mockImplementation(async () => 20);
 
@@ -57,7 +57,7 @@ describe('when an instance is issued', () => {
     await addWebhook(api, tenant, false);
     const webhooks = [await addWebhook(api, tenant), await addWebhook(api, tenant)].sort();
     const { instanceId } = await changeCurrent(api, tenant, cn);
-    await toldAll();
+    await allAnnounced();
 
     const deliveries = await deliveriesOf(api, tenant);
     expect(deliveries.map(({ endpoint_id }) => endpoint_id).sort()).toEqual(webhooks);
@@ -66,20 +66,20 @@ describe('when an instance is issued', () => {
       expect(delivery).toMatchObject({ event: 'certificate.issued', version: 1, state: 'pending' });
       expect(delivery.body).toBe(text);
     }
-    const told = JSON.parse(text);
-    expect(told).toMatchObject({ cn, exists: true, current: { id: instanceId, state: 'active' } });
-    expect(told.current.crt).toMatch(/^-----BEGIN CERTIFICATE-----\n[^]*\n-----END CERTIFICATE-----\n$/);
-    expect(told.current.chain).toEqual([expect.stringMatching(/^-----BEGIN CERTIFICATE-----\n/)]);
+    const announced = JSON.parse(text);
+    expect(announced).toMatchObject({ cn, exists: true, current: { id: instanceId, state: 'active' } });
+    expect(announced.current.crt).toMatch(/^-----BEGIN CERTIFICATE-----\n[^]*\n-----END CERTIFICATE-----\n$/);
+    expect(announced.current.chain).toEqual([expect.stringMatching(/^-----BEGIN CERTIFICATE-----\n/)]);
     for (const member of ['csr', 'root']) {
-      expect(told).not.toHaveProperty(member);
-      expect(told.current).not.toHaveProperty(member);
+      expect(announced).not.toHaveProperty(member);
+      expect(announced.current).not.toHaveProperty(member);
     }
     expect(await deliveriesOf(api, other)).toEqual([]);
   });
 
   it('nothing is put on its way for an account without webhooks, and the plan is done', async () => {
     await changeCurrent(api, tenant, cn);
-    await toldAll();
+    await allAnnounced();
     await addWebhook(api, tenant);
     expect(await deliveriesOf(api, tenant)).toEqual([]);
   });
@@ -91,7 +91,7 @@ describe('when an instance is issued', () => {
     const notAfter = new Date(Date.now() + 200 * 86_400_000);
     const second = await changeCurrent(api, tenant, cn, { certificate: { notAfter } });
     sweep.mockRestore();
-    await toldAll();
+    await allAnnounced();
     const deliveries = await deliveriesOf(api, tenant);
     expect(deliveries).toMatchObject([{ version: 2, state: 'pending' }]);
     expect(JSON.parse(deliveries[0]?.body ?? '').current.id).toBe(second.instanceId);
@@ -102,7 +102,7 @@ describe('when there is no current instance any more', () => {
   it('nothing is sent, and it counts as announced', async () => {
     await addWebhook(api, tenant);
     await changeCurrent(api, tenant, cn);
-    await toldAll();
+    await allAnnounced();
     await api.database.query(
       `UPDATE certificate SET revoked_at = now(), revocation_reason = 0 WHERE account_id = $1`,
       [tenant.accountId],
@@ -111,21 +111,21 @@ describe('when there is no current instance any more', () => {
     await reselectCurrent(api, tenant, cn);
     expect(await unannounced(api, tenant)).toBe(1);
     sweep.mockRestore();
-    await toldAll();
+    await allAnnounced();
     expect(await deliveriesOf(api, tenant)).toHaveLength(1);
   });
 
   it('what waits to be delivered is delivered all the same: the instance was issued', async () => {
     await addWebhook(api, tenant);
     await changeCurrent(api, tenant, cn);
-    await toldAll();
+    await allAnnounced();
     await api.database.query(`UPDATE certificate SET is_current = false WHERE account_id = $1`, [
       tenant.accountId,
     ]);
     await api.database.query(`UPDATE plan SET current_version = current_version + 1 WHERE account_id = $1`, [
       tenant.accountId,
     ]);
-    await toldAll();
+    await allAnnounced();
     expect(await deliveriesOf(api, tenant)).toMatchObject([{ version: 1, state: 'pending' }]);
   });
 
@@ -134,7 +134,7 @@ describe('when there is no current instance any more', () => {
     const meanwhile = async (tx: Parameters<Plans['close']>[0], id: string) =>
       await api.app.get(Plans).close(tx, id);
     await changeCurrent(api, tenant, cn, { meanwhile });
-    await toldAll();
+    await allAnnounced();
     expect(await deliveriesOf(api, tenant)).toEqual([]);
   });
 });
@@ -147,26 +147,26 @@ describe('the wake-up', () => {
   afterAll(async () => await queues.close());
 
   // Redis refuses commands until the connection is open.
-  const nudge = async (version: number) =>
+  const sendWakeUp = async (version: number) =>
     await eventually(async () => await queues.addAll([currentInstanceChanged(await planId(), version)]));
 
   it('is in the outbox with the change', async () => {
     await addWebhook(api, tenant);
     await changeCurrent(api, tenant, cn);
-    const nudges = await api.database.query(`SELECT job FROM outbox WHERE payload->>'planId' = $1`, [
+    const wakeUps = await api.database.query(`SELECT job FROM outbox WHERE payload->>'planId' = $1`, [
       await planId(),
     ]);
-    expect(nudges).toEqual([{ job: 'current-instance-changed' }]);
+    expect(wakeUps).toEqual([{ job: 'current-instance-changed' }]);
   });
 
   it('announces without the sweep, and once however often it comes', async () => {
     withoutSweep();
     await addWebhook(api, tenant);
     await changeCurrent(api, tenant, cn);
-    await nudge(1);
-    await toldAll();
-    await nudge(1);
-    await nudge(2);
+    await sendWakeUp(1);
+    await allAnnounced();
+    await sendWakeUp(1);
+    await sendWakeUp(2);
     await eventually(async () => expect((await queues.lengths()).get('certs-v2-events')).toBe(0));
     expect(await deliveriesOf(api, tenant)).toHaveLength(1);
   });
@@ -178,7 +178,7 @@ describe('the wake-up', () => {
     await api.database.query(`DELETE FROM outbox`);
     await api.redis.flush();
     sweep.mockRestore();
-    await toldAll();
+    await allAnnounced();
     expect(await deliveriesOf(api, tenant)).toHaveLength(1);
   });
 });
@@ -197,7 +197,7 @@ describe('two copies of the process', () => {
         ),
       );
     }
-    await toldAll();
+    await allAnnounced();
     await copy.stop();
     const deliveries = await deliveriesOf(api, tenant);
     const seen = deliveries.map(({ endpoint_id, version }) => `${endpoint_id} ${version}`);
@@ -234,11 +234,11 @@ describe('the sweep', () => {
     });
     await changeCurrent(api, tenant, cn);
     await changeCurrent(api, other, cn);
-    await toldAll(other);
+    await allAnnounced(other);
     expect(await unannounced(api, tenant)).toBe(1);
     expect(await deliveriesOf(api, other)).toHaveLength(1);
     broken.mockRestore();
-    await toldAll();
+    await allAnnounced();
     expect(await deliveriesOf(api, tenant)).toHaveLength(1);
   });
 });
@@ -252,7 +252,7 @@ it('announces with a single connection to the database', async () => {
   await addWebhook(api, tenant);
   withoutSweep();
   await changeCurrent(api, tenant, cn);
-  await toldAll();
+  await allAnnounced();
   await small.stop();
   expect(await deliveriesOf(api, tenant)).toHaveLength(1);
 });

@@ -3,21 +3,21 @@ import { QuestionServer } from '@certwright/redis';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
 import { openIssuance } from '../testing/forged-instances';
 import { RunningApi, type Tenant } from '../testing/running-api';
-import { looksOfAccount } from './look-limit';
-import { mostLooks } from './web-rule-looks';
+import { accountCheckRate } from './web-rule-check-limit';
+import { maxChecks } from './web-rule-checks';
 
 const keys = keyPair('p256');
 const path = (cn: string) => `/api/v2/certs/${encodeURIComponent(cn)}`;
 const statuses = '?expand=dns_approval.status&expand=http_approval.status';
 
-// The longest waits three seconds for a prober that does not answer, on a machine that may be busy.
+// The longest waits three seconds for a prober that does not respond, on a machine that may be busy.
 jest.setTimeout(30_000);
 
 let api: RunningApi;
 let tenant: Tenant;
 /** What the prober under test does; null: there is none. */
-let answer: ((question: WebRuleQuestion) => Promise<unknown>) | null = null;
-const asked: WebRuleQuestion[] = [];
+let respond: ((question: WebRuleQuestion) => Promise<unknown>) | null = null;
+const questions: WebRuleQuestion[] = [];
 let prober: QuestionServer;
 
 beforeAll(async () => {
@@ -25,14 +25,14 @@ beforeAll(async () => {
   const log = { warn: () => undefined, info: () => undefined };
   prober = new QuestionServer(api.redis.url, { name: 'spec-prober', log, concurrency: 20, drainMs: 0 });
   prober.addHandler('probe-web-rule', async (data: WebRuleQuestion) => {
-    asked.push(data);
-    return await answer?.(data);
+    questions.push(data);
+    return await respond?.(data);
   });
   prober.listen(() => undefined);
 });
 beforeEach(async () => {
-  answer = null;
-  asked.length = 0;
+  respond = null;
+  questions.length = 0;
   tenant = await api.tenant();
 });
 afterAll(async () => {
@@ -64,8 +64,8 @@ const integrate = async (zone: string, state = 'ok') => {
   return id;
 };
 
-/** The rule works: the body is the content that stands for the token that was asked for. */
-const ruleWorks = async ({ path: wanted }: WebRuleQuestion) => {
+/** The web server follows the rule: the body is the content for the requested token. */
+const followingRule = async ({ path: wanted }: WebRuleQuestion) => {
   const token = wanted.split('/').at(-1);
   const [row] = await api.database.query<{ content: string }>(
     `SELECT content FROM http_challenge WHERE token = $1`,
@@ -100,7 +100,7 @@ describe('dns_approval.status.ready', () => {
     expect(await ready('www.a.example.com')).toBe(false);
     await integrate('example.com');
     expect(await ready('www.a.example.com')).toBe(true);
-    // A longer zone holds the name, and its provider does not answer.
+    // A longer zone holds the name, and its provider does not respond.
     await integrate('a.example.com', 'failing');
     expect(await ready('www.a.example.com')).toBe(false);
   });
@@ -136,7 +136,7 @@ describe('dns_approval.status.ready', () => {
     await age('201 days');
     expect(await ready('example.com')).toBe(false);
     await age('1 hour');
-    // A newer one has not looked yet.
+    // A newer one has not checked yet.
     const newer = await openIssuance(api, tenant, 'example.com');
     expect(await ready('example.com')).toBe(true);
     await api.database.query(
@@ -148,11 +148,11 @@ describe('dns_approval.status.ready', () => {
 });
 
 describe('http_approval.status.ready', () => {
-  it('is true when the web server follows the rule, and false when it answers anything else', async () => {
-    answer = ruleWorks;
+  it('is true when the web server follows the rule, and false when it returns anything else', async () => {
+    respond = followingRule;
     await save('a.example.com', { approval_method: 'http' });
     expect(await ready('a.example.com')).toBe(true);
-    expect(asked).toEqual([
+    expect(questions).toEqual([
       {
         dnsName: 'a.example.com',
         path: expect.stringMatching(/^\/\.well-known\/acme-challenge\/[\w-]{27}$/),
@@ -164,20 +164,20 @@ describe('http_approval.status.ready', () => {
       { kind: 'failed', problem: 'no route', hops: [] },
     ];
     for (const [at, other] of others.entries()) {
-      answer = () => Promise.resolve(other);
+      respond = () => Promise.resolve(other);
       await save(`n${at}.example.com`, { approval_method: 'http' });
       expect(await ready(`n${at}.example.com`)).toBe(false);
     }
   });
 
-  it('is what an issuance found last when the prober does not answer in time', async () => {
+  it('is what an issuance found last when the prober does not respond in time', async () => {
     for (const name of ['a', 'b']) await save(`${name}.example.com`, { approval_method: 'http' });
     await openIssuance(api, tenant, 'a.example.com', { approved: ['a.example.com'] });
     expect(await Promise.all([ready('a.example.com'), ready('b.example.com')])).toEqual([true, false]);
   });
 
   it('limits the names checked per request, regardless of the number of objects', async () => {
-    answer = ruleWorks;
+    respond = followingRule;
     const sans = Array.from({ length: 12 }, (_, at) => ({
       value: `n${at}.example.com`,
       approval_method: 'http',
@@ -185,24 +185,24 @@ describe('http_approval.status.ready', () => {
     await save('example.com', { approval_method: 'http', sans });
     await save('example.org', { approval_method: 'http' });
     const { data } = (await tenant.get(`/api/v2/certs${statuses}`)).json;
-    expect(asked).toHaveLength(mostLooks);
+    expect(questions).toHaveLength(maxChecks);
     const shown = [data[0], ...data[0].sans, data[1]].map((each) => each.http_approval.status.ready);
-    expect(shown.filter(Boolean)).toHaveLength(mostLooks);
+    expect(shown.filter(Boolean)).toHaveLength(maxChecks);
     expect(shown[0]).toBe(true);
   });
 
   it('limits the requests to a web server, however often a caller polls', async () => {
-    answer = ruleWorks;
+    respond = followingRule;
     await save('example.com', { approval_method: 'http' });
     const found = await Promise.all(Array.from({ length: 5 }, () => ready('example.com')));
     expect(found).toEqual([true, true, true, true, true]);
-    expect(asked).toHaveLength(1);
+    expect(questions).toHaveLength(1);
   });
 
-  it('has so few servers looked at for one account that others get their turn with the prober', async () => {
-    // Nobody answers in time, as where an account has made its servers slow.
+  it('limits the checks of one account, so that others get their turn with the prober', async () => {
+    // No probe responds in time, as when an account has made its servers slow.
     const sansOf = (object: number) =>
-      Array.from({ length: mostLooks - 1 }, (_, at) => ({
+      Array.from({ length: maxChecks - 1 }, (_, at) => ({
         value: `s${at}.n${object}.example.com`,
         approval_method: 'http',
       }));
@@ -212,13 +212,13 @@ describe('http_approval.status.ready', () => {
       await save(`n${object}.example.com`, { approval_method: 'http', sans: sansOf(object) });
     const shown = await Promise.all(objects.map((object) => ready(`n${object}.example.com`)));
     expect(shown).toEqual(objects.map(() => false));
-    const refilled = Math.ceil(((performance.now() - begun) / 1_000) * looksOfAccount.ratePerS);
-    expect(asked.length).toBeGreaterThanOrEqual(looksOfAccount.burst);
-    expect(asked.length).toBeLessThanOrEqual(looksOfAccount.burst + refilled);
+    const refilled = Math.ceil(((performance.now() - begun) / 1_000) * accountCheckRate.ratePerS);
+    expect(questions.length).toBeGreaterThanOrEqual(accountCheckRate.burst);
+    expect(questions.length).toBeLessThanOrEqual(accountCheckRate.burst + refilled);
 
     const other = tenant;
     tenant = await api.tenant();
-    answer = ruleWorks;
+    respond = followingRule;
     await save('example.org', { approval_method: 'http' });
     expect([other.accountId === tenant.accountId, await ready('example.org')]).toEqual([false, true]);
   });
@@ -227,24 +227,24 @@ describe('http_approval.status.ready', () => {
     await save('example.com', { approval_method: 'http' });
     let otherIsDone: (value: unknown) => void = () => undefined;
     const other = new Promise((resolve) => (otherIsDone = resolve));
-    answer = async (question) => {
+    respond = async (question) => {
       await other;
-      return await ruleWorks(question);
+      return await followingRule(question);
     };
-    const looking = save('example.com', { tags: ['looked'] }, statuses);
+    const saving = save('example.com', { tags: ['checked'] }, statuses);
     const changed = await save('example.com', { muted: true });
     otherIsDone(null);
     expect(changed.muted).toBe(true);
-    expect(await looking).toMatchObject({
+    expect(await saving).toMatchObject({
       muted: true,
-      tags: ['looked'],
+      tags: ['checked'],
       http_approval: { status: { ready: true } },
     });
   });
 
-  it('does not look for what is refused', async () => {
-    answer = ruleWorks;
+  it('does not check names of a refused request', async () => {
+    respond = followingRule;
     const { status } = await tenant.post(`${path('example.com')}${statuses}`, { approval_method: 'http' });
-    expect([status, asked]).toEqual([400, []]);
+    expect([status, questions]).toEqual([400, []]);
   });
 });

@@ -3,32 +3,32 @@ import { ApprovalRecords } from '@certwright/approvals';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { PlacedWay } from './approval-ways';
-import { WebRuleLooks } from './web-rule-looks';
+import { WebRuleChecks } from './web-rule-checks';
 
 /** A name whose approval status is requested. */
-export type AskedApproval = Pick<PlacedWay, 'dnsName' | 'method' | 'recordPlace'>;
+export type RequestedApproval = Pick<PlacedWay, 'dnsName' | 'method' | 'recordPlace'>;
 
 /** Approvals that are in place. An approval by email never is: it requires a click each time. */
 export class ReadyApprovals {
   private readonly keys: ReadonlySet<string>;
 
-  constructor(ready: readonly AskedApproval[]) {
+  constructor(ready: readonly RequestedApproval[]) {
     this.keys = new Set(ready.map(keyOf));
   }
 
   static readonly none = new ReadyApprovals([]);
 
-  has(approval: Pick<AskedApproval, 'dnsName' | 'method'>): boolean {
+  has(approval: Pick<RequestedApproval, 'dnsName' | 'method'>): boolean {
     return this.keys.has(keyOf(approval));
   }
 }
 
-function keyOf({ dnsName, method }: Pick<AskedApproval, 'dnsName' | 'method'>): string {
+function keyOf({ dnsName, method }: Pick<RequestedApproval, 'dnsName' | 'method'>): string {
   return `${method} ${dnsName}`;
 }
 
 /** Whether the last check approved a name by a method. */
-interface LastLook {
+interface LastResult {
   readonly dnsName: string;
   readonly method: ApprovalMethod;
   readonly approved: boolean;
@@ -49,7 +49,7 @@ export class ApprovalHistory {
   constructor(private readonly database: DataSource) {}
 
   /** The newest result for each name and method; no entry without a check. */
-  async lastLooks(planIds: readonly string[], dnsNames: readonly string[]): Promise<LastLook[]> {
+  async lastResults(planIds: readonly string[], dnsNames: readonly string[]): Promise<LastResult[]> {
     if (planIds.length === 0 || dnsNames.length === 0) return [];
     return await this.database.query(
       `SELECT DISTINCT ON (name, method) name AS "dnsName", method,
@@ -60,7 +60,7 @@ export class ApprovalHistory {
        CROSS JOIN LATERAL (
          SELECT approval ->> 'dnsName' AS name, coalesce(approval ->> 'method', approval -> 'way' ->> 'method') AS method,
            approval ->> 'status' = 'approved' AS approved, (approval ->> 'checkedAt')::timestamptz AS checked_at
-         FROM jsonb_array_elements(issuance.approvals) AS approval) AS look
+         FROM jsonb_array_elements(issuance.approvals) AS approval) AS result
        WHERE name = ANY ($2::text[]) AND method IS NOT NULL AND checked_at IS NOT NULL
        ORDER BY name, method, checked_at DESC, issuance.id DESC`,
       [planIds, dnsNames, issuancesEach, reuseDays],
@@ -68,12 +68,12 @@ export class ApprovalHistory {
   }
 }
 
-export interface AskedApprovals {
+export interface RequestedApprovals {
   readonly accountId: string;
   /** Plans whose issuances may have results. */
   readonly planIds: readonly string[];
   /** The most important ones first: not all can be checked. */
-  readonly approvals: readonly AskedApproval[];
+  readonly approvals: readonly RequestedApproval[];
 }
 
 /**
@@ -87,17 +87,17 @@ export class ApprovalStatuses {
   constructor(
     private readonly records: ApprovalRecords,
     private readonly history: ApprovalHistory,
-    private readonly webRules: WebRuleLooks,
+    private readonly webRules: WebRuleChecks,
   ) {}
 
   /** Never within a transaction: it waits for web servers, and uses its own connections. */
-  async of({ accountId, planIds, approvals }: AskedApprovals): Promise<ReadyApprovals> {
+  async of({ accountId, planIds, approvals }: RequestedApprovals): Promise<ReadyApprovals> {
     const byDns = approvals.filter(({ method }) => method === 'dns');
     const byHttp = approvals.filter(({ method }) => method === 'http');
     const names = [...new Set([...byDns, ...byHttp].map(({ dnsName }) => dnsName))];
     if (names.length === 0) return ReadyApprovals.none;
-    const looks = await this.history.lastLooks(planIds, names);
-    const found = new Map(looks.map((look) => [keyOf(look), look.approved]));
+    const results = await this.history.lastResults(planIds, names);
+    const found = new Map(results.map((result) => [keyOf(result), result.approved]));
     const published = await this.published(accountId, byDns);
     const seen = await this.webRules.at(accountId, [...new Set(byHttp.map(({ dnsName }) => dnsName))]);
     return new ReadyApprovals([
@@ -107,7 +107,10 @@ export class ApprovalStatuses {
   }
 
   /** Names whose record an integration has published, or publishes as soon as an issuance needs it. */
-  private async published(accountId: string, byDns: readonly AskedApproval[]): Promise<ReadonlySet<string>> {
+  private async published(
+    accountId: string,
+    byDns: readonly RequestedApproval[],
+  ): Promise<ReadonlySet<string>> {
     const places = [...new Set(byDns.map(({ recordPlace }) => recordPlace))];
     if (places.length === 0) return new Set();
     const { zones, records } = await this.records.coverageOf(accountId, noPlan, places);

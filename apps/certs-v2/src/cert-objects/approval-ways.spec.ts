@@ -5,12 +5,10 @@ import { placedWaysOf, termsOf } from './approval-ways';
 const keys = keyPair('p256');
 const made = (cn: string, more: object) =>
   desired(null, cn, { csr: certificateRequest(keys, { CN: cn }), approval_method: 'dns', ...more });
-const records = (cn: string, takesRecordsAbove: boolean, more: object = {}) =>
-  [...placedWaysOf(made(cn, more), takesRecordsAbove).values()].map(({ dnsName, recordAt, recordPlace }) => [
-    dnsName,
-    recordAt,
-    recordPlace,
-  ]);
+const records = (cn: string, acceptsRecordsAbove: boolean, more: object = {}) =>
+  [...placedWaysOf(made(cn, more), acceptsRecordsAbove).values()].map(
+    ({ dnsName, recordAt, recordPlace }) => [dnsName, recordAt, recordPlace],
+  );
 
 describe('with default SANs one record approves both names, at the shorter of them', () => {
   it.each([

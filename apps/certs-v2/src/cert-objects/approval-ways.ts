@@ -40,12 +40,15 @@ export interface PlacedWay extends ApprovalWay {
 }
 
 /**
- * @param takesRecordsAbove whether the issuer accepts a record at a parent name
+ * @param acceptsRecordsAbove whether the issuer accepts a record at a parent name
  * @returns DNS name → way, the common name first
  */
-export function placedWaysOf(object: CertObject, takesRecordsAbove: boolean): ReadonlyMap<string, PlacedWay> {
+export function placedWaysOf(
+  object: CertObject,
+  acceptsRecordsAbove: boolean,
+): ReadonlyMap<string, PlacedWay> {
   const placed = Object.entries(approvalWaysOf(object)).map(([dnsName, way]): [string, PlacedWay] => {
-    const above = takesRecordsAbove ? way.recordAt : null;
+    const above = acceptsRecordsAbove ? way.recordAt : null;
     return [dnsName, { ...way, dnsName, recordPlace: above ?? baseName(dnsName) }];
   });
   return new Map(placed);

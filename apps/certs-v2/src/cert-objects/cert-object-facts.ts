@@ -20,7 +20,7 @@ export class CertObjectFactsReader {
       `SELECT country, state, locality, organization FROM account WHERE id = $1`,
       [accountId],
     );
-    if (row === undefined) throw new Error(`account ${accountId} vanished`);
+    if (row === undefined) throw new Error(`account ${accountId} does not exist`);
     return row;
   }
 

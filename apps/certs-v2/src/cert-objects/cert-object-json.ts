@@ -163,7 +163,7 @@ function nameJsonIn(
 ): (dnsName: string, within: 'sans' | null) => ReturnType<typeof approvalJson> {
   return (dnsName, within) => {
     const way = ways.get(dnsName);
-    if (way === undefined) throw new Error(`nobody says how ${dnsName} is approved`);
+    if (way === undefined) throw new Error(`no approval method for ${dnsName}`);
     const wanted =
       wantsStatus(expansion, way.method) ||
       (within !== null && wantsStatus(expansion.below(within), way.method));

@@ -163,8 +163,8 @@ describe('approver_email', () => {
   });
 
   it('may be sent along when email is left, as clients do', () => {
-    const wishes = { approval_method: 'dns', approver_email: 'admin@example.com' };
-    expect(desired(created(byEmail), cn, wishes)).toMatchObject({
+    const changes = { approval_method: 'dns', approver_email: 'admin@example.com' };
+    expect(desired(created(byEmail), cn, changes)).toMatchObject({
       approvalMethod: 'dns',
       approverEmail: null,
     });

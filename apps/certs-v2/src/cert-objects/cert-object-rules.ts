@@ -63,13 +63,13 @@ function assertApprovable(name: string, way: NameToApprove, product: Product, pa
         throw refused(`http approves single names only, and never a wildcard as ${name}.`);
       return;
     case 'dns':
-      if (approvalLabelOf(name).length > longestName)
+      if (approvalLabelOf(name).length > maxNameLength)
         throw refused(`${name} is too long to be approved by dns.`);
   }
 }
 
 /** RFC 1035, section 2.3.4, as text without the trailing dot. */
-const longestName = 253;
+const maxNameLength = 253;
 
 function assertApprover(name: string, address: string, params: Parameters): void {
   if (isConstructedApproverAddress(name, address)) return;

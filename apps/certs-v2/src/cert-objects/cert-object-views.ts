@@ -67,8 +67,8 @@ export class CertObjectViews {
   }
 
   /** Whether the response includes which approvals are in place. */
-  tellsReady(expansion: Expansion): boolean {
-    return (['dns', 'http'] as const).some((method) => tells(expansion, method));
+  includesStatus(expansion: Expansion): boolean {
+    return (['dns', 'http'] as const).some((method) => needsStatus(expansion, method));
   }
 
   /**
@@ -94,12 +94,12 @@ export class CertObjectViews {
     ways: readonly PlacedWay[],
     expansion: Expansion,
   ): Promise<ReadyApprovals> {
-    const approvals = ways.filter(({ method }) => tells(expansion, method));
+    const approvals = ways.filter(({ method }) => needsStatus(expansion, method));
     return await this.statuses.of({ accountId, planIds, approvals });
   }
 
   private waysOf(object: CertObject, products: ProductsByType): ReadonlyMap<string, PlacedWay> {
-    return placedWaysOf(object, this.products.takesRecordsAbove(products[object.type]));
+    return placedWaysOf(object, this.products.acceptsRecordsAbove(products[object.type]));
   }
 
   private async instancesOf(planIds: readonly string[], expansion: Expansion, tx?: Tx) {
@@ -115,7 +115,7 @@ export class CertObjectViews {
   }
 }
 
-function tells(expansion: Expansion, method: PlacedWay['method']): boolean {
+function needsStatus(expansion: Expansion, method: PlacedWay['method']): boolean {
   return wantsStatus(expansion, method) || wantsStatus(expansion.below('sans'), method);
 }
 

@@ -2,7 +2,7 @@ import type { WriteRequest } from '@certwright/idempotency';
 import { Caller, type CallerIdentity, RequirePermission } from '@certwright/service';
 import { Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { sendAnswer, sendList } from '../wire/answer';
+import { sendResponse, sendList } from '../wire/response';
 import { Expand, Given, type Sent } from '../wire/arguments';
 import { readCommonName } from '../wire/common-name';
 import { commonName, DescribesGet, DescribesRepeatablePost } from '../wire/openapi/operation';
@@ -56,7 +56,7 @@ export class CertObjectsController {
   ) {
     const name = readCommonName(cn);
     const request = readCertObjectRequest(given);
-    sendAnswer(reply, await this.saving.run(write, name, request, expansion));
+    sendResponse(reply, await this.saving.run(write, name, request, expansion));
   }
 
   @Get()
@@ -85,6 +85,6 @@ export class CertObjectsController {
     @Expand() expansion: Expansion,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.one(accountId, readCommonName(cn), expansion));
+    sendResponse(reply, await this.retrieval.one(accountId, readCommonName(cn), expansion));
   }
 }

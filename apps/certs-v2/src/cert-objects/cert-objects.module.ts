@@ -13,10 +13,10 @@ import { CertObjectViews } from './cert-object-views';
 import { CertObjectsController } from './cert-objects.controller';
 import { CertObjectsRepository } from './cert-objects.repository';
 import { CertProducts } from './cert-products';
-import { LookLimit } from './look-limit';
+import { WebRuleCheckLimit } from './web-rule-check-limit';
 import { RetrieveCertObjects } from './retrieve-cert-objects.use-case';
 import { SaveCertObject } from './save-cert-object.use-case';
-import { WebRuleLooks } from './web-rule-looks';
+import { WebRuleChecks } from './web-rule-checks';
 
 @Module({
   imports: [ApprovalsModule, IdempotencyModule, OrderingModule, InstancesModule],
@@ -29,7 +29,7 @@ import { WebRuleLooks } from './web-rule-looks';
     CertObjectViews,
     CertObjectsRepository,
     CertProducts,
-    LookLimit,
+    WebRuleCheckLimit,
     {
       provide: ProbeQuestions,
       inject: [CertsConfig, RunningProcess],
@@ -38,7 +38,7 @@ import { WebRuleLooks } from './web-rule-looks';
     },
     RetrieveCertObjects,
     SaveCertObject,
-    WebRuleLooks,
+    WebRuleChecks,
   ],
   exports: [ApprovalStatuses, CertObjectViews, CertObjectsRepository, CertProducts, ProbeQuestions],
 })

@@ -26,9 +26,9 @@ afterAll(() => api.stop());
 
 const path = (cn: string) => `/api/v2/certs/${encodeURIComponent(cn)}`;
 const create = async (cn: string, more: object = {}) => {
-  const answer = await tenant.post(path(cn), { csr: csrFor(cn), approval_method: 'dns', ...more });
-  expect([answer.status, answer.json.message]).toEqual([200, undefined]);
-  return answer.json;
+  const response = await tenant.post(path(cn), { csr: csrFor(cn), approval_method: 'dns', ...more });
+  expect([response.status, response.json.message]).toEqual([200, undefined]);
+  return response.json;
 };
 const shown = async (cn: string, query = '') => (await tenant.get(`${path(cn)}${query}`)).json;
 
@@ -281,7 +281,7 @@ describe('the same request more than once', () => {
     const body = { csr: csrFor('example.com'), approval_method: 'dns' };
     const gate = new Client({ connectionString: api.database.url });
     await gate.connect();
-    // Everybody finds that there is no object yet, and nobody can make one before all have looked.
+    // All requests find that there is no object yet; the lock keeps them from creating one before all have looked.
     await gate.query('BEGIN; LOCK TABLE plan IN SHARE ROW EXCLUSIVE MODE');
     const saving = Array.from({ length: 4 }, (_, at) =>
       tenant.post(path('example.com'), { ...body, [`tags.t${at}`]: 1 }),
@@ -294,16 +294,16 @@ describe('the same request more than once', () => {
     });
     await gate.query('COMMIT');
     await gate.end();
-    const answers = await Promise.all(saving);
-    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    const responses = await Promise.all(saving);
+    expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200));
     const rows = await rowsOf(tenant);
     expect(rows).toHaveLength(1);
-    expect([...rows[0]?.['tags']].sort()).toEqual(answers.map((_, at) => `t${at}`));
+    expect([...rows[0]?.['tags']].sort()).toEqual(responses.map((_, at) => `t${at}`));
     const plans = await api.database.query(`SELECT 1 FROM plan WHERE account_id = $1`, [tenant.accountId]);
     expect(plans).toHaveLength(1);
   });
 
-  it('gets the same answer with an Idempotency-Key, and another body is refused', async () => {
+  it('gets the same response with an Idempotency-Key, and another body is refused', async () => {
     const body = { csr: csrFor('example.com'), approval_method: 'dns' };
     const key = { 'idempotency-key': 'k-1' };
     const first = await tenant.post(path('example.com'), body, key);
@@ -398,7 +398,7 @@ describe('GET /certs', () => {
     expect(data[1].current).toMatchObject({ state: 'active' });
   });
 
-  it('goes on where a page ended', async () => {
+  it('continues where a page ended', async () => {
     for (const name of ['a', 'b', 'c']) await create(`${name}.example.com`, { tags: ['x'] });
     const first = await tenant.get('/api/v2/certs?limit=2&tag=x&expand=csr');
     expect(first.json.data).toHaveLength(2);

@@ -28,7 +28,7 @@ export class CertProducts {
    * Whether a record at a parent name counts. ACME CAs check only the name itself; a sandbox issues everything by its
    * built-in CA, whatever the product.
    */
-  takesRecordsAbove(product: Product | null): boolean {
+  acceptsRecordsAbove(product: Product | null): boolean {
     if (this.config.CERTWRIGHT_MODE === 'sandbox' || product === null) return true;
     const { authorities, certificateAuthority } = product;
     const names = authorities.length > 0 ? authorities.map(({ name }) => name) : [certificateAuthority];

@@ -101,9 +101,9 @@ describe('the subject of a CSR', () => {
 
   it.each([
     ['none', []],
-    ['one that nobody has', 'XX'],
+    ['one of no country', 'XX'],
     ['one that is reserved', 'UK'],
-    ['one of everybody', 'XK'],
+    ['a user-assigned code', 'XK'],
     ['the European Union', 'EU'],
     ['lower case', 'us'],
     ['three letters', 'USA'],

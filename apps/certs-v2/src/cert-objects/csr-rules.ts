@@ -1,6 +1,6 @@
 import { quoteInput } from '@certwright/dns-names';
 import type { Product } from '@certwright/issuance';
-import { type Csr, judgeCsr } from '@certwright/pki';
+import { type Csr, checkCsr } from '@certwright/pki';
 import { messageOfCsrFault } from '../wire/outcome-messages';
 import { reasonOfFault } from '../wire/problem';
 import { Refusal } from '../wire/reasons';
@@ -19,7 +19,7 @@ const param = 'csr';
 export function assertCsrFits(csr: Csr, object: CertObject, product: Product, keyBlocked: boolean): void {
   const rule = { mustNameEveryDnsName: product.csrNamesEveryDnsName, keys: product };
   const expectations = { keyType: undefined, dnsNames: dnsNamesOf(object), rule };
-  const [fault] = judgeCsr(csr, expectations, { keyBlocked });
+  const [fault] = checkCsr(csr, expectations, { keyBlocked });
   if (fault !== undefined) {
     throw new Refusal(reasonOfFault[fault.code], messageOfCsrFault(fault), { param });
   }
@@ -37,7 +37,7 @@ function assertCountry(countries: readonly string[]): void {
       : countries.length > 1
         ? `has ${countries.length}`
         : `has ${quoteInput(country)}`;
-  const message = `The subject of the CSR ${found}; C must stand there once, a country code of ISO 3166-1 such as US.`;
+  const message = `The subject of the CSR ${found}; it must have C once, with a country code of ISO 3166-1 such as US.`;
   throw new Refusal('bad_country', message, { param });
 }
 

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
-import { type Answer, jsonAnswer, type StreamedList } from '../wire/answer';
+import { type HttpResponse, jsonResponse, type StreamedList } from '../wire/response';
 import { ExpandArgument, fieldsIn, readArguments, type Sent } from '../wire/arguments';
 import { Expansion } from '../wire/expansion';
 import { LimitArgument, nextPageLink, QueryArgument } from '../wire/page';
@@ -9,7 +9,7 @@ import type { CertObjectJson } from './cert-object-json';
 import { CertObjectViews } from './cert-object-views';
 import { CertObjectsRepository } from './cert-objects.repository';
 
-/** Objects on one page, for callers that ask for pages. */
+/** Objects on one page, for callers that request pages. */
 const maxPage = 1_000;
 
 /** Objects that are read at once where all are returned: one part is built while others wait for the process. */
@@ -47,11 +47,11 @@ export class RetrieveCertObjects {
   ) {}
 
   /** A common name that the account has no object of is shown as one that does not exist. */
-  async one(accountId: string, cn: string, expansion: Expansion): Promise<Answer> {
+  async one(accountId: string, cn: string, expansion: Expansion): Promise<HttpResponse> {
     const object = await this.objects.find(accountId, cn);
-    if (object === null) return jsonAnswer(await this.views.showMissing(accountId, cn, expansion));
+    if (object === null) return jsonResponse(await this.views.showMissing(accountId, cn, expansion));
     const [shown] = await this.views.show([object], expansion);
-    return jsonAnswer(shown);
+    return jsonResponse(shown);
   }
 
   /**
@@ -60,17 +60,17 @@ export class RetrieveCertObjects {
    *
    * @throws Refusal `bad_param`
    */
-  async list(accountId: string, query: Sent): Promise<Answer | StreamedList> {
-    const asked = readArguments(CertObjectsQuery, fieldsIn(query));
-    const { limit, after = null, tag = null, expand: expansion = Expansion.none } = asked;
+  async list(accountId: string, query: Sent): Promise<HttpResponse | StreamedList> {
+    const parameters = readArguments(CertObjectsQuery, fieldsIn(query));
+    const { limit, after = null, tag = null, expand: expansion = Expansion.none } = parameters;
     const listing = { accountId, tag, expansion };
     // Before the response begins: a failure here is still reported as an error.
     const first = await this.part(listing, after, limit ?? objectsOfPart);
-    if (first.next === null) return jsonAnswer({ data: first.shown });
+    if (first.next === null) return jsonResponse({ data: first.shown });
     if (limit === undefined) return { parts: this.parts(listing, first) };
     const address = `${this.config.PUBLIC_URL}/api/v2/certs`;
     const next = { after: first.next, limit: query['limit'], tag: query['tag'], expand: query['expand'] };
-    return jsonAnswer({ data: first.shown }, { link: nextPageLink(address, next) });
+    return jsonResponse({ data: first.shown }, { link: nextPageLink(address, next) });
   }
 
   private async *parts(listing: Listing, first: Part): AsyncGenerator<readonly CertObjectJson[]> {

@@ -2,7 +2,7 @@ import { BlockedKeys } from '@certwright/ordering';
 import { isUniqueViolation, type Tx } from '@certwright/core-schema';
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { Injectable } from '@nestjs/common';
-import { type Answer, jsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse } from '../wire/response';
 import type { Expansion } from '../wire/expansion';
 import { Refusal } from '../wire/reasons';
 import { ReadyApprovals } from './approval-statuses';
@@ -40,7 +40,7 @@ export class SaveCertObject {
     cn: string,
     request: CertObjectRequest,
     expansion: Expansion,
-  ): Promise<Answer> {
+  ): Promise<HttpResponse> {
     const { accountId } = write;
     const desire = { accountId, cn, request, facts: await this.factsOf(accountId, request) };
     const beforehand = await this.beforehand(desire, expansion);
@@ -48,7 +48,7 @@ export class SaveCertObject {
       await this.requests.run(write, async (tx) => {
         const stored = await this.save(tx, desire);
         const [shown] = await this.views.show([stored], expansion, tx, beforehand);
-        return jsonAnswer(shown);
+        return jsonResponse(shown);
       });
     try {
       return await save();
@@ -64,8 +64,7 @@ export class SaveCertObject {
     const after = desiredCertObject(before, cn, request, facts);
     const product = facts.products[after.type];
     if (before !== null) return await this.changes.modify(tx, before, after, product);
-    if (product === null)
-      throw new Error(`an object of the type ${after.type} was let through without a product`);
+    if (product === null) throw new Error(`no product for an object of the type ${after.type}`);
     return await this.changes.create(tx, accountId, after, product);
   }
 
@@ -84,7 +83,7 @@ export class SaveCertObject {
     expansion: Expansion,
   ): Promise<Beforehand> {
     const nothing = { products: facts.products, ready: ReadyApprovals.none };
-    if (!this.views.tellsReady(expansion)) return nothing;
+    if (!this.views.includesStatus(expansion)) return nothing;
     const before = await this.objects.find(accountId, cn);
     try {
       const draft = desiredCertObject(before, cn, request, facts);

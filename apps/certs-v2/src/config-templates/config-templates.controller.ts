@@ -2,7 +2,7 @@ import { Public } from '@certwright/service';
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import { ApiParam, ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { jsonAnswer, sendAnswer } from '../wire/answer';
+import { jsonResponse, sendResponse } from '../wire/response';
 import { ExpandArgument, fieldsIn, FlagArgument, readArguments, type Sent } from '../wire/arguments';
 import type { Expansion } from '../wire/expansion';
 import { DescribesPublicGet } from '../wire/openapi/operation';
@@ -30,7 +30,7 @@ export class ConfigTemplatesController {
   @DescribesPublicGet({ summary: 'Lists configuration templates', returns: [ConfigTemplateJson] })
   list(@Res() reply: FastifyReply) {
     const data: ConfigTemplateJson[] = configTemplates.map(({ name }) => ({ name }));
-    sendAnswer(reply, jsonAnswer({ data }));
+    sendResponse(reply, jsonResponse({ data }));
   }
 
   @Get(':name')
@@ -45,16 +45,16 @@ export class ConfigTemplatesController {
     const found = configTemplates.find((each) => each.name === name);
     if (found === undefined) {
       const known = configTemplates.map((each) => each.name).join(', ');
-      throw new Refusal('template_not_found', `There is no such template. There are: ${known}.`, {
+      throw new Refusal('template_not_found', `There is no such template; available: ${known}.`, {
         param: 'name',
       });
     }
-    const asked = readArguments(ConfigTemplateQuery, fieldsIn(query));
-    const text = found.text(asked.include_security_settings ?? false);
+    const parameters = readArguments(ConfigTemplateQuery, fieldsIn(query));
+    const text = found.text(parameters.include_security_settings ?? false);
     const template: ConfigTemplateJson = {
       name,
-      ...(asked.expand?.has('template') ? { template: text } : {}),
+      ...(parameters.expand?.has('template') ? { template: text } : {}),
     };
-    sendAnswer(reply, jsonAnswer(template));
+    sendResponse(reply, jsonResponse(template));
   }
 }

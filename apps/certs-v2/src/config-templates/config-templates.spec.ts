@@ -1,4 +1,4 @@
-import { type Answered, RunningApi } from '../testing/running-api';
+import { type ReceivedResponse, RunningApi } from '../testing/running-api';
 import { configTemplates, placeholders } from './config-templates';
 
 describe.each(configTemplates.map((template) => [template.name, template] as const))(
@@ -14,7 +14,7 @@ describe.each(configTemplates.map((template) => [template.name, template] as con
       );
     });
 
-    it('can be filled in by everybody, but for HAProxy, which has one file', () => {
+    it('uses neither ROOT nor DHPARAMS, and COMBINED only for HAProxy', () => {
       const optional = /__(COMBINED|ROOT|DHPARAMS)_PATH__/.exec(template.text(true))?.[1];
       expect(optional).toBe(template.name === 'haproxy' ? 'COMBINED' : undefined);
     });
@@ -28,14 +28,14 @@ describe.each(configTemplates.map((template) => [template.name, template] as con
   },
 );
 
-describe('over HTTP, to anybody,', () => {
+describe('over HTTP, without credentials,', () => {
   let api: RunningApi;
   beforeAll(async () => {
     api = await RunningApi.start();
   }, 30_000);
   afterAll(async () => await api.stop());
 
-  const get = async (path: string): Promise<Answered> =>
+  const get = async (path: string): Promise<ReceivedResponse> =>
     await api.call('GET', `/api/v2/config_templates${path}`);
 
   it('templates are listed by name', async () => {
@@ -57,7 +57,7 @@ describe('over HTTP, to anybody,', () => {
     ['?include_security_settings=true&expand=&expand=template&expand=else', nginx?.text(true)],
     ['?expand=template&include_security_settings=0', nginx?.text(false)],
     ['?include_security_settings=1', undefined],
-  ])('nginx%s is answered', async (query, template) => {
+  ])('nginx%s is served', async (query, template) => {
     const { status, json } = await get(`/nginx${query}`);
     expect([status, json]).toEqual([200, { name: 'nginx', ...(template === undefined ? {} : { template }) }]);
   });

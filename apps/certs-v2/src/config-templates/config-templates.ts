@@ -31,7 +31,7 @@ const tls13Suites = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CH
   ':',
 );
 
-/** Two years, in seconds, as the preload lists of browsers ask for at least one (RFC 6797). */
+/** Two years, in seconds, as the preload lists of browsers require at least one (RFC 6797). */
 const hstsMaxAgeS = 2 * 365 * 86_400;
 
 /** Above the commented setting. */
@@ -205,7 +205,7 @@ const postfixSettings = `
 smtpd_tls_auth_only = yes
 smtpd_tls_protocols = >=TLSv1.2
 smtpd_tls_mandatory_protocols = >=TLSv1.2
-# Only where TLS is obligatory, as for submission: who may send in the clear is not turned away for an old cipher.
+# Only where TLS is mandatory, as for submission: a client that may send in the clear is not refused for an old cipher.
 smtpd_tls_mandatory_ciphers = high
 tls_high_cipherlist = ${ciphers}
 tls_preempt_cipherlist = no

@@ -22,13 +22,13 @@ beforeAll(() => {
 }, 30_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it('every template is held against a real program', () => {
+it('every template is checked by a real program', () => {
   expect(programs.map(({ template }) => template).sort()).toEqual(configTemplates.map(({ name }) => name));
 });
 
 let made = 0;
 
-/** A text in the smallest configuration, with the files in their places. */
+/** A template in a minimal configuration, with the files in their places. */
 async function setUp(program: Program, template: string): Promise<{ place: Place; file: string }> {
   const own = path.join(folder, `${program.template}-${(made += 1)}`);
   mkdirSync(path.join(own, 'tmp'), { recursive: true });
@@ -47,9 +47,9 @@ describe.each(programs.map((program) => [program.template, program] as const))('
   const text = (security: boolean) =>
     configTemplates.find(({ name }) => name === program.template)?.text(security) ?? '';
 
-  const judged = async (template: string) => {
+  const check = async (template: string) => {
     const { file, place } = await setUp(program, template);
-    const { status, stdout, stderr } = spawnSync(command ?? '', program.judging(file, place), {
+    const { status, stdout, stderr } = spawnSync(command ?? '', program.checkArguments(file, place), {
       encoding: 'utf8',
       env: { ...process.env, HOME: place.folder },
     });
@@ -61,7 +61,7 @@ describe.each(programs.map((program) => [program.template, program] as const))('
   given.each([false, true])(
     'accepts it (security settings: %s)',
     async (security) => {
-      expect(await judged(text(security))).toMatchObject(good);
+      expect(await check(text(security))).toMatchObject(good);
     },
     60_000,
   );
@@ -72,7 +72,7 @@ describe.each(programs.map((program) => [program.template, program] as const))('
   withHsts(
     'accepts what only its user may enable',
     async () => {
-      expect(await judged(text(true).replace(hsts, ''))).toMatchObject(good);
+      expect(await check(text(true).replace(hsts, ''))).toMatchObject(good);
     },
     60_000,
   );

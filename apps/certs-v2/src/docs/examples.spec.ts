@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type DocumentedExample, examplesIn, shapeOf } from '@certwright/testing';
 import { RunningApi } from '../testing/running-api';
-import type { Answered } from '@certwright/testing';
+import type { ReceivedResponse } from '@certwright/testing';
 import type { FormFields, Tenant } from '../testing/tenant';
 import { forgeInvoice } from '../testing/forged-invoices';
 import { activatePending } from '../instances/testing/bought';
@@ -58,14 +58,14 @@ describe('with the API running', () => {
       const { operationId, name, mediaType, value } = example;
       if (operationId !== 'postCertsCN') await create();
       const at = pathOf(example);
-      const answer =
+      const response =
         mediaType === formType
           ? await tenant.postForm(at, value as FormFields)
           : await tenant.post(at, value);
-      expect([answer.status, answer.json]).toEqual([200, expect.anything()]);
+      expect([response.status, response.json]).toEqual([200, expect.anything()]);
       const expected = members(responseOf(operationId));
       // Its own SANs take the place of the default one.
-      expect(members(answer.json)).toEqual(
+      expect(members(response.json)).toEqual(
         name === 'with_sans' ? expected.filter((member) => member !== 'default_san') : expected,
       );
     },
@@ -158,7 +158,7 @@ describe('with the API running', () => {
     expect(api.documented.absentMembers().filter((member) => !elsewhere.test(member))).toEqual([]);
   });
 
-  const provoked: Readonly<Record<string, () => Promise<Answered>>> = {
+  const provoked: Readonly<Record<string, () => Promise<ReceivedResponse>>> = {
     bad_request: () => tenant.post(cn, '{'),
     bad_param: () => tenant.get('/api/v2/certs?limit=0'),
     bad_approval_method: () => tenant.post(cn, { ...first(), approval_method: 'fax' }),
@@ -196,13 +196,13 @@ describe('with the API running', () => {
   const first = () => requestOf('postCertsCN') as object;
 
   it.each(Object.keys(provoked))('the error %s is what the API returns', async (name) => {
-    const answer = await provoked[name]?.();
+    const response = await provoked[name]?.();
     const example = documented.find((each) => isError(each) && each.name === name);
-    expect([answer?.status, answer?.json]).toEqual([example?.status, example?.value]);
+    expect([response?.status, response?.json]).toEqual([example?.status, example?.value]);
   });
 
   /** Messages name what was sent; code and members are those of the example. */
-  const alike: Readonly<Record<string, () => Promise<Answered>>> = {
+  const alike: Readonly<Record<string, () => Promise<ReceivedResponse>>> = {
     bad_cn: () => tenant.get('/api/v2/certs/localhost'),
     bad_approver_email: () =>
       tenant.post(cn, { ...first(), approval_method: 'email', approver_email: 'me@example.com' }),
@@ -235,10 +235,10 @@ describe('with the API running', () => {
   };
 
   it.each(Object.keys(alike))('the error %s is like what the API returns', async (name) => {
-    const answer = await alike[name]?.();
+    const response = await alike[name]?.();
     const example = documented.find((each) => isError(each) && each.name === name);
     const value = example?.value as { readonly reason: string; readonly param?: string };
-    expect([answer?.status, answer?.json.reason, answer?.json.param, members(answer?.json)]).toEqual([
+    expect([response?.status, response?.json.reason, response?.json.param, members(response?.json)]).toEqual([
       example?.status,
       value.reason,
       value.param,

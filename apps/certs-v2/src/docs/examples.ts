@@ -190,7 +190,7 @@ export const examples: Readonly<Record<string, OperationExamples>> = {
             hostname: 'www.example.com',
             ip_address: '2001:db8::10',
             status: 'connect_error',
-            error: 'Nothing answers on port 443.',
+            error: 'Nothing listens on port 443.',
           },
         ],
       },

@@ -1,7 +1,7 @@
 import { Caller, type CallerIdentity, RequirePermission } from '@certwright/service';
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { sendAnswer } from '../wire/answer';
+import { sendResponse } from '../wire/response';
 import { fieldsIn, readArguments, type Sent } from '../wire/arguments';
 import { readCommonName } from '../wire/common-name';
 import { commonName, DescribesGet } from '../wire/openapi/operation';
@@ -15,7 +15,7 @@ export class InstallationTestController {
 
   @Get()
   @DescribesGet({
-    summary: 'Tests what servers serve',
+    summary: 'Tests which certificates servers serve',
     query: TestQuery,
     returns: [TestResultJson, 'result'],
     failsWith: ['no_such_cert', 'bad_param', 'inactive_cert'],
@@ -26,7 +26,7 @@ export class InstallationTestController {
     @Query() query: Sent,
     @Res() reply: FastifyReply,
   ) {
-    const asked = readArguments(TestQuery, fieldsIn(query));
-    sendAnswer(reply, await this.testing.run(accountId, readCommonName(cn), asked));
+    const parameters = readArguments(TestQuery, fieldsIn(query));
+    sendResponse(reply, await this.testing.run(accountId, readCommonName(cn), parameters));
   }
 }

@@ -3,7 +3,7 @@ import type { InstallationAnswer, InstallationQuestion } from '@certwright/jobs'
 import { ProbeQuestions, QuestionServer } from '@certwright/redis';
 import { certificateRequest, type KeyPair, keyPair } from '../testing/certificate-request';
 import { attachCertificate, openIssuance } from '../testing/forged-instances';
-import { type Answered, RunningApi, type Tenant } from '../testing/running-api';
+import { type ReceivedResponse, RunningApi, type Tenant } from '../testing/running-api';
 
 jest.setTimeout(60_000);
 
@@ -14,24 +14,24 @@ let api: RunningApi;
 let tenant: Tenant;
 let keys: KeyPair;
 let prober: QuestionServer;
-/** What the prober was asked, and what it says. */
-const asked: InstallationQuestion[] = [];
-let answer: InstallationAnswer | undefined;
+/** Questions to the prober, and its result. */
+const questions: InstallationQuestion[] = [];
+let proberResult: InstallationAnswer | undefined;
 
 beforeAll(async () => {
   keys = keyPair('p256');
   api = await RunningApi.start({ INSTALLATION_TESTS_PER_MIN: '1000' });
   prober = new QuestionServer(api.redis.url, { name: 'prober', log, concurrency: 10, drainMs: 0 });
   prober.addHandler('test-installation', (data: InstallationQuestion) => {
-    asked.push(data);
-    return Promise.resolve(answer);
+    questions.push(data);
+    return Promise.resolve(proberResult);
   });
   prober.listen(() => undefined);
 }, 60_000);
 beforeEach(async () => {
   tenant = await api.tenant();
-  asked.length = 0;
-  answer = { tests: [] };
+  questions.length = 0;
+  proberResult = { tests: [] };
 });
 afterAll(async () => {
   await prober.close();
@@ -56,21 +56,21 @@ async function active(cn: string, more: Readonly<Record<string, string>> = {}): 
   return leaf;
 }
 
-/** Comes again after a 503, as callers do: on a busy machine Redis may not answer in its time. */
-async function test(path: string, of = tenant): Promise<Answered> {
+/** Retries after a 503, as callers do: on a busy machine Redis may respond too late. */
+async function test(path: string, of = tenant): Promise<ReceivedResponse> {
   for (let tries = 0; ; tries += 1) {
-    const askedBefore = asked.length;
-    const answered = await of.get(path);
-    if (answered.status !== 503 || tries === 10) return answered;
-    asked.length = askedBefore;
+    const questionsBefore = questions.length;
+    const response = await of.get(path);
+    if (response.status !== 503 || tries === 10) return response;
+    questions.length = questionsBefore;
   }
 }
 
 describe('GET /certs/{CN}/test', () => {
-  it('answers with one test result object per address', async () => {
+  it('returns one test result object per address', async () => {
     await active('www.example.com');
     const host = 'www.example.com';
-    answer = {
+    proberResult = {
       tests: [
         {
           host,
@@ -128,13 +128,13 @@ describe('GET /certs/{CN}/test', () => {
       leafSha256: sha256(leaf),
       chainSha256: chain.map(sha256),
     };
-    expect(asked).toMatchObject([about, about]);
+    expect(questions).toMatchObject([about, about]);
   });
 
   it('tests the hosts and the port that the caller names', async () => {
     await active('www.example.com');
     await test(at('WWW.example.com', '?hostname=%5B2001:db8::1%5D&hostname=B.example.com&port=8443'));
-    expect(asked).toMatchObject([
+    expect(questions).toMatchObject([
       { hosts: ['2001:db8::1', 'b.example.com'], port: 8443, serverName: 'www.example.com' },
     ]);
   });
@@ -142,12 +142,12 @@ describe('GET /certs/{CN}/test', () => {
   it('leaves out wildcards; where nothing else is left, there is nothing to find', async () => {
     await active('*.example.com');
     await test(at('*.example.com'));
-    expect(asked).toMatchObject([{ hosts: ['example.com'], serverName: 'example.com' }]);
+    expect(questions).toMatchObject([{ hosts: ['example.com'], serverName: 'example.com' }]);
     await active('*.example.net', { sans: '[]' });
     const { status, json } = await test(at('*.example.net'));
     expect([status, json]).toEqual([200, { result: [] }]);
     await test(at('*.example.net', '?hostname=192.0.2.1'));
-    expect(asked.slice(1)).toMatchObject([{ hosts: ['192.0.2.1'], serverName: 'www.example.net' }]);
+    expect(questions.slice(1)).toMatchObject([{ hosts: ['192.0.2.1'], serverName: 'www.example.net' }]);
   });
 
   it('lets the temporary certificates pass that instances were shown with', async () => {
@@ -157,7 +157,7 @@ describe('GET /certs/{CN}/test', () => {
       `/api/v2/certs/www.example.com/instances/${pending.instanceId}?expand=crt`,
     );
     await test(at('www.example.com'));
-    const [question] = asked;
+    const [question] = questions;
     expect(question?.temporarySha256).toContain(sha256(new X509Certificate(json.crt as string).raw));
     // That of the current instance as well: a server may still run it.
     expect(question?.temporarySha256).toHaveLength(2);
@@ -168,7 +168,7 @@ describe('GET /certs/{CN}/test', () => {
     const newer = randomBytes(32);
     await attachCertificate(api, tenant, 'www.example.com', { leaf: newer, chain: [] });
     await test(at('www.example.com'));
-    expect(asked).toMatchObject([{ leafSha256: sha256(newer), chainSha256: [] }]);
+    expect(questions).toMatchObject([{ leafSha256: sha256(newer), chainSha256: [] }]);
   });
 });
 
@@ -178,7 +178,7 @@ describe('a test is refused', () => {
     const other = await api.tenant();
     const { status, json } = await other.get(at('www.example.com'));
     expect([status, json.reason]).toEqual([404, 'no_such_cert']);
-    expect(asked).toEqual([]);
+    expect(questions).toEqual([]);
   });
 
   it.each([
@@ -204,7 +204,7 @@ describe('a test is refused', () => {
     await prepare();
     const { status, json } = await tenant.get(at('www.example.com'));
     expect([status, json.reason]).toEqual([409, 'inactive_cert']);
-    expect(asked).toEqual([]);
+    expect(questions).toEqual([]);
   });
 
   it.each([
@@ -223,7 +223,7 @@ describe('a test is refused', () => {
     await active('www.example.com');
     const { status, json } = await tenant.get(at('www.example.com', query));
     expect([status, json.reason, json.param]).toEqual([400, 'bad_param', param]);
-    expect(asked).toEqual([]);
+    expect(questions).toEqual([]);
   });
 
   it.each(['?__proto__=1', '?constructor=1&hostname=www.example.com', '?hostname[]=localhost'])(
@@ -254,18 +254,20 @@ describe('a test is refused', () => {
 });
 
 describe('the prober', () => {
-  it('that does not answer, or in other words, leaves nothing known: 503 with the time to come back', async () => {
+  it('that does not respond, or responds unintelligibly, leads to 503 with Retry-After', async () => {
     await active('www.example.com');
     const probes = api.app.get(ProbeQuestions);
-    const ask = probes.askTls.bind(probes);
-    const impatient = jest.spyOn(probes, 'askTls').mockImplementation((question) => ask(question, 1_000));
+    const askTls = probes.askTls.bind(probes);
+    const shortTimeout = jest
+      .spyOn(probes, 'askTls')
+      .mockImplementation((question) => askTls(question, 1_000));
     for (const silence of [undefined, { results: [] } as unknown as InstallationAnswer]) {
-      answer = silence;
+      proberResult = silence;
       const { status, headers, json } = await tenant.get(at('www.example.com'));
       expect([status, json.reason, json.retry_after]).toEqual([503, 'service_outage', 10]);
       expect(headers['retry-after']).toBe('10');
     }
-    impatient.mockRestore();
+    shortTimeout.mockRestore();
   });
 });
 
@@ -299,12 +301,12 @@ describe('the limit of tests', () => {
     }
     expect((await one.get(at('www.example.org'))).status).toBe(404);
     // While Redis is slow, which it may be here, the process counts by itself: then there are two buckets.
-    const answers: Answered[] = [];
-    while (answers.at(-1)?.status !== 429 && answers.length <= 4) {
-      answers.push(await one.get(at('www.example.com')));
+    const responses: ReceivedResponse[] = [];
+    while (responses.at(-1)?.status !== 429 && responses.length <= 4) {
+      responses.push(await one.get(at('www.example.com')));
     }
-    expect(answers.length).toBeGreaterThan(2);
-    const { status, headers, json } = answers.at(-1) as Answered;
+    expect(responses.length).toBeGreaterThan(2);
+    const { status, headers, json } = responses.at(-1) as ReceivedResponse;
     expect([status, json.reason]).toEqual([429, 'rate_limited']);
     expect(json.retry_after).toBeGreaterThanOrEqual(1);
     expect(json.retry_after).toBeLessThanOrEqual(30);

@@ -8,7 +8,7 @@ import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { temporaryCertificateOf } from '../instances/instance-json';
 import { noSuchCert } from '../instances/instance-reference';
 import { InstancesRepository } from '../instances/instances.repository';
-import { type Answer, jsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse } from '../wire/response';
 import { badParam, IntegerArgument, RepeatableArgument } from '../wire/arguments';
 import { Refusal } from '../wire/reasons';
 import { TestLimit } from './test-limit';
@@ -55,7 +55,7 @@ export class TestInstallation {
   ) {}
 
   /** @throws Refusal `bad_param`, `no_such_cert`, `inactive_cert`, `rate_limited`, `service_outage` */
-  async run(accountId: string, cn: string, { hostname, port = 443 }: TestQuery): Promise<Answer> {
+  async run(accountId: string, cn: string, { hostname, port = 443 }: TestQuery): Promise<HttpResponse> {
     const object = await this.objects.find(accountId, cn);
     if (object === null) throw noSuchCert();
     const [current] = await this.certificates.currentOf([object.planId]);
@@ -66,20 +66,20 @@ export class TestInstallation {
       );
     }
     const hosts = hostname ?? defaultHosts(current);
-    if (hosts.length === 0) return jsonAnswer({ result: [] });
+    if (hosts.length === 0) return jsonResponse({ result: [] });
     await this.limit.take(accountId);
-    const answer = await this.probes.askTls({
+    const response = await this.probes.askTls({
       hosts,
       port,
       serverName: serverNameFor(cn, current.dnsNames),
       ...digestsOf(current),
       temporarySha256: await this.temporarySha256Of(object.planId),
     });
-    if (answer === null) {
+    if (response === null) {
       const message = 'The servers could not be tested now.';
       throw new Refusal('service_outage', message, { retryAfterS: outageRetryAfterS });
     }
-    return jsonAnswer({ result: testResultsJson(answer.tests) });
+    return jsonResponse({ result: testResultsJson(response.tests) });
   }
 
   /**

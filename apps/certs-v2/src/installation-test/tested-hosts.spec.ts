@@ -1,7 +1,7 @@
 import { refused } from '../testing/desired';
 import { fieldsIn, readArguments } from '../wire/arguments';
 import { TestQuery } from './test-installation.use-case';
-import { hostsOf, maxAskedHosts, serverNameFor } from './tested-hosts';
+import { hostsOf, maxRequestedHosts, serverNameFor } from './tested-hosts';
 
 const readHosts = (hostname: unknown) => readArguments(TestQuery, fieldsIn({ hostname })).hostname ?? null;
 
@@ -51,9 +51,9 @@ describe('the hosts that a caller names', () => {
     expect(message.length).toBeLessThan(300);
   });
 
-  it(`are at most ${maxAskedHosts}`, () => {
-    const many = Array.from({ length: maxAskedHosts + 1 }, (_, at) => `h${at}.example.com`);
-    expect(readHosts([...many.slice(1), 'H1.example.com'])).toHaveLength(maxAskedHosts);
+  it(`are at most ${maxRequestedHosts}`, () => {
+    const many = Array.from({ length: maxRequestedHosts + 1 }, (_, at) => `h${at}.example.com`);
+    expect(readHosts([...many.slice(1), 'H1.example.com'])).toHaveLength(maxRequestedHosts);
     expect(refused(() => readHosts(many))).toMatchObject({ reason: 'bad_param', param: 'hostname' });
   });
 });

@@ -5,7 +5,7 @@ import { type Reading, unreadable } from '../wire/arguments';
 import type { ReasonCode } from '../wire/reasons';
 
 /** Host names and addresses that a caller may name at once. */
-export const maxAskedHosts = 20;
+export const maxRequestedHosts = 20;
 
 /**
  * The hosts that a caller names, without duplicates, in the given order: names in normal form, addresses in their
@@ -20,8 +20,8 @@ export function readHosts(values: readonly unknown[]): Reading<readonly string[]
     if (host instanceof Unreadable) return host;
     hosts.add(host);
   }
-  if (hosts.size > maxAskedHosts) {
-    return unreadable('bad_param', `hostname may name at most ${maxAskedHosts} hosts in one test.`);
+  if (hosts.size > maxRequestedHosts) {
+    return unreadable('bad_param', `hostname may name at most ${maxRequestedHosts} hosts in one test.`);
   }
   return hosts.size === 0 ? undefined : [...hosts];
 }

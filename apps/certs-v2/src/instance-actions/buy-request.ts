@@ -13,7 +13,7 @@ import type { Purchase } from './openings';
 /** Characters of a note: it is printed on the invoice, which is one page. */
 const maxNoteLength = 1_000;
 
-/** RFC 5321, section 4.5.3.1.3: 256 octets of a path, minus its brackets. */
+/** RFC 5321, section 4.5.3.1.3: 256 bytes of a path, minus its brackets. */
 const maxAddressLength = 254;
 
 /** Ten years. */

@@ -29,7 +29,7 @@ const buy = (fields: Record<string, string> = {}, headers = {}) =>
 const reissue = () => tenant.post(`${pathOf(cn)}/reissue`);
 
 describe('buy', () => {
-  it('answers the pending instance of the object’s details', async () => {
+  it('returns the pending instance of the object’s details', async () => {
     await createObject(tenant, cn);
     const { status, headers, json } = await buy({
       invoice_note: 'Shop',
@@ -107,7 +107,7 @@ describe('buy', () => {
 
   it.each([
     [{ invoice_note: 'x'.repeat(1_001) }, 'invoice_note'],
-    [{ email_invoice_to: 'nobody' }, 'email_invoice_to'],
+    [{ email_invoice_to: 'invoices' }, 'email_invoice_to'],
     [{ days: 'many' }, 'days'],
     [{ force_new_subscription: '2' }, 'force_new_subscription'],
   ])('%p is refused, and nothing is changed', async (fields, param) => {
@@ -125,7 +125,7 @@ describe('buy', () => {
     }
   });
 
-  it('is refused for a key that is blocked, for everybody or by the account itself', async () => {
+  it('is refused for a key that is blocked, globally or by the account', async () => {
     const account = await api.tenant();
     const block = async (accountId: string) =>
       await api.database.query(
@@ -175,8 +175,8 @@ describe('buy', () => {
 
   it('is one purchase when it is pressed ten times at once', async () => {
     await createObject(tenant, cn);
-    const answers = await Promise.all(Array.from({ length: 10 }, () => buy()));
-    const reasons = answers.map(({ status, json }) => (status === 200 ? 'opened' : json.reason));
+    const responses = await Promise.all(Array.from({ length: 10 }, () => buy()));
+    const reasons = responses.map(({ status, json }) => (status === 200 ? 'opened' : json.reason));
     expect(reasons.sort()).toEqual([...Array(9).fill('already_pending'), 'opened']);
     expect(await chargesOf(api, tenant)).toHaveLength(1);
     expect(await issuancesOf(api, tenant)).toHaveLength(1);

@@ -1,5 +1,5 @@
 import { eventually } from '@certwright/testing';
-import { type Answered, RunningApi, type Tenant } from '../testing/running-api';
+import { type ReceivedResponse, RunningApi, type Tenant } from '../testing/running-api';
 import {
   activatePending,
   chargesOf,
@@ -45,35 +45,35 @@ const balanceOf = async ({ accountId }: Tenant) => {
 };
 
 /**
- * As a client that obeys the answer: until PostgreSQL has noticed that a connection is gone, what it began there holds the
- * key, and the repetition is told so.
+ * Retries as a client does: until PostgreSQL has noticed that a connection is gone, its transaction holds the key, and
+ * repeated requests fail.
  */
-async function onceNotInUse<A extends Answered>(send: () => Promise<A>): Promise<A> {
+async function onceNotInUse<A extends ReceivedResponse>(send: () => Promise<A>): Promise<A> {
   return await eventually(async () => {
-    const answer = await send();
-    if (answer.json.reason === 'idempotency_key_in_use') throw new Error('the key is in use');
-    return answer;
+    const response = await send();
+    if (response.json.reason === 'idempotency_key_in_use') throw new Error('the key is in use');
+    return response;
   });
 }
 
 /** Every place where a crash can happen. @returns how many there are */
-async function everywhere(
+async function atEveryStatement(
   when: Fault['when'],
-  work: (fault: Fault) => Promise<{ readonly struck: boolean }>,
+  work: (fault: Fault) => Promise<{ readonly reached: boolean }>,
 ): Promise<number> {
   for (let nth = 1; ; nth += 1) {
-    if (!(await work({ nth, when })).struck) return nth - 1;
+    if (!(await work({ nth, when })).reached) return nth - 1;
     if (nth > 100) throw new Error('there is no end of statements');
   }
 }
 
 describe.each(['before', 'after'] as const)('a purchase that is cut off %s any of its statements', (when) => {
   it('is one purchase when it is repeated with its key', async () => {
-    const places = await everywhere(when, async (fault) => {
+    const places = await atEveryStatement(when, async (fault) => {
       const tenant = await tenantWithObject();
       const buy = () => tenant.postForm(`${pathOf(cn)}/buy`, {}, { 'idempotency-key': 'k' });
-      const { result, struck } = await withFault(fault, buy);
-      if (struck)
+      const { result, reached } = await withFault(fault, buy);
+      if (reached)
         expect([result.status, result.json.retry_after ?? 5]).toEqual([result.json.id ? 200 : 503, 5]);
       const again = await onceNotInUse(buy);
       expect(again.status).toBe(200);
@@ -82,32 +82,32 @@ describe.each(['before', 'after'] as const)('a purchase that is cut off %s any o
         { kind: 'term', cents: price, instance: String(again.json.id) },
       ]);
       expect(await balanceOf(tenant)).toEqual({ balance: balance - price, entries: 1 });
-      return { struck };
+      return { reached };
     });
     expect(places).toBeGreaterThan(10);
   });
 
   it('is one purchase when it is repeated without one, which is refused if it is there already', async () => {
-    const places = await everywhere(when, async (fault) => {
+    const places = await atEveryStatement(when, async (fault) => {
       const tenant = await tenantWithObject();
       const buy = () => tenant.postForm(`${pathOf(cn)}/buy`, {});
-      const { struck } = await withFault(fault, buy);
+      const { reached } = await withFault(fault, buy);
       const again = await buy();
       expect(again.status === 200 || again.json.reason === 'already_pending').toBe(true);
       expect((await issuancesOf(api, tenant)).map(([, state]) => state)).toEqual(['open']);
       expect(await chargesOf(api, tenant)).toHaveLength(1);
       expect(await balanceOf(tenant)).toEqual({ balance: balance - price, entries: 1 });
-      return { struck };
+      return { reached };
     });
     expect(places).toBeGreaterThan(8);
   });
 
   it('leaves what was pending, or takes its place: never neither, never both', async () => {
-    await everywhere(when, async (fault) => {
+    await atEveryStatement(when, async (fault) => {
       const tenant = await tenantWithObject();
       const first = (await tenant.post(`${pathOf(cn)}/buy`)).json;
       await tenant.post(pathOf(cn), { csr: csrFor(cn, otherKeys) });
-      const { struck } = await withFault(fault, () => tenant.post(`${pathOf(cn)}/buy`));
+      const { reached } = await withFault(fault, () => tenant.post(`${pathOf(cn)}/buy`));
       const states = (await issuancesOf(api, tenant)).map(([, state]) => state);
       expect([['open'], ['superseded', 'open']]).toContainEqual(states);
       expect(await chargesOf(api, tenant)).toHaveLength(1);
@@ -115,7 +115,7 @@ describe.each(['before', 'after'] as const)('a purchase that is cut off %s any o
       expect((await tenant.get(`${pathOf(cn)}/instances/${first.id}`)).json.state).toBe(
         states.length === 1 ? 'pending' : 'canceled',
       );
-      return { struck };
+      return { reached };
     });
   });
 });
@@ -124,7 +124,7 @@ describe.each(['before', 'after'] as const)(
   'a revocation that is cut off %s any of its statements',
   (when) => {
     it('is complete or has no effect, and is complete when repeated', async () => {
-      await everywhere(when, async (fault) => {
+      await atEveryStatement(when, async (fault) => {
         const tenant = await tenantWithObject();
         for (const action of ['buy', 'reissue']) {
           await tenant.post(`${pathOf(cn)}/${action}`);
@@ -133,7 +133,7 @@ describe.each(['before', 'after'] as const)(
         await tenant.post(pathOf(cn), { muted: true, sans: [] });
         await tenant.post(`${pathOf(cn)}/reissue`);
         const revoke = () => tenant.postForm(`${pathOf(cn)}/revoke`, { all: '1' });
-        const { struck } = await withFault(fault, revoke);
+        const { reached } = await withFault(fault, revoke);
         const states = async () =>
           (await tenant.get(`${pathOf(cn)}/instances`)).json.data.map(
             ({ state }: { state: string }) => state,
@@ -156,7 +156,7 @@ describe.each(['before', 'after'] as const)(
           [tenant.accountId],
         );
         expect(jobs).toHaveLength(2);
-        return { struck };
+        return { reached };
       });
     });
   },

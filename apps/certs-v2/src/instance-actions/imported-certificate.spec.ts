@@ -4,8 +4,8 @@ import { type Certificate, decodePem, readCertificate } from '@certwright/pki';
 import { argumentsIn, readArguments } from '../wire/arguments';
 import { Refusal } from '../wire/reasons';
 import { ImportRequest } from './import-request';
-import { judgeImport, trustedRoots } from './imported-certificate';
-import { type CertificateWish, forgedRoot, inDays } from '../instances/testing/forged-authority';
+import { validateImport, trustedRoots } from './imported-certificate';
+import { type CertificateOptions, forgedRoot, inDays } from '../instances/testing/forged-authority';
 
 const root = forgedRoot('Root');
 const intermediate = root.subordinate('Intermediate');
@@ -18,12 +18,12 @@ const parsed = (der: Buffer): Certificate => {
   if (!reading.ok) throw new Error(reading.detail);
   return reading.certificate;
 };
-const nobodysRoot = () => [];
-const judged = (
+const noRoots = () => [];
+const validated = (
   crt: string,
   chain: readonly string[],
-  roots: (subject: Uint8Array) => readonly Certificate[] = nobodysRoot,
-) => judgeImport(readArguments(ImportRequest, { crt, chain: [...chain] }), cn, roots, new Date());
+  roots: (subject: Uint8Array) => readonly Certificate[] = noRoots,
+) => validateImport(readArguments(ImportRequest, { crt, chain: [...chain] }), cn, roots, new Date());
 
 function refusalOf(work: () => unknown): { reason: string; param: string | undefined; message: string } {
   try {
@@ -38,7 +38,7 @@ function refusalOf(work: () => unknown): { reason: string; param: string | undef
 describe('a certificate that is imported', () => {
   it('is taken with its chain; a root at the end is known by itself', () => {
     const chain = [intermediate.pem, root.pem];
-    expect(judged(leaf.pem, chain)).toMatchObject({
+    expect(validated(leaf.pem, chain)).toMatchObject({
       keyType: 'ecdsa',
       dnsNames,
       leaf: { sha256: parsed(leaf.der).sha256 },
@@ -47,30 +47,30 @@ describe('a certificate that is imported', () => {
     });
   });
 
-  it('is taken without a root, and that of everybody is found for it', () => {
-    expect(judged(leaf.pem, [intermediate.pem])).toMatchObject({ chain: [{}], root: null });
+  it('is accepted without a root, and its well-known root is found', () => {
+    expect(validated(leaf.pem, [intermediate.pem])).toMatchObject({ chain: [{}], root: null });
     const impostor = forgedRoot('Root');
-    const everybodys = [parsed(impostor.der), parsed(root.der)];
-    const found = judged(leaf.pem, [intermediate.pem], (subject) =>
-      everybodys.filter((each) => Buffer.compare(each.subject.der, subject) === 0),
+    const wellKnown = [parsed(impostor.der), parsed(root.der)];
+    const found = validated(leaf.pem, [intermediate.pem], (subject) =>
+      wellKnown.filter((each) => Buffer.compare(each.subject.der, subject) === 0),
     );
     expect(found.root?.sha256).toBe(parsed(root.der).sha256);
   });
 
   it('is taken alone, and where it certifies itself', () => {
-    expect(judged(leaf.pem, [])).toMatchObject({ chain: [], root: null });
+    expect(validated(leaf.pem, [])).toMatchObject({ chain: [], root: null });
     const own = forgedRoot(cn, { isCa: false, dnsNames: [cn], usage: 'server' });
-    expect(judged(own.pem, [])).toMatchObject({ chain: [], root: { sha256: parsed(own.der).sha256 } });
+    expect(validated(own.pem, [])).toMatchObject({ chain: [], root: { sha256: parsed(own.der).sha256 } });
   });
 
   it('keeps the names that a certificate may have, in normal form', () => {
     const odd = intermediate.issue({
       dnsNames: ['WWW.Example.com', 'localhost', 'a b.example.com', 'example.com', '10.0.0.1'],
     });
-    expect(judged(odd.pem, [intermediate.pem]).dnsNames).toEqual(dnsNames);
+    expect(validated(odd.pem, [intermediate.pem]).dnsNames).toEqual(dnsNames);
   });
 
-  it.each<[string, CertificateWish, RegExp]>([
+  it.each<[string, CertificateOptions, RegExp]>([
     ['has expired', { notBefore: inDays(-9), notAfter: inDays(-1) }, /expired/],
     ['is not valid yet', { notBefore: inDays(1) }, /not valid before/],
     ['is for another name', { dnsNames: ['example.com', 'mail.example.com'] }, /www\.example\.com/],
@@ -79,9 +79,9 @@ describe('a certificate that is imported', () => {
     ['is a CA’s', { isCa: true, usage: 'server' }, /CA certificate/],
     ['is for clients', { usage: 'client' }, /serverAuth/],
     ['has a key of another kind', { keys: generateKeyPairSync('ed25519') }, /neither RSA nor ECDSA/],
-  ])('is refused when it %s', (_, wish, message) => {
-    const { pem } = intermediate.issue({ dnsNames, ...wish });
-    expect(refusalOf(() => judged(pem, [intermediate.pem]))).toEqual({
+  ])('is refused when it %s', (_, options, message) => {
+    const { pem } = intermediate.issue({ dnsNames, ...options });
+    expect(refusalOf(() => validated(pem, [intermediate.pem]))).toEqual({
       reason: 'bad_certificate',
       param: 'crt',
       message: expect.stringMatching(message) as string,
@@ -116,7 +116,7 @@ describe('a certificate that is imported', () => {
       /chain certificate 2|root/,
     ],
   ])('is refused when its chain %s', (_, crt, chain, message) => {
-    expect(refusalOf(() => judged(crt, chain))).toEqual({
+    expect(refusalOf(() => validated(crt, chain))).toEqual({
       reason: 'bad_certificate',
       param: 'chain',
       message: expect.stringMatching(message) as string,

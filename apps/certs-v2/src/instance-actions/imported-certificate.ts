@@ -40,7 +40,7 @@ const refusedOfChain: ReadonlySet<IssuedMismatchCode> = new Set(['not_yet_valid'
  * @param rootsNamed well-known roots, by the DER of their subject
  * @throws Refusal `bad_certificate`
  */
-export function judgeImport(
+export function validateImport(
   { crt: leaf, chain: issuers }: ImportRequest,
   cn: string,
   rootsNamed: (subject: Uint8Array) => readonly Certificate[],

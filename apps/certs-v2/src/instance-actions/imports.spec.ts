@@ -106,7 +106,7 @@ describe('POST /certs/{CN}/instances', () => {
       409,
       {
         reason: 'already_imported',
-        message: `The certificate is there already, as the instance ${id}.`,
+        message: `The certificate is already stored as instance ${id}.`,
         param: 'crt',
       },
     ]);
@@ -129,8 +129,8 @@ describe('POST /certs/{CN}/instances', () => {
 
   it('is one import when it is sent ten times at once, and repeatable with a key', async () => {
     const leaf = intermediate.issue({ dnsNames });
-    const answers = await Promise.all(Array.from({ length: 10 }, () => importing(leaf.pem)));
-    expect(answers.map(({ json }) => json.reason ?? 'taken').sort()).toEqual([
+    const responses = await Promise.all(Array.from({ length: 10 }, () => importing(leaf.pem)));
+    expect(responses.map(({ json }) => json.reason ?? 'taken').sort()).toEqual([
       ...Array(9).fill('already_imported'),
       'taken',
     ]);

@@ -2,7 +2,7 @@ import type { WriteRequest } from '@certwright/idempotency';
 import { RequirePermission } from '@certwright/service';
 import { Controller, Param, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { sendAnswer } from '../wire/answer';
+import { sendResponse } from '../wire/response';
 import { Expand, Given, readArguments, type Sent } from '../wire/arguments';
 import { readCommonName } from '../wire/common-name';
 import type { Expansion } from '../wire/expansion';
@@ -49,7 +49,7 @@ export class InstanceActionsController {
     @Res() reply: FastifyReply,
   ) {
     const name = readCommonName(cn);
-    sendAnswer(reply, await this.opening.run(write, name, readBuyRequest(given), expansion));
+    sendResponse(reply, await this.opening.run(write, name, readBuyRequest(given), expansion));
   }
 
   @Post('reissue')
@@ -67,7 +67,7 @@ export class InstanceActionsController {
     @Res() reply: FastifyReply,
   ) {
     const name = readCommonName(cn);
-    sendAnswer(reply, await this.opening.run(write, name, { kind: 'as_paid' }, expansion));
+    sendResponse(reply, await this.opening.run(write, name, { kind: 'as_paid' }, expansion));
   }
 
   @Post('redo_approval')
@@ -85,7 +85,7 @@ export class InstanceActionsController {
     @Expand() expansion: Expansion,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.redoing.run(write, readCommonName(cn), expansion));
+    sendResponse(reply, await this.redoing.run(write, readCommonName(cn), expansion));
   }
 
   @Post('revoke')
@@ -102,6 +102,6 @@ export class InstanceActionsController {
     @Res() reply: FastifyReply,
   ) {
     const name = readCommonName(cn);
-    sendAnswer(reply, await this.revoking.run(write, name, readArguments(RevokeRequest, given)));
+    sendResponse(reply, await this.revoking.run(write, name, readArguments(RevokeRequest, given)));
   }
 }

@@ -3,7 +3,7 @@ import { Caller, type CallerIdentity, RequirePermission } from '@certwright/serv
 import { Controller, Get, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiParam } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { sendAnswer } from '../wire/answer';
+import { sendResponse } from '../wire/response';
 import { Expand, fieldsIn, Given, readArguments, type Sent } from '../wire/arguments';
 import { readCommonName } from '../wire/common-name';
 import type { Expansion } from '../wire/expansion';
@@ -38,7 +38,7 @@ export class InstancesController {
     @Query() query: Sent,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.listing.run(accountId, readCommonName(cn), query));
+    sendResponse(reply, await this.listing.run(accountId, readCommonName(cn), query));
   }
 
   @Post()
@@ -57,7 +57,7 @@ export class InstancesController {
   ) {
     const name = readCommonName(cn);
     const sent = readArguments(ImportRequest, given);
-    sendAnswer(reply, await this.importing.run(write, name, sent, expansion));
+    sendResponse(reply, await this.importing.run(write, name, sent, expansion));
   }
 
   @Get(':INSTANCE_ID')
@@ -82,16 +82,16 @@ export class InstancesController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ) {
-    const whenGone = (gone: () => void) => onceGone(request, reply, gone);
+    const onDisconnect = (disconnected: () => void) => onceDisconnected(request, reply, disconnected);
     const name = readCommonName(cn);
-    const asked = readArguments(InstanceQuery, fieldsIn(query));
-    const answer = await this.retrieval.run(accountId, name, reference, asked, whenGone);
-    if (answer !== null) sendAnswer(reply, answer);
+    const parameters = readArguments(InstanceQuery, fieldsIn(query));
+    const response = await this.retrieval.run(accountId, name, reference, parameters, onDisconnect);
+    if (response !== null) sendResponse(reply, response);
   }
 }
 
-/** Calls `gone` when the connection ends before the answer does, also when it has ended already. */
-function onceGone({ raw }: FastifyRequest, reply: FastifyReply, gone: () => void): void {
-  if (raw.socket.destroyed) gone();
-  else reply.raw.once('close', gone);
+/** Calls `disconnected` when the connection ends before the response does, also when it has ended already. */
+function onceDisconnected({ raw }: FastifyRequest, reply: FastifyReply, disconnected: () => void): void {
+  if (raw.socket.destroyed) disconnected();
+  else reply.raw.once('close', disconnected);
 }

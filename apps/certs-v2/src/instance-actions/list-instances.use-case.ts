@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
-import { type Answer, jsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse } from '../wire/response';
 import {
   ExpandArgument,
   fieldsIn,
@@ -40,18 +40,18 @@ export class ListInstances {
   ) {}
 
   /** Newest first; `Link` leads to the next page. @throws Refusal `no_such_cert`, `bad_param` */
-  async run(accountId: string, cn: string, query: Sent): Promise<Answer> {
-    const asked = readArguments(InstancesQuery, fieldsIn(query));
-    const { limit = maxPage, after = null, expand: expansion = Expansion.none } = asked;
+  async run(accountId: string, cn: string, query: Sent): Promise<HttpResponse> {
+    const parameters = readArguments(InstancesQuery, fieldsIn(query));
+    const { limit = maxPage, after = null, expand: expansion = Expansion.none } = parameters;
     const object = await this.objects.find(accountId, cn);
     if (object === null) throw noSuchCert();
     const found = await this.instances.page(object.planId, after, limit + 1, needsOf([expansion]));
     const page = found.slice(0, limit);
     const data = await this.views.of(page, expansion);
     const last = page.at(-1);
-    if (found.length <= limit || last === undefined) return jsonAnswer({ data });
+    if (found.length <= limit || last === undefined) return jsonResponse({ data });
     const address = `${this.config.PUBLIC_URL}/api/v2/certs/${encodeURIComponent(cn)}/instances`;
     const next = { after: last.id, limit: query['limit'], expand: query['expand'] };
-    return jsonAnswer({ data }, { link: nextPageLink(address, next) });
+    return jsonResponse({ data }, { link: nextPageLink(address, next) });
   }
 }

@@ -87,7 +87,7 @@ function assertReissuable({ current, isPaid }: OpeningFacts): void {
   if (current.imported && !isPaid) {
     throw new Refusal(
       'imported_instance',
-      'The active instance was imported, and only who issued it can reissue it: buy one here.',
+      'The active instance was imported, and only its issuer can reissue it; buy one here.',
     );
   }
 }

@@ -3,7 +3,7 @@ import { RequirePermission } from '@certwright/service';
 import { Controller, Post, Res } from '@nestjs/common';
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { jsonAnswer, sendAnswer } from '../wire/answer';
+import { jsonResponse, sendResponse } from '../wire/response';
 import { Given, readArguments, type Sent } from '../wire/arguments';
 import { ApiInteger, ApiList } from '../wire/openapi/members';
 import { DescribesPost } from '../wire/openapi/operation';
@@ -42,7 +42,7 @@ export class ParseCrtController {
   })
   parse(@Given() given: Sent, @Res() reply: FastifyReply) {
     const { crt } = readArguments(CertificateRequest, given);
-    sendAnswer(reply, jsonAnswer(parsedCertificateJson(crt)));
+    sendResponse(reply, jsonResponse(parsedCertificateJson(crt)));
   }
 }
 

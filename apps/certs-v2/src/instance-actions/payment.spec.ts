@@ -96,8 +96,8 @@ describe('where certificates have a price', () => {
   it('ten purchases at once pay once', async () => {
     await createObject(tenant, cn);
     await deposit(1_000_000);
-    const answers = await Promise.all(Array.from({ length: 10 }, () => buy()));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    const responses = await Promise.all(Array.from({ length: 10 }, () => buy()));
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(await chargesOf(api, tenant)).toHaveLength(1);
   });
 });

@@ -91,7 +91,7 @@ describe('redo_approval', () => {
   describe('of an approval by email', () => {
     const byEmail = { approval_method: 'email', approver_email: 'admin@example.com', sans: [] };
     /** What the worker does with every mailbox that an issuance waits for. */
-    const asked = async (ago: string, address = 'admin@example.com') =>
+    const requestApproval = async (ago: string, address = 'admin@example.com') =>
       await api.database.query(
         `INSERT INTO email_approval (account_id, plan_id, dns_name, address, asked_at)
          SELECT account_id, plan_id, $2, $3, now() - $4::interval FROM cert_object_v2 WHERE account_id = $1
@@ -117,20 +117,20 @@ describe('redo_approval', () => {
 
     it('returns when the next mail can be sent while the last one is younger than ten minutes', async () => {
       expect((await redo()).status).toBe(200);
-      await asked('4 minutes');
+      await requestApproval('4 minutes');
       const { status, json, headers } = await redo();
       expect([status, json.reason]).toEqual([429, 'rate_limited']);
       expect(json.retry_after).toBeGreaterThan(300);
       expect(json.retry_after).toBeLessThanOrEqual(360);
       expect(headers['retry-after']).toBe(String(json.retry_after));
       expect(await askedAgain()).toEqual([{ address: 'admin@example.com', asked_again: false }]);
-      await asked('11 minutes');
+      await requestApproval('11 minutes');
       expect((await redo()).status).toBe(200);
       expect(await askedAgain()).toEqual([{ address: 'admin@example.com', asked_again: true }]);
     });
 
     it('returns it too when the address has reached its daily limit of mails', async () => {
-      await asked('11 minutes');
+      await requestApproval('11 minutes');
       await mailsTo('admin@example.com', 5, '23 hours');
       const { status, json } = await redo();
       expect([status, json.reason]).toEqual([429, 'rate_limited']);
@@ -139,17 +139,17 @@ describe('redo_approval', () => {
     });
 
     it('uses the current methods of the object, whenever the last mail was sent', async () => {
-      await asked('1 minute');
+      await requestApproval('1 minute');
       await tenant.post(pathOf(cn), { ...byEmail, approver_email: 'webmaster@example.com' });
       expect((await redo()).json.approver_email).toBe('webmaster@example.com');
-      await asked('1 minute', 'webmaster@example.com');
+      await requestApproval('1 minute', 'webmaster@example.com');
       expect((await redo()).status).toBe(429);
       await tenant.post(pathOf(cn), { ...byEmail, approval_method: 'dns' });
       expect((await redo()).json).toMatchObject({ state: 'pending', approval_method: 'dns' });
     });
 
     it('has nothing to wait for once the mailbox has approved', async () => {
-      await asked('1 minute');
+      await requestApproval('1 minute');
       await api.database.query(`UPDATE email_approval SET approved_at = now() WHERE account_id = $1`, [
         tenant.accountId,
       ]);

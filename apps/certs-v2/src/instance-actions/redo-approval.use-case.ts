@@ -2,7 +2,7 @@ import { Issuances } from '@certwright/ordering';
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { Injectable } from '@nestjs/common';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
-import { type Answer, jsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse } from '../wire/response';
 import type { Expansion } from '../wire/expansion';
 import { Refusal } from '../wire/reasons';
 import { noSuchCert } from '../instances/instance-reference';
@@ -24,7 +24,7 @@ export class RedoApproval {
    *
    * @throws Refusal `no_such_cert`, `no_pending_instance`, `rate_limited`
    */
-  async run(write: WriteRequest, cn: string, expansion: Expansion): Promise<Answer> {
+  async run(write: WriteRequest, cn: string, expansion: Expansion): Promise<HttpResponse> {
     return await this.requests.run(write, async (tx) => {
       const object = await this.objects.lock(tx, write.accountId, cn);
       if (object === null) throw noSuchCert();
@@ -36,7 +36,7 @@ export class RedoApproval {
         throw new Refusal('no_pending_instance', 'No instance of this certificate is pending.');
       }
       if (redone !== true) throw mailTooSoon(redone.retryAfterS);
-      return jsonAnswer(await this.views.one(pending.issuanceId, expansion, tx));
+      return jsonResponse(await this.views.one(pending.issuanceId, expansion, tx));
     });
   }
 }

@@ -185,17 +185,17 @@ describe('revoke', () => {
       tenant = await api.tenant();
       await createObject(tenant, cn);
       await activeOnes(2);
-      const answers = await Promise.all([
+      const responses = await Promise.all([
         tenant.post(`${pathOf(cn)}/reissue`),
         tenant.postForm(`${pathOf(cn)}/revoke`, { all: '1' }),
         tenant.post(`${pathOf(cn)}/reissue`),
         tenant.postForm(`${pathOf(cn)}/revoke`, { all: '1' }),
       ]);
-      expect(answers.map(({ status }) => status).filter((status) => status >= 500)).toEqual([]);
-      const opened = answers.filter(({ status, json }) => status === 200 && json.state === 'pending');
+      expect(responses.map(({ status }) => status).filter((status) => status >= 500)).toEqual([]);
+      const opened = responses.filter(({ status, json }) => status === 200 && json.state === 'pending');
       const now = Object.values(await states()).sort();
       expect(now).toEqual([...Array(opened.length).fill('canceled'), 'revoked', 'revoked']);
-      for (const { status, json } of answers.filter(({ status }) => status !== 200)) {
+      for (const { status, json } of responses.filter(({ status }) => status !== 200)) {
         expect([status, json.reason]).toEqual([409, expect.stringMatching(/inactive_cert|already_pending/)]);
       }
     }

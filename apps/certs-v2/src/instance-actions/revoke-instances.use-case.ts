@@ -3,7 +3,7 @@ import { IssuanceNews } from '@certwright/redis';
 import { Injectable } from '@nestjs/common';
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
-import { type Answer, jsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse } from '../wire/response';
 import { FlagArgument } from '../wire/arguments';
 import { ApiInteger } from '../wire/openapi/members';
 import { noSuchCert } from '../instances/instance-reference';
@@ -42,10 +42,10 @@ export class RevokeInstances {
    *
    * @throws Refusal `no_such_cert`
    */
-  async run(write: WriteRequest, cn: string, { all = false }: RevokeRequest): Promise<Answer> {
+  async run(write: WriteRequest, cn: string, { all = false }: RevokeRequest): Promise<HttpResponse> {
     let canceledId: string | null = null;
     const scope = all ? 'all' : 'all but the current';
-    const answer = await this.requests.run(write, async (tx) => {
+    const response = await this.requests.run(write, async (tx) => {
       const object = await this.objects.lock(tx, write.accountId, cn);
       if (object === null) throw noSuchCert();
       if (all) {
@@ -54,11 +54,11 @@ export class RevokeInstances {
       const revoked = all
         ? await this.revocation.revokeAll(tx, object)
         : await this.revocation.revokeOthers(tx, object);
-      return jsonAnswer(revocationJson(revoked, await this.revocation.count(tx, object.planId, scope)));
+      return jsonResponse(revocationJson(revoked, await this.revocation.count(tx, object.planId, scope)));
     });
     // Clients that wait for it learn at once that it is canceled.
     if (canceledId !== null) this.news.publish(canceledId);
-    return answer;
+    return response;
   }
 }
 

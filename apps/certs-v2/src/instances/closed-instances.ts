@@ -3,15 +3,15 @@ import type { Expansion } from '../wire/expansion';
 import type { InstanceJson } from './instance-json';
 import { InstanceViews } from './instance-views';
 
-interface Asked {
+interface PendingRead {
   readonly issuanceId: string;
   readonly expansion: Expansion;
   readonly resolve: (shown: InstanceJson | null) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Instances of one reading. */
-const mostTogether = 250;
+/** Instances in one read. */
+const maxPerRead = 250;
 
 /**
  * Reads the instances for waiting clients. Many wake up at the same moment, and separate reads would block all other
@@ -19,7 +19,7 @@ const mostTogether = 250;
  */
 @Injectable()
 export class ClosedInstances {
-  private asked: Asked[] = [];
+  private queue: PendingRead[] = [];
   private reading = false;
 
   constructor(private readonly views: InstanceViews) {}
@@ -27,7 +27,7 @@ export class ClosedInstances {
   /** @returns null when it does not exist */
   async show(issuanceId: string, expansion: Expansion): Promise<InstanceJson | null> {
     return await new Promise((resolve, reject) => {
-      this.asked.push({ issuanceId, expansion, resolve, reject });
+      this.queue.push({ issuanceId, expansion, resolve, reject });
       if (!this.reading) void this.read();
     });
   }
@@ -37,13 +37,13 @@ export class ClosedInstances {
     this.reading = true;
     // All clients that wake up by the same event call before the next turn of the event loop.
     await new Promise(setImmediate);
-    while (this.asked.length > 0) {
-      const together = this.asked.splice(0, mostTogether);
+    while (this.queue.length > 0) {
+      const batch = this.queue.splice(0, maxPerRead);
       try {
-        const shown = await this.views.ofIssuances(together);
-        together.forEach(({ resolve }, index) => resolve(shown[index] ?? null));
+        const shown = await this.views.ofIssuances(batch);
+        batch.forEach(({ resolve }, index) => resolve(shown[index] ?? null));
       } catch (error) {
-        for (const { reject } of together) reject(error);
+        for (const { reject } of batch) reject(error);
       }
     }
     this.reading = false;

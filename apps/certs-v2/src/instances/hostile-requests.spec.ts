@@ -21,7 +21,7 @@ const everything = async () =>
     await api.database.query(
       `SELECT (SELECT jsonb_agg(to_jsonb(plan)) FROM plan) AS plans, (SELECT jsonb_agg(to_jsonb(issuance) ORDER BY id) FROM issuance) AS issuances,
          (SELECT jsonb_agg(to_jsonb(certificate) ORDER BY id) FROM certificate) AS certificates,
-         (SELECT count(*) FROM outbox) AS nudges, (SELECT count(*) FROM charge) AS charges`,
+         (SELECT count(*) FROM outbox) AS wake_ups, (SELECT count(*) FROM charge) AS charges`,
     ),
   );
 
@@ -103,6 +103,6 @@ describe('values that are none', () => {
   });
 });
 
-it('none of it was a fault of ours', () => {
+it('none of it caused an internal error', () => {
   expect(api.logged).toEqual([]);
 });

@@ -29,7 +29,7 @@ export interface InstanceFacts extends ApprovalFacts {
 }
 
 /** Data that is the same for all instances of a deployment. */
-export interface InstanceSurroundings extends ApprovalPlaces {
+export interface InstanceContext extends ApprovalPlaces {
   /** The product of the type ev; all others are sold as dv. */
   readonly evProduct: string;
   /** Sender of approval mails. */
@@ -58,7 +58,7 @@ class InstanceApprovalsJson {
   @ApiPropertyOptional({ description: 'If and only if approval_method is email.' })
   approval_email_from?: string;
   @ApiList(InstanceApprovalJson, 'How far each name is.') approval: InstanceApprovalJson[];
-  @ApiNullable(InstanceErrorJson, 'What the newest attempt ran into.') last_error: InstanceErrorJson | null;
+  @ApiNullable(InstanceErrorJson, 'Error of the newest attempt.') last_error: InstanceErrorJson | null;
 }
 
 @ApiSchema({ name: 'Instance' })
@@ -80,7 +80,7 @@ export class InstanceJson extends InstanceApprovalsJson {
   @ApiNullable('integer', 'End of its validity. UNIX time in seconds.') expiration: number | null;
   @ApiPropertyOptional({ description: 'Expandable. PEM.' }) csr?: string;
   @ApiPropertyOptional({
-    description: 'Expandable. PEM; of a pending instance a temporary certificate that nobody trusts.',
+    description: 'Expandable. PEM; of a pending instance an untrusted temporary certificate.',
   })
   crt?: string;
   @ApiPropertyOptional({
@@ -96,7 +96,7 @@ export function instanceJson(
   instance: StoredInstance,
   expansion: Expansion,
   facts: InstanceFacts,
-  surroundings: InstanceSurroundings,
+  context: InstanceContext,
 ): InstanceJson {
   const { attempt, certificate } = instance;
   const state = stateOf(instance, facts.now);
@@ -106,8 +106,8 @@ export function instanceJson(
     state,
     expiring: state === 'active' && certificate !== null && isExpiring(certificate, facts.now),
     source: attempt === null ? 'import' : 'service',
-    type: attempt === null ? null : attempt.product === surroundings.evProduct ? 'ev' : 'dv',
-    sans: attempt === null ? null : sansJson(attempt, facts, surroundings),
+    type: attempt === null ? null : attempt.product === context.evProduct ? 'ev' : 'dv',
+    sans: attempt === null ? null : sansJson(attempt, facts, context),
     pubkey_hash: instance.spkiSha256.toString('hex'),
     // A pending instance has those of its temporary certificate: existing clients use them to recognize what is
     // installed.
@@ -115,13 +115,13 @@ export function instanceJson(
     sha256_fingerprint: served === null ? null : (certificate?.sha256.toString('hex') ?? sha256Hex(served)),
     expiration: certificate === null ? null : Math.floor(certificate.notAfter.getTime() / 1_000),
     invoice_id: facts.invoiceNumber,
-    ...ownApprovalJson(attempt, surroundings),
+    ...ownApprovalJson(attempt, context),
     ...pemMembers(instance, served, expansion),
   };
 }
 
 /** How the common name is approved; and, beyond the contract, the state of each name and the last error. */
-function ownApprovalJson(attempt: Attempt | null, { mailFrom }: InstanceSurroundings): InstanceApprovalsJson {
+function ownApprovalJson(attempt: Attempt | null, { mailFrom }: InstanceContext): InstanceApprovalsJson {
   if (attempt === null) return { approval_method: null, approval: [], last_error: null };
   const way = wayOf(attempt, attempt.dnsNames[0] ?? '');
   const { lastError } = attempt;
@@ -176,7 +176,7 @@ function pemMembers(
 export function temporaryCertificateOf({ attempt, openedAt }: StoredInstance): Uint8Array | null {
   if (attempt === null || attempt.csr === null) return null;
   const reading = readCsr(attempt.csr);
-  if (!reading.ok) throw new Error('a CSR that was accepted cannot be read any more');
+  if (!reading.ok) throw new Error('a stored CSR cannot be parsed');
   const { spkiDer } = reading.csr;
   return temporaryCertificate({ spkiDer, dnsNames: attempt.dnsNames, validFrom: openedAt });
 }

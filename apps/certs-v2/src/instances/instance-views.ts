@@ -7,7 +7,7 @@ import type { ApprovalFacts } from '../wire/approval-json';
 import { Expansion } from '../wire/expansion';
 import { ApprovalFactsRepository } from './approval-facts.repository';
 import type { StoredInstance } from './instance';
-import { type InstanceJson, instanceJson, type InstanceSurroundings } from './instance-json';
+import { type InstanceJson, instanceJson, type InstanceContext } from './instance-json';
 import type { InstanceNeeds } from './instance-rows';
 import { InstancesRepository } from './instances.repository';
 
@@ -22,7 +22,7 @@ export interface InstancesOfPlan {
   readonly pending: InstanceJson | null;
 }
 
-export interface AskedIssuance {
+export interface RequestedIssuance {
   readonly issuanceId: string;
   readonly expansion: Expansion;
 }
@@ -35,7 +35,7 @@ type Show = (instance: StoredInstance, expansion: Expansion) => InstanceJson;
 /** Instances as callers see them. The number of statements does not depend on how many are shown. */
 @Injectable()
 export class InstanceViews {
-  private readonly surroundings: InstanceSurroundings;
+  private readonly context: InstanceContext;
 
   constructor(
     private readonly instances: InstancesRepository,
@@ -43,7 +43,7 @@ export class InstanceViews {
     private readonly approvals: ApprovalFactsRepository,
     @Inject(CertsConfig) config: Config,
   ) {
-    this.surroundings = {
+    this.context = {
       evProduct: config.EV_PRODUCT,
       mailFrom: config.MAIL_FROM,
       approvalZone: config.APPROVAL_ZONE,
@@ -70,13 +70,13 @@ export class InstanceViews {
   }
 
   /** @returns in the requested order; null for an issuance that does not exist */
-  async ofIssuances(asked: readonly AskedIssuance[], tx?: Tx): Promise<(InstanceJson | null)[]> {
-    const ids = [...new Set(asked.map(({ issuanceId }) => issuanceId))];
-    const needs = needsOf(asked.map(({ expansion }) => expansion));
+  async ofIssuances(requested: readonly RequestedIssuance[], tx?: Tx): Promise<(InstanceJson | null)[]> {
+    const ids = [...new Set(requested.map(({ issuanceId }) => issuanceId))];
+    const needs = needsOf(requested.map(({ expansion }) => expansion));
     const read = await this.instances.ofIssuances(ids, needs, tx);
     const byId = new Map(read.map((instance) => [instance.attempt?.issuanceId, instance]));
     const show = await this.withFactsOf(read, tx);
-    return asked.map(({ issuanceId, expansion }) => {
+    return requested.map(({ issuanceId, expansion }) => {
       const instance = byId.get(issuanceId);
       return instance === undefined ? null : show(instance, expansion);
     });
@@ -117,7 +117,7 @@ export class InstanceViews {
     return (instance, expansion) => {
       const invoiceNumber = invoices?.get(instance.attempt?.issuanceId ?? '') ?? null;
       const facts = { ...(approvals.get(instance.accountId) ?? noFacts), invoiceNumber, now };
-      return instanceJson(instance, expansion, facts, this.surroundings);
+      return instanceJson(instance, expansion, facts, this.context);
     };
   }
 
@@ -137,10 +137,10 @@ const noFacts: ApprovalFacts = { labels: new Map(), ruleSecret: null };
 
 /** Which big columns these expansions need together. */
 export function needsOf(expansions: readonly Expansion[]): InstanceNeeds {
-  const asks = (...names: readonly string[]) =>
+  const needs = (...names: readonly string[]) =>
     expansions.some((expansion) => names.some((name) => expansion.has(name)));
   return {
-    csr: asks('csr') ? 'all' : 'pending',
-    chain: asks('chain', 'root'),
+    csr: needs('csr') ? 'all' : 'pending',
+    chain: needs('chain', 'root'),
   };
 }

@@ -118,8 +118,8 @@ export class InstancesRepository {
   /** Those of the issuances that are open no more; one that is gone counts as well. */
   async closedAmong(issuanceIds: readonly string[]): Promise<string[]> {
     const rows: { id: string }[] = await this.database.query(
-      `SELECT asked.id FROM unnest($1::bigint[]) AS asked (id)
-       LEFT JOIN issuance ON issuance.id = asked.id AND issuance.state = 'open' WHERE issuance.id IS NULL`,
+      `SELECT requested.id FROM unnest($1::bigint[]) AS requested (id)
+       LEFT JOIN issuance ON issuance.id = requested.id AND issuance.state = 'open' WHERE issuance.id IS NULL`,
       [issuanceIds],
     );
     return rows.map(({ id }) => id);

@@ -65,7 +65,7 @@ afterAll(async () => {
 
 const waiting = () => api.app.get(PendingInstances).count;
 
-/** Bytes in use once what nobody needs is gone. */
+/** Bytes in use after a garbage collection. */
 function memory(): { heap: number; outside: number } {
   setFlagsFromString('--expose_gc');
   (runInNewContext('gc') as () => void)();
@@ -91,7 +91,7 @@ const connections = async () => {
   return row?.count;
 };
 
-async function everybodyWaits() {
+async function allWait() {
   const before = memory();
   child = await startClients({ host: '127.0.0.1', port: Number(new URL(api.url).port), requests });
   const begun = performance.now();
@@ -105,47 +105,47 @@ async function everybodyWaits() {
   return perClient;
 }
 
-/** Every other request goes on as if nobody waited. */
+/** Other requests are served while clients wait. */
 async function othersAreServed() {
   const begun = performance.now();
   expect((await tenants[0]?.get(pathOf(cn)))?.status).toBe(200);
   return Math.round(performance.now() - begun);
 }
 
-it('2,000 clients wait without a connection to the database, and are answered after one UPDATE and its news', async () => {
-  const perClient = await everybodyWaits();
+it('2,000 clients wait without a connection to the database, and get a response after one UPDATE and its news', async () => {
+  const perClient = await allWait();
   expect(perClient).toBeLessThan(64 * 1024);
   await eventually(async () => expect(await connections()).toBe(0));
   process.stdout.write(`meanwhile another request took ${await othersAreServed()} ms\n`);
   const begun = performance.now();
   for (const id of await closeAll()) news.publish(id);
-  const { answers, spanMs } = await resultOf(child, 60_000);
+  const { responses, spanMs } = await resultOf(child, 60_000);
   process.stdout.write(
-    `all were answered ${Math.round(performance.now() - begun)} ms after the UPDATE, within ${Math.round(spanMs)} ms\n`,
+    `all got a response ${Math.round(performance.now() - begun)} ms after the UPDATE, within ${Math.round(spanMs)} ms\n`,
   );
-  expect(answers).toEqual({ '200 canceled': clients });
+  expect(responses).toEqual({ '200 canceled': clients });
   expect(waiting()).toBe(0);
 });
 
-it('2,000 clients are answered by the polling round while Redis is unavailable', async () => {
+it('2,000 clients get a response from the periodic lookup while Redis is unavailable', async () => {
   link.cut();
   try {
-    await everybodyWaits();
+    await allWait();
     process.stdout.write(`meanwhile another request took ${await othersAreServed()} ms\n`);
     const begun = performance.now();
     await closeAll();
-    const { answers, spanMs } = await resultOf(child, 60_000);
+    const { responses, spanMs } = await resultOf(child, 60_000);
     process.stdout.write(
-      `without Redis all were answered ${Math.round(performance.now() - begun)} ms after the UPDATE, within ${Math.round(spanMs)} ms\n`,
+      `without Redis all got a response ${Math.round(performance.now() - begun)} ms after the UPDATE, within ${Math.round(spanMs)} ms\n`,
     );
-    expect(answers).toEqual({ '200 canceled': clients });
+    expect(responses).toEqual({ '200 canceled': clients });
   } finally {
-    link.mend();
+    link.restore();
   }
 });
 
 it('2,000 clients that disconnect leave nothing behind', async () => {
-  await everybodyWaits();
+  await allWait();
   child.signal('SIGKILL');
   await eventually(() => expect(waiting()).toBe(0), { withinMs: 30_000 });
 });

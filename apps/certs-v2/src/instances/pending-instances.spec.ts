@@ -8,7 +8,7 @@ import {
 
 jest.setTimeout(30_000);
 
-/** News as Redis brings it: told to whoever listens at this moment, or lost. */
+/** News as from Redis: delivered to current listeners, or lost. */
 class FakeNews implements InstanceNews {
   readonly listeners = new Map<string, Set<() => void>>();
   readonly reconnected = new Set<() => void>();
@@ -27,37 +27,37 @@ class FakeNews implements InstanceNews {
     return () => void this.reconnected.delete(listener);
   }
 
-  tell(issuanceId: string): void {
+  publish(issuanceId: string): void {
     for (const listener of this.listeners.get(issuanceId) ?? []) listener();
   }
 }
 
 let news: FakeNews;
 let closed: Set<string>;
-/** Ids of each look. */
-let looks: (readonly string[])[];
+/** Ids of each lookup. */
+let lookups: (readonly string[])[];
 let failures: unknown[];
 const opened: PendingInstances[] = [];
-const farAwayMs = 3_600_000;
+const farFutureMs = 3_600_000;
 
 beforeEach(() => {
   news = new FakeNews();
   closed = new Set();
-  looks = [];
+  lookups = [];
   failures = [];
 });
 afterEach(() => opened.splice(0).forEach((pending) => pending.close()));
 
-/** Looks by itself only when told to, unless a spec is about that. */
+/** Has no periodic lookups, unless a spec is about them. */
 function pendingInstances(options: Partial<PendingInstancesOptions> = {}): PendingInstances {
   const pending = new PendingInstances({
     news,
     closedAmong: async (ids) => {
-      looks.push(ids);
+      lookups.push(ids);
       return await Promise.resolve(ids.filter((id) => closed.has(id)));
     },
     onFailure: (error) => void failures.push(error),
-    lookEveryMs: farAwayMs,
+    lookupIntervalMs: farFutureMs,
     ...options,
   });
   opened.push(pending);
@@ -67,12 +67,12 @@ function pendingInstances(options: Partial<PendingInstancesOptions> = {}): Pendi
 const waiting = (issuanceId: string, change: Partial<Waiting> = {}): Waiting => ({
   issuanceId,
   accountId: '1',
-  forMs: farAwayMs,
-  whenGone: () => undefined,
+  forMs: farFutureMs,
+  onDisconnect: () => undefined,
   ...change,
 });
 
-/** Until the looks under way are done. */
+/** Until the running lookups are done. */
 const settled = () => new Promise(setImmediate);
 
 describe('a client that waits for a pending instance', () => {
@@ -80,11 +80,11 @@ describe('a client that waits for a pending instance', () => {
     const pending = pendingInstances();
     const end = pending.wait(waiting('7'));
     await settled();
-    news.tell('7');
+    news.publish('7');
     await settled();
-    expect([pending.count, looks]).toEqual([1, [['7'], ['7']]]);
+    expect([pending.count, lookups]).toEqual([1, [['7'], ['7']]]);
     closed.add('7');
-    news.tell('7');
+    news.publish('7');
     expect(await end).toBe('closed');
     expect([pending.count, news.listeners.size]).toEqual([0, 0]);
   });
@@ -94,34 +94,34 @@ describe('a client that waits for a pending instance', () => {
     expect(await pendingInstances().wait(waiting('7'))).toBe('closed');
   });
 
-  it('hears nothing of others', async () => {
+  it('ignores events of others', async () => {
     const pending = pendingInstances();
     const ends: string[] = [];
     void pending.wait(waiting('7')).then((end) => ends.push(`7 ${end}`));
     void pending.wait(waiting('8')).then((end) => ends.push(`8 ${end}`));
     closed.add('8');
-    news.tell('8');
+    news.publish('8');
     await settled();
     expect([ends, pending.count]).toEqual([['8 closed'], 1]);
   });
 
-  it('is found by the round where all news is lost', async () => {
-    const pending = pendingInstances({ lookEveryMs: 1 });
+  it('is found by the periodic lookup when all news is lost', async () => {
+    const pending = pendingInstances({ lookupIntervalMs: 1 });
     const end = pending.wait(waiting('7'));
     await settled();
     closed.add('7');
     expect(await end).toBe('closed');
   });
 
-  it('is looked for at once when news can be heard again', async () => {
+  it('is looked up at once when the news listener reconnects', async () => {
     const pending = pendingInstances();
     const ends = ['7', '8', '9'].map((id) => pending.wait(waiting(id)));
     await settled();
-    looks.length = 0;
+    lookups.length = 0;
     ['7', '8', '9'].forEach((id) => closed.add(id));
     for (const reconnected of news.reconnected) reconnected();
     expect(await Promise.all(ends)).toEqual(['closed', 'closed', 'closed']);
-    expect(looks).toEqual([['7', '8', '9']]);
+    expect(lookups).toEqual([['7', '8', '9']]);
   });
 
   it('never exceeds its time limit', async () => {
@@ -131,94 +131,98 @@ describe('a client that waits for a pending instance', () => {
       pending.wait(waiting('7', { forMs: 600 })),
       pending.wait(waiting('8', { forMs: 600 })),
     ]);
-    expect(ends).toEqual(['time is up', 'time is up']);
+    expect(ends).toEqual(['timeout', 'timeout']);
     expect(performance.now() - begun).toBeGreaterThan(300);
     expect(pending.count).toBe(0);
   });
 
   it('is removed at once when the client disconnects', async () => {
     const pending = pendingInstances();
-    let goAway = (): void => undefined;
-    const end = pending.wait(waiting('7', { whenGone: (gone) => void (goAway = gone) }));
+    let disconnect = (): void => undefined;
+    const end = pending.wait(
+      waiting('7', { onDisconnect: (disconnected) => void (disconnect = disconnected) }),
+    );
     const other = pending.wait(waiting('7'));
-    goAway();
-    expect(await end).toBe('gone');
+    disconnect();
+    expect(await end).toBe('disconnected');
     expect(pending.count).toBe(1);
     closed.add('7');
-    news.tell('7');
+    news.publish('7');
     expect(await other).toBe('closed');
-    goAway();
+    disconnect();
     expect([pending.count, news.listeners.size]).toEqual([0, 0]);
   });
 
   it('is not kept when the client disconnected before the wait began', async () => {
     const pending = pendingInstances();
-    expect(await pending.wait(waiting('7', { whenGone: (gone) => gone() }))).toBe('gone');
+    expect(await pending.wait(waiting('7', { onDisconnect: (disconnected) => disconnected() }))).toBe(
+      'disconnected',
+    );
     expect([pending.count, news.listeners.size]).toEqual([0, 0]);
   });
 });
 
 describe('many clients', () => {
   it('cost one statement at a time, whatever comes meanwhile', async () => {
-    let answer: () => void = () => undefined;
+    let release: () => void = () => undefined;
     const pending = pendingInstances({
       closedAmong: async (ids) => {
-        looks.push(ids);
-        await new Promise<void>((resolve) => (answer = resolve));
+        lookups.push(ids);
+        await new Promise<void>((resolve) => (release = resolve));
         return ids.filter((id) => closed.has(id));
       },
     });
     const ids = Array.from({ length: 500 }, (_, index) => String(index));
     const ends = ids.flatMap((id) => [pending.wait(waiting(id)), pending.wait(waiting(id))]);
-    expect(looks.map(({ length }) => length)).toEqual([1]);
+    expect(lookups.map(({ length }) => length)).toEqual([1]);
     for (const id of ids) {
       closed.add(id);
-      news.tell(id);
+      news.publish(id);
     }
-    answer();
-    await eventually(() => expect(looks.map(({ length }) => length)).toEqual([1, 500]));
-    answer();
+    release();
+    await eventually(() => expect(lookups.map(({ length }) => length)).toEqual([1, 500]));
+    release();
     expect(new Set(await Promise.all(ends))).toEqual(new Set(['closed']));
-    expect(looks).toHaveLength(2);
+    expect(lookups).toHaveLength(2);
   });
 
   it('survive an outage of the database', async () => {
-    let isAway = true;
+    let isUnavailable = true;
     const pending = pendingInstances({
-      lookEveryMs: 1,
+      lookupIntervalMs: 1,
       closedAmong: async (ids) =>
-        isAway ? await Promise.reject(new Error('away')) : await Promise.resolve(ids),
+        isUnavailable ? await Promise.reject(new Error('unavailable')) : await Promise.resolve(ids),
     });
     const end = pending.wait(waiting('7'));
     await eventually(() => expect(failures.length).toBeGreaterThan(1));
-    isAway = false;
+    isUnavailable = false;
     expect(await end).toBe('closed');
   });
 
-  it('are all answered when the process stops, and none waits from then on', async () => {
+  it('all get a response when the process stops, and none waits from then on', async () => {
     const pending = pendingInstances();
     const ends = ['7', '8', '8'].map((id) => pending.wait(waiting(id)));
     pending.close();
-    expect(await Promise.all(ends)).toEqual(['turned away', 'turned away', 'turned away']);
-    expect(await pending.wait(waiting('9'))).toBe('turned away');
+    expect(await Promise.all(ends)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(await pending.wait(waiting('9'))).toBe('rejected');
     expect([pending.count, news.reconnected.size]).toEqual([0, 0]);
   });
 
   it('are as many as the process takes, and no account takes all places', async () => {
-    const pending = pendingInstances({ most: 4, mostOfAccount: 3 });
+    const pending = pendingInstances({ maxWaiting: 4, maxPerAccount: 3 });
     const wait = (accountId: string) => pending.wait(waiting('7', { accountId }));
     const kept = ['1', '1', '1'].map(wait);
-    expect(await wait('1')).toBe('turned away');
+    expect(await wait('1')).toBe('rejected');
     kept.push(wait('2'));
-    expect(await wait('3')).toBe('turned away');
+    expect(await wait('3')).toBe('rejected');
     closed.add('7');
-    news.tell('7');
+    news.publish('7');
     expect(await Promise.all(kept)).toEqual(Array(4).fill('closed'));
     closed.clear();
     const again = wait('1');
     expect(pending.count).toBe(1);
     closed.add('7');
-    news.tell('7');
+    news.publish('7');
     expect(await again).toBe('closed');
   });
 });

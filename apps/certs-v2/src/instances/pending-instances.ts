@@ -10,18 +10,18 @@ export interface InstanceNews {
 export type WaitingEnd =
   /** It is pending no more. */
   | 'closed'
-  | 'time is up'
+  | 'timeout'
   /** The client disconnected: no response is sent. */
-  | 'gone'
+  | 'disconnected'
   /** The process stops, or too many wait already. */
-  | 'turned away';
+  | 'rejected';
 
 export interface Waiting {
   readonly issuanceId: string;
   readonly accountId: string;
   readonly forMs: number;
   /** Registers a function to call when the client disconnects. */
-  readonly whenGone: (gone: () => void) => void;
+  readonly onDisconnect: (disconnected: () => void) => void;
 }
 
 export interface PendingInstancesOptions {
@@ -30,11 +30,11 @@ export interface PendingInstancesOptions {
   readonly closedAmong: (issuanceIds: readonly string[]) => Promise<readonly string[]>;
   readonly onFailure: (error: unknown) => void;
   /** Maximum waiting clients of this process, about 3 KB each without their sockets. Default: 10,000. */
-  readonly most?: number;
+  readonly maxWaiting?: number;
   /** Maximum per account, so that no account uses all places. Default: a quarter of them. */
-  readonly mostOfAccount?: number;
+  readonly maxPerAccount?: number;
   /** How often all waiting instances are looked up in the database, in case events were lost, ms. Default: 5,000. */
-  readonly lookEveryMs?: number;
+  readonly lookupIntervalMs?: number;
 }
 
 interface Waiter extends Pick<Waiting, 'issuanceId' | 'accountId'> {
@@ -46,8 +46,8 @@ interface Waiter extends Pick<Waiting, 'issuanceId' | 'accountId'> {
 /** One timer for all: precision of the end of a wait, ms. It ends earlier by at most this time, never later. */
 const tickMs = 250;
 
-/** Ids in one look: a statement of a few dozen kilobytes. */
-const mostInOneLook = 5_000;
+/** Ids in one lookup: a statement of a few dozen kilobytes. */
+const maxIdsPerLookup = 5_000;
 
 /**
  * Clients that wait for pending instances. A waiting client costs a socket and an entry here, but no database
@@ -58,16 +58,16 @@ export class PendingInstances {
   readonly #waiters = new Map<string, Set<Waiter>>();
   readonly #ofAccount = new Map<string, number>();
   readonly #endNews = new Map<string, () => void>();
-  readonly #toLookFor = new Set<string>();
+  readonly #requestedLookups = new Set<string>();
   readonly #endReconnected: () => void;
   #count = 0;
-  #looking = false;
-  #lookedAtMs = 0;
+  #isLookingUp = false;
+  #lookedUpAtMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(private readonly options: PendingInstancesOptions) {
-    this.#endReconnected = options.news.onReconnected(() => this.#lookForAll());
+    this.#endReconnected = options.news.onReconnected(() => this.#requestAllLookups());
   }
 
   get count(): number {
@@ -75,8 +75,8 @@ export class PendingInstances {
   }
 
   /** Never rejects. Detects instances that closed before the call as well. */
-  async wait({ issuanceId, accountId, forMs, whenGone }: Waiting): Promise<WaitingEnd> {
-    if (this.#closed || this.#isFull(accountId)) return 'turned away';
+  async wait({ issuanceId, accountId, forMs, onDisconnect }: Waiting): Promise<WaitingEnd> {
+    if (this.#closed || this.#isFull(accountId)) return 'rejected';
     return await new Promise((resolve) => {
       const waiter: Waiter = {
         issuanceId,
@@ -87,9 +87,9 @@ export class PendingInstances {
         },
       };
       this.#add(waiter);
-      whenGone(() => waiter.end('gone'));
+      onDisconnect(() => waiter.end('disconnected'));
       // The caller saw it as pending before its events were subscribed to.
-      this.#lookFor([issuanceId]);
+      this.#requestLookup([issuanceId]);
     });
   }
 
@@ -97,12 +97,12 @@ export class PendingInstances {
   close(): void {
     this.#closed = true;
     this.#endReconnected();
-    for (const waiter of this.#all()) waiter.end('turned away');
+    for (const waiter of this.#all()) waiter.end('rejected');
   }
 
   #isFull(accountId: string): boolean {
-    const { most = 10_000, mostOfAccount = most / 4 } = this.options;
-    return this.#count >= most || (this.#ofAccount.get(accountId) ?? 0) >= mostOfAccount;
+    const { maxWaiting = 10_000, maxPerAccount = maxWaiting / 4 } = this.options;
+    return this.#count >= maxWaiting || (this.#ofAccount.get(accountId) ?? 0) >= maxPerAccount;
   }
 
   #all(): Waiter[] {
@@ -116,13 +116,13 @@ export class PendingInstances {
       this.#waiters.set(issuanceId, new Set([waiter]));
       this.#endNews.set(
         issuanceId,
-        this.options.news.on(issuanceId, () => this.#lookFor([issuanceId])),
+        this.options.news.on(issuanceId, () => this.#requestLookup([issuanceId])),
       );
     } else others.add(waiter);
     this.#ofAccount.set(accountId, (this.#ofAccount.get(accountId) ?? 0) + 1);
     this.#count += 1;
     if (this.#timer !== undefined) return;
-    this.#lookedAtMs = performance.now();
+    this.#lookedUpAtMs = performance.now();
     this.#timer = setInterval(() => this.#tick(), tickMs);
   }
 
@@ -140,11 +140,11 @@ export class PendingInstances {
     if (left === 0) this.#ofAccount.delete(accountId);
     else this.#ofAccount.set(accountId, left);
     this.#count -= 1;
-    if (this.#count === 0) this.#rest();
+    if (this.#count === 0) this.#stopTimer();
     return true;
   }
 
-  #rest(): void {
+  #stopTimer(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
@@ -152,40 +152,40 @@ export class PendingInstances {
   #tick(): void {
     const nowMs = performance.now();
     for (const waiter of this.#all()) {
-      if (waiter.endsAtMs <= nowMs + tickMs) waiter.end('time is up');
+      if (waiter.endsAtMs <= nowMs + tickMs) waiter.end('timeout');
     }
-    if (nowMs - this.#lookedAtMs < (this.options.lookEveryMs ?? 5_000)) return;
-    this.#lookedAtMs = nowMs;
-    this.#lookForAll();
+    if (nowMs - this.#lookedUpAtMs < (this.options.lookupIntervalMs ?? 5_000)) return;
+    this.#lookedUpAtMs = nowMs;
+    this.#requestAllLookups();
   }
 
-  #lookForAll(): void {
-    this.#lookFor(this.#waiters.keys());
+  #requestAllLookups(): void {
+    this.#requestLookup(this.#waiters.keys());
   }
 
-  #lookFor(issuanceIds: Iterable<string>): void {
-    for (const id of issuanceIds) this.#toLookFor.add(id);
-    if (!this.#looking && this.#toLookFor.size > 0) void this.#look();
+  #requestLookup(issuanceIds: Iterable<string>): void {
+    for (const id of issuanceIds) this.#requestedLookups.add(id);
+    if (!this.#isLookingUp && this.#requestedLookups.size > 0) void this.#lookUp();
   }
 
   /** One statement at a time: requests in the meantime share the next one. Never rejects. */
-  async #look(): Promise<void> {
-    this.#looking = true;
-    while (this.#toLookFor.size > 0) {
-      const ids = [...this.#toLookFor].slice(0, mostInOneLook);
-      for (const id of ids) this.#toLookFor.delete(id);
+  async #lookUp(): Promise<void> {
+    this.#isLookingUp = true;
+    while (this.#requestedLookups.size > 0) {
+      const ids = [...this.#requestedLookups].slice(0, maxIdsPerLookup);
+      for (const id of ids) this.#requestedLookups.delete(id);
       try {
-        for (const id of await this.options.closedAmong(ids)) this.#tellClosed(id);
+        for (const id of await this.options.closedAmong(ids)) this.#endClosed(id);
       } catch (error) {
         // The database is unavailable: the next round repeats the query for all that still wait.
-        this.#toLookFor.clear();
+        this.#requestedLookups.clear();
         this.options.onFailure(error);
       }
     }
-    this.#looking = false;
+    this.#isLookingUp = false;
   }
 
-  #tellClosed(issuanceId: string): void {
+  #endClosed(issuanceId: string): void {
     for (const waiter of [...(this.#waiters.get(issuanceId) ?? [])]) waiter.end('closed');
   }
 }

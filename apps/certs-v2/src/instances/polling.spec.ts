@@ -9,7 +9,7 @@ jest.setTimeout(60_000);
 
 const cn = 'www.example.com';
 const quiet = { warn: () => undefined, info: () => undefined };
-/** Longer than any of this takes, so that whoever is answered was not answered by its end. */
+/** Longer than any of this takes, so that no response is caused by the timeout. */
 const long = 170;
 const begun = () => {
   const at = performance.now();
@@ -22,14 +22,14 @@ const waitingAt = (api: RunningApi) => api.app.get(PendingInstances).count;
 const waits = async (api: RunningApi, count: number) =>
   await eventually(() => expect(waitingAt(api)).toBe(count), { withinMs: 30_000 });
 
-/** What the worker does in one transaction and then tells. */
-async function issue(api: RunningApi, tenant: Tenant, tell: (id: string) => void): Promise<void> {
+/** What the worker does in one transaction and then publishes. */
+async function issue(api: RunningApi, tenant: Tenant, publish: (id: string) => void): Promise<void> {
   const [open] = await api.database.query<{ id: string }>(
     `SELECT id FROM issuance WHERE account_id = $1 AND state = 'open'`,
     [tenant.accountId],
   );
   await activatePending(api, tenant, cn);
-  tell(open?.id ?? '');
+  publish(open?.id ?? '');
 }
 
 describe('poll', () => {
@@ -53,9 +53,9 @@ describe('poll', () => {
     await news.close();
     await api.stop();
   });
-  const tell = (issuanceId: string) => news.publish(issuanceId);
+  const publish = (issuanceId: string) => news.publish(issuanceId);
 
-  it('of 0 answers at once: 412 with when to come back', async () => {
+  it('of 0 returns at once: 412 with retry_after', async () => {
     const { status, headers, json } = await poll(tenant, id, 0);
     expect([status, headers['content-type'], headers['retry-after'], json]).toEqual([
       412,
@@ -78,16 +78,16 @@ describe('poll', () => {
     expect(took()).toBeGreaterThan(1.5);
   });
 
-  it('without it, a pending instance is answered as it is', async () => {
+  it('without it, a pending instance is returned as it is', async () => {
     expect((await tenant.get(`${pathOf(cn)}/instances/${id}`)).json.state).toBe('pending');
   });
 
   it('returns as soon as the instance is active, with the requested expansions', async () => {
     const took = begun();
-    const answers = [poll(tenant, id, long, '&expand=crt&expand=chain'), poll(tenant, id, 5_000_000)];
+    const responses = [poll(tenant, id, long, '&expand=crt&expand=chain'), poll(tenant, id, 5_000_000)];
     await waits(api, 2);
-    await issue(api, tenant, tell);
-    const [expanded, plain] = await Promise.all(answers);
+    await issue(api, tenant, publish);
+    const [expanded, plain] = await Promise.all(responses);
     expect([expanded?.status, expanded?.json.state, plain?.status, plain?.json.state]).toEqual([
       200,
       'active',
@@ -105,13 +105,13 @@ describe('poll', () => {
 
   it('by the hash of the key waits in the same way', async () => {
     const hash = (await tenant.get(pathOf(cn))).json.pubkey_hash;
-    const answer = poll(tenant, `pubkey_hash:${hash}`, long);
+    const response = poll(tenant, `pubkey_hash:${hash}`, long);
     await waits(api, 1);
-    await issue(api, tenant, tell);
-    expect((await answer).json).toMatchObject({ id, state: 'active' });
+    await issue(api, tenant, publish);
+    expect((await response).json).toMatchObject({ id, state: 'active' });
   });
 
-  it('is answered when the instance is canceled, by a newer purchase or by a revocation, and others hear of it', async () => {
+  it('ends when the instance is canceled, by a newer purchase or by a revocation, which is published', async () => {
     const heard: string[] = [];
     const listener = new IssuanceNewsListener(api.redis.url, { name: 'spec', log: quiet });
     await new Promise<void>((resolve) => listener.onReconnected(resolve));
@@ -136,20 +136,20 @@ describe('poll', () => {
     await listener.close();
   });
 
-  it('goes on when the news was about nothing', async () => {
-    const answer = poll(tenant, id, long);
+  it('continues after a spurious event', async () => {
+    const response = poll(tenant, id, long);
     await waits(api, 1);
     const [row] = await api.database.query<{ id: string }>(`SELECT id FROM issuance WHERE public_id = $1`, [
       id,
     ]);
     const looks = await api.statementsOf(async () => {
-      tell(row?.id ?? '');
+      publish(row?.id ?? '');
       await eventually(async () => expect((await tenant.get(pathOf(cn))).status).toBe(200));
     });
     expect(looks.length).toBeGreaterThan(0);
     expect(waitingAt(api)).toBe(1);
-    await issue(api, tenant, tell);
-    expect((await answer).json.state).toBe('active');
+    await issue(api, tenant, publish);
+    expect((await response).json.state).toBe('active');
   });
 
   it.each(['', '-1', '1.5', '1e9', 'soon', '5&poll=6', '%00'])('of %p is refused', async (value) => {
@@ -170,24 +170,24 @@ describe('poll', () => {
     await waits(api, 0);
   });
 
-  it('is answered when the process stops, without waiting for its end', async () => {
+  it('ends when the process stops, before its timeout', async () => {
     const own = await RunningApi.start(async () => ({ DATABASE_URL: api.database.url, DRAIN_TIME: '60s' }));
     const { authorization } = {
       authorization: `Basic ${Buffer.from(`${tenant.apiKey}:`).toString('base64')}`,
     };
-    const answers = [1, 2, 3].map(() =>
+    const responses = [1, 2, 3].map(() =>
       own.call('GET', `${pathOf(cn)}/instances/${id}?poll=${long}`, { headers: { authorization } }),
     );
     await waits(own, 3);
     const took = begun();
     await own.stop();
-    for (const { status, json } of await Promise.all(answers))
+    for (const { status, json } of await Promise.all(responses))
       expect([status, json.reason]).toEqual([412, 'not_ready']);
     expect(took()).toBeLessThan(30);
   });
 });
 
-/** A request whose answer nobody reads. */
+/** A request whose response is never read. */
 async function pollBySocket(api: RunningApi, tenant: Tenant, id: number): Promise<Socket> {
   const { hostname, port } = new URL(api.url);
   const socket = connect(Number(port), hostname);

@@ -109,7 +109,7 @@ describe('the arguments of buy', () => {
     ['invoice_note', 'x'.repeat(1_001)],
     ['invoice_note', 'a\u0007b'],
     ['invoice_note', ['a']],
-    ['email_invoice_to', 'nobody'],
+    ['email_invoice_to', 'invoices'],
     ['email_invoice_to', 'a@b'],
     ['email_invoice_to', 'a b@example.com'],
     ['email_invoice_to', 'a@example.com,b@example.com'],

@@ -70,7 +70,7 @@ describe('an instance', () => {
     const problem = 'There is no record.';
     await api.database.query(
       `UPDATE issuance SET approvals = jsonb_set(approvals, '{1,problem}', to_jsonb($2::text)), failures = 1,
-         last_error = '{"code": "ca_unavailable", "message": "The CA did not answer."}' WHERE id = $1`,
+         last_error = '{"code": "ca_unavailable", "message": "The CA did not respond."}' WHERE id = $1`,
       [issuanceId, problem],
     );
     expect(await instance(instanceId)).toMatchObject({
@@ -79,7 +79,7 @@ describe('an instance', () => {
         { name: cn, method: 'dns', status: 'approved', problem: null },
         { name: 'example.com', method: 'dns', status: 'pending', problem },
       ],
-      last_error: { code: 'ca_unavailable', message: 'The CA did not answer.' },
+      last_error: { code: 'ca_unavailable', message: 'The CA did not respond.' },
     });
   });
 
@@ -155,7 +155,7 @@ describe('a pending instance', () => {
       execFileSync('openssl', ['x509', '-noout', ...args], { input: shown.crt, encoding: 'utf8' });
     expect(openssl('-pubkey')).toBe(otherKeys.publicKey.export({ type: 'spki', format: 'pem' }));
     expect(openssl('-ext', 'subjectAltName')).toContain('DNS:www.example.com, DNS:example.com');
-    // What whoever looks at the customer's server compares with.
+    // The installation test compares with the same certificate.
     const [row] = await api.database.query<{ opened_at: Date }>(
       `SELECT opened_at FROM issuance WHERE public_id = $1`,
       [id],

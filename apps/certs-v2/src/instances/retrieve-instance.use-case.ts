@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Answer, jsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse } from '../wire/response';
 import { ExpandArgument, TextArgument, unreadable } from '../wire/arguments';
 import { Expansion } from '../wire/expansion';
 import { Refusal } from '../wire/reasons';
@@ -47,7 +47,7 @@ export class RetrieveInstance {
    *
    * @param cn in normal form
    * @param reference id, or `pubkey_hash:` and a hash
-   * @param whenGone gets the function to call when the client disconnects
+   * @param onDisconnect gets the function to call when the client disconnects
    * @returns null when the client has disconnected
    * @throws Refusal `no_such_cert`, `no_such_instance`, `no_such_pubkey_hash`, `not_ready`
    */
@@ -56,20 +56,20 @@ export class RetrieveInstance {
     cn: string,
     reference: string,
     { poll: forMs, expand: expansion = Expansion.none }: InstanceQuery,
-    whenGone: (gone: () => void) => void,
-  ): Promise<Answer | null> {
+    onDisconnect: (disconnected: () => void) => void,
+  ): Promise<HttpResponse | null> {
     const instance = await this.find(accountId, cn, readInstanceReference(reference), expansion);
     const { attempt } = instance;
     if (forMs === undefined || attempt === null || stateOf(instance, new Date()) !== 'pending') {
-      return jsonAnswer(await this.views.one(instance, expansion));
+      return jsonResponse(await this.views.one(instance, expansion));
     }
     if (forMs === 0) throw stillPending(instance);
     const { issuanceId } = attempt;
-    const end = await this.pending.wait({ issuanceId, accountId, forMs, whenGone });
-    if (end === 'gone') return null;
+    const end = await this.pending.wait({ issuanceId, accountId, forMs, onDisconnect });
+    if (end === 'disconnected') return null;
     const shown = end === 'closed' ? await this.closed.show(issuanceId, expansion) : null;
     if (shown === null) throw stillPending(instance);
-    return jsonAnswer(shown);
+    return jsonResponse(shown);
   }
 
   private async find(
@@ -79,8 +79,8 @@ export class RetrieveInstance {
     expansion: Expansion,
   ): Promise<StoredInstance> {
     // Also for an impossible reference, so that a missing object is reported first.
-    const asked = reference ?? { kind: 'id', id: '0' };
-    const found = await this.instances.find(accountId, cn, asked, needsOf([expansion]));
+    const requested = reference ?? { kind: 'id', id: '0' };
+    const found = await this.instances.find(accountId, cn, requested, needsOf([expansion]));
     if (found === 'no object') throw noSuchCert();
     if (found === null) throw noSuchInstance(reference);
     return found;
@@ -96,7 +96,7 @@ function stillPending({ openedAt }: StoredInstance): Refusal {
 /** The longer it has been pending, the less a later request misses: a twentieth of its age. */
 const retryAfter = { shareOfAge: 1 / 20, minS: 1, maxS: 300 };
 
-/** Whole seconds until a caller may ask again. */
+/** Whole seconds until a caller may poll again. */
 export function retryAfterS(openedAt: Date, now: Date): number {
   const ageS = (now.getTime() - openedAt.getTime()) / 1_000;
   const { shareOfAge, minS, maxS } = retryAfter;

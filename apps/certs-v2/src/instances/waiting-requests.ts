@@ -21,7 +21,7 @@ export const pendingInstances: FactoryProvider<PendingInstances> = {
       news,
       // One query for all waiting clients: it does not count as time of the request that starts it.
       closedAmong: async (ids) => await withoutDatabaseTime(async () => await instances.closedAmong(ids)),
-      onFailure: (error) => log.warn({ err: error }, 'cannot look for instances that clients wait for'),
+      onFailure: (error) => log.warn({ err: error }, 'lookup of polled instances failed; retrying'),
     });
     new Gauge({
       name: 'certwright_waiting_polls',

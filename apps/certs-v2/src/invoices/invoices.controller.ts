@@ -2,7 +2,7 @@ import { Caller, type CallerIdentity, RequirePermission } from '@certwright/serv
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import { ApiParam } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { sendAnswer } from '../wire/answer';
+import { sendResponse } from '../wire/response';
 import { fieldsIn, readArguments, type Sent } from '../wire/arguments';
 import { DescribesGet } from '../wire/openapi/operation';
 import { InvoiceJson } from './invoice-json';
@@ -24,8 +24,8 @@ export class InvoicesController {
     failsWith: ['bad_param'],
   })
   async list(@Caller() { accountId }: CallerIdentity, @Query() query: Sent, @Res() reply: FastifyReply) {
-    const asked = readArguments(InvoicesQuery, fieldsIn(query));
-    sendAnswer(reply, await this.retrieval.page(accountId, asked));
+    const parameters = readArguments(InvoicesQuery, fieldsIn(query));
+    sendResponse(reply, await this.retrieval.page(accountId, parameters));
   }
 
   @Get(':number')
@@ -40,7 +40,7 @@ export class InvoicesController {
     @Param('number') number: string,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(
+    sendResponse(
       reply,
       number.endsWith(printableSuffix)
         ? await this.retrieval.printable(accountId, number.slice(0, -printableSuffix.length))

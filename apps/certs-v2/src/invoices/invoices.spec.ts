@@ -29,10 +29,10 @@ describe('GET /api/v2/invoices/{number}', () => {
       emailTo: 'books@example.com',
       issuedAt,
     });
-    const answer = await tenant.get(`${path}/${number}`);
-    expect(answer.status).toBe(200);
-    expect(answer.headers['content-type']).toBe('application/json');
-    expect(answer.json).toEqual({
+    const response = await tenant.get(`${path}/${number}`);
+    expect(response.status).toBe(200);
+    expect(response.headers['content-type']).toBe('application/json');
+    expect(response.json).toEqual({
       number,
       issued_at: 1_795_176_000,
       account: 'A tenant',
@@ -57,16 +57,16 @@ describe('GET /api/v2/invoices/{number}', () => {
     const theirs = await forgeInvoice(api, other, 1);
     const nobodys = `${tenant.accountId}-1`;
     for (const suffix of ['', '.html']) {
-      const answers = [
+      const responses = [
         await tenant.get(`${path}/${theirs}${suffix}`),
         await tenant.get(`${path}/${nobodys}${suffix}`),
       ];
-      for (const { status, headers, json } of answers) {
+      for (const { status, headers, json } of responses) {
         expect(status).toBe(404);
         expect(headers['content-type']).toBe('application/json');
         expect(json).toEqual({ reason: 'no_such_invoice', message: expect.any(String) });
       }
-      expect(answers[0]?.text).toBe(answers[1]?.text);
+      expect(responses[0]?.text).toBe(responses[1]?.text);
     }
   });
 
@@ -104,8 +104,8 @@ describe('GET /api/v2/invoices/{number}', () => {
 });
 
 describe('GET /api/v2/invoices', () => {
-  const numbers = (answer: { json: { data: { number: string }[] } }) =>
-    answer.json.data.map(({ number }) => number.split('-')[1]);
+  const numbers = (response: { json: { data: { number: string }[] } }) =>
+    response.json.data.map(({ number }) => number.split('-')[1]);
 
   /** The path and query of the next page, as the caller reaches it here. */
   const nextOf = (headers: Readonly<Record<string, unknown>>): string => {

@@ -2,7 +2,7 @@ import { Accounts } from '@certwright/accounts';
 import { Invoices } from './invoices.repository';
 import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
-import { type Answer, jsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse } from '../wire/response';
 import { type Reading, unreadable } from '../wire/arguments';
 import { LimitArgument, nextPageLink, QueryArgument } from '../wire/page';
 import { Refusal } from '../wire/reasons';
@@ -33,28 +33,28 @@ export class RetrieveInvoices {
   ) {}
 
   /** The newest first. */
-  async page(accountId: string, { after, limit = maxPage }: InvoicesQuery): Promise<Answer> {
+  async page(accountId: string, { after, limit = maxPage }: InvoicesQuery): Promise<HttpResponse> {
     // One more than the page size shows whether there is a next page.
     const found = await this.invoices.page(accountId, after ?? null, limit + 1);
     const { name } = await this.accounts.get(accountId);
     const shown = found.slice(0, limit);
     const last = shown.at(-1);
     const data = shown.map((invoice) => invoiceJson(invoice, name));
-    if (found.length <= limit || last === undefined) return jsonAnswer({ data });
+    if (found.length <= limit || last === undefined) return jsonResponse({ data });
     const address = `${this.config.PUBLIC_URL}/api/v2/invoices`;
     const size = limit === maxPage ? {} : { limit: String(limit) };
-    return jsonAnswer({ data }, { link: nextPageLink(address, { after: last.number, ...size }) });
+    return jsonResponse({ data }, { link: nextPageLink(address, { after: last.number, ...size }) });
   }
 
   /** @throws Refusal `no_such_invoice` */
-  async one(accountId: string, number: string): Promise<Answer> {
+  async one(accountId: string, number: string): Promise<HttpResponse> {
     const invoice = await this.find(accountId, number);
     const { name } = await this.accounts.get(accountId);
-    return jsonAnswer(invoiceJson(invoice, name));
+    return jsonResponse(invoiceJson(invoice, name));
   }
 
   /** As a page to print. @throws Refusal `no_such_invoice` */
-  async printable(accountId: string, number: string): Promise<Answer> {
+  async printable(accountId: string, number: string): Promise<HttpResponse> {
     const invoice = await this.find(accountId, number);
     const { name } = await this.accounts.get(accountId);
     return {

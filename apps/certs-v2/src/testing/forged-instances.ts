@@ -73,7 +73,7 @@ export interface ForgedIssuance {
   readonly expiresBy?: Date;
 }
 
-/** An attempt at the object's present terms; due in an hour, so that nobody takes it. */
+/** An attempt at the object's present terms; due in an hour, so that no worker takes it. */
 export async function openIssuance(
   { database }: RunningApi,
   { accountId }: Tenant,

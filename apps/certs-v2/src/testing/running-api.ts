@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { apiAccount, statementsOf } from '@certwright/core-testing';
 import { createLogger, Metrics, Readiness, type RunningProcess } from '@certwright/service';
 import {
-  type Answered,
+  type ReceivedResponse,
   DocumentedResponses,
   exchange,
   type Sent,
@@ -25,7 +25,7 @@ export const specSealingKey = randomBytes(32).toString('base64');
 
 const openApiDocument = JSON.parse(readFileSync(join(__dirname, '../../openapi.json'), 'utf8')) as object;
 
-/** The sweep asks by itself, whatever a request does. */
+/** The sweep queries on its own schedule, independent of requests. */
 const isOfSweep = (statement: string) => statement.includes('account_with_news');
 
 /** The whole API on a real PostgreSQL, a real Redis and a real port. */
@@ -100,18 +100,18 @@ export class RunningApi {
     return tenant.as(email, password);
   }
 
-  /** The texts of the statements that the API sends to the database for what `work` asks. */
+  /** Texts of the statements that the API sends to the database during `work`. */
   async statementsOf(work: () => Promise<unknown>): Promise<string[]> {
     return (await statementsOf(work)).filter((statement) => !isOfSweep(statement));
   }
 
-  async call(method: string, path: string, sent: Sent = {}): Promise<Answered> {
-    const answered = await exchange(this.url, method, path, sent);
-    const { status, json } = answered;
-    if (json === undefined) return answered;
+  async call(method: string, path: string, sent: Sent = {}): Promise<ReceivedResponse> {
+    const response = await exchange(this.url, method, path, sent);
+    const { status, json } = response;
+    if (json === undefined) return response;
     const differences = this.documented.differences({ method, path, status, body: json });
     if (differences.length > 0) throw new Error(`undocumented response:\n${differences.join('\n')}`);
-    return answered;
+    return response;
   }
 }
 
@@ -124,4 +124,4 @@ function passwordHash(password: string): string {
 }
 
 export { Tenant } from './tenant';
-export type { Answered, Sent } from '@certwright/testing';
+export type { ReceivedResponse, Sent } from '@certwright/testing';

@@ -1,4 +1,4 @@
-import type { Answered, Sent } from '@certwright/testing';
+import type { ReceivedResponse, Sent } from '@certwright/testing';
 import type { RunningApi } from './running-api';
 
 /** Fields of a form; as pairs where one comes more than once, as a text where it is to be exactly that. */
@@ -27,7 +27,7 @@ export class Tenant {
     return new Tenant(this.api, this.accountId, this.apiKey, basic(userName, password));
   }
 
-  async call(method: string, path: string, { body, headers = {} }: Sent = {}): Promise<Answered> {
+  async call(method: string, path: string, { body, headers = {} }: Sent = {}): Promise<ReceivedResponse> {
     return await this.api.call(method, path, {
       body,
       headers: { authorization: this.authorization, ...headers },

@@ -71,7 +71,7 @@ export const reasonOfFault = {
 export class ErrorJson {
   @ApiProperty({ type: String, description: 'For programs; never changes its meaning.' }) reason: ReasonCode;
   @ApiProperty({ description: 'For people.' }) message: string;
-  @ApiPropertyOptional({ description: 'Name of the parameter at fault.' }) param?: string;
+  @ApiPropertyOptional({ description: 'Name of the invalid parameter.' }) param?: string;
   @ApiPropertyOptional({ type: 'integer', description: 'Seconds to wait.' }) retry_after?: number;
 }
 

@@ -50,15 +50,15 @@ describe('every response is JSON with exactly that Content-Type', () => {
     ],
     ['300 KiB', 'POST', at, { body: `csr=${'x'.repeat(300_000)}`, headers: form }, 413, 'request_too_large'],
   ])('%s', async (_what, method, path, sent, status, reason) => {
-    const answer = await tenant.call(method, path, sent);
-    expect([answer.status, answer.json?.reason]).toEqual([status, reason]);
-    expect(answer.headers['content-type']).toBe('application/json');
-    if (status >= 400) expect(answer.json.message).toEqual(expect.any(String));
+    const response = await tenant.call(method, path, sent);
+    expect([response.status, response.json?.reason]).toEqual([status, reason]);
+    expect(response.headers['content-type']).toBe('application/json');
+    if (status >= 400) expect(response.json.message).toEqual(expect.any(String));
   });
 });
 
 describe('an error object', () => {
-  it('names the parameter at fault, and nothing else', async () => {
+  it('names only the invalid parameter', async () => {
     const { json } = await tenant.postForm(at, { csr, approval_method: 'email' });
     expect(json).toEqual({
       reason: 'missing_param',
@@ -71,12 +71,12 @@ describe('an error object', () => {
     });
   });
 
-  it('has retry_after in seconds, as the header does, where it makes sense to come back', async () => {
+  it('has retry_after in seconds, as the header does, where a retry makes sense', async () => {
     const slow = await RunningApi.start({ READS_PER_S: '1' });
     const caller = await slow.tenant();
-    const answers = await Promise.all(Array.from({ length: 8 }, () => caller.get('/api/v2/certs')));
+    const responses = await Promise.all(Array.from({ length: 8 }, () => caller.get('/api/v2/certs')));
     await slow.stop();
-    const limited = answers.find(({ status }) => status === 429);
+    const limited = responses.find(({ status }) => status === 429);
     expect(limited?.json).toMatchObject({ reason: 'rate_limited', retry_after: expect.any(Number) });
     expect(limited?.headers['retry-after']).toBe(String(limited?.json.retry_after));
   });
@@ -129,7 +129,7 @@ describe('a form', () => {
     expect([status, json.reason, json.param]).toEqual([400, 'bad_param', 'approval_method']);
   });
 
-  it('takes nothing from the query but what the answer is to show', async () => {
+  it('ignores query parameters other than those of the response', async () => {
     const { json } = await tenant.postForm(`${at}?approval_method=dns&muted=1`, { csr });
     expect([json.reason, json.param]).toEqual(['missing_param', 'approval_method']);
   });

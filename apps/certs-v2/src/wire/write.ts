@@ -8,7 +8,8 @@ type Posted = FastifyRequest<{ Params: Readonly<Record<string, string>> }>;
 /** `@Write() write: WriteRequest`: who posts what where, and under which `Idempotency-Key`. */
 export const Write = createParamDecorator((_data: unknown, context: ExecutionContext): WriteRequest => {
   const { headers, params, body, caller, routeOptions } = context.switchToHttp().getRequest<Posted>();
-  if (caller === null || routeOptions.url === undefined) throw new Error('@Write() stands on a public route');
+  if (caller === null || routeOptions.url === undefined)
+    throw new Error('@Write() is used on a public route');
   // However it was percent-encoded, it is the same path.
   const path = routeOptions.url.replace(/:(\w+)/g, (_, name: string) =>
     encodeURIComponent(params[name] ?? ''),

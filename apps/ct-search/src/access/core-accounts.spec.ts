@@ -97,7 +97,7 @@ describe('an unavailable database', () => {
     link.cut();
     await expect(subject.findSearchKey(secretSha256)).rejects.toThrow(CoreUnavailable);
     await expect(subject.check()).rejects.toThrow(CoreUnavailable);
-    link.mend();
+    link.restore();
     expect(await subject.findSearchKey(secretSha256)).toMatchObject({ disabled: false });
   });
 

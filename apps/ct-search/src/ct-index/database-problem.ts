@@ -5,9 +5,9 @@ const canceled = '57014';
 
 /** Maps a database error to a response; undefined: it is an internal error. */
 export function databaseProblem(error: unknown): Problem | undefined {
-  return databaseErrorCode(error) === canceled ? timeUp() : databaseOutage(error);
+  return databaseErrorCode(error) === canceled ? timeLimitExceeded() : databaseOutage(error);
 }
 
-export function timeUp(): Problem {
+export function timeLimitExceeded(): Problem {
   return new Problem('timeout', 'The query took longer than the subscription allows.');
 }

@@ -103,8 +103,8 @@ it('survives the loss of a connection during a statement, and continues with ano
   const link = await severableLink({ host: url.hostname, port: Number(url.port) });
   url.host = `127.0.0.1:${link.port}`;
   const log = createLogger('spec', 'silent');
-  const cuttable = new IndexReaders({ url: url.href, poolSize: 1, isSharded: false, log });
-  const reader = cuttable.within({ kind: 'spec', timeLimitMs: 20_000 });
+  const readers = new IndexReaders({ url: url.href, poolSize: 1, isSharded: false, log });
+  const reader = readers.within({ kind: 'spec', timeLimitMs: 20_000 });
   try {
     const outcome = expect(reader.query('SELECT pg_sleep(60)')).rejects.toMatchObject({
       code: 'service_outage',
@@ -117,10 +117,10 @@ it('survives the loss of a connection during a statement, and continues with ano
     });
     link.cut();
     await outcome;
-    link.mend();
+    link.restore();
     expect(await reader.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   } finally {
-    await cuttable.close();
+    await readers.close();
     await link.close();
   }
 });

@@ -2,7 +2,7 @@ import { type Lookup, type PageReader, pageSession, SettledHomes } from '@certwr
 import { DatabasePool, statementName } from '@certwright/postgres';
 import type { Logger } from '@certwright/service';
 import type { QueryConfig } from 'pg';
-import { databaseProblem, timeUp } from './database-problem';
+import { databaseProblem, timeLimitExceeded } from './database-problem';
 import { type RunQuery, type BatchLimits, LookupBatches } from './lookup-batches';
 
 export interface IndexDatabase {
@@ -54,7 +54,7 @@ class IndexPool {
     const query_timeout = Math.ceil(timeoutMs());
     if (query_timeout <= 0) {
       client.release();
-      throw timeUp();
+      throw timeLimitExceeded();
     }
     try {
       const { rows } = await client.query({
@@ -123,11 +123,11 @@ export class IndexReader implements PageReader {
     const { graceMs } = this;
     this.graceMs = 0;
     const leftMs = () => this.endsAtMs - this.nowMs();
-    if (leftMs() <= 0) throw timeUp();
+    if (leftMs() <= 0) throw timeLimitExceeded();
     try {
       return await read(() => (leftMs() > 0 ? leftMs() + graceMs : 0));
     } catch (error) {
-      if (graceMs === 0 && leftMs() <= 0) throw timeUp();
+      if (graceMs === 0 && leftMs() <= 0) throw timeLimitExceeded();
       throw databaseProblem(error) ?? error;
     }
   }
@@ -171,8 +171,8 @@ export class IndexReaders {
       statement_timeout: timeLimitMs,
       options: pageSession,
     });
-    pool.on('error', (error) => log.warn({ err: error }, 'a connection to the ct database is lost'));
-    const maxUnderWay = Math.max(1, Math.floor(poolSize * shareOfBatches));
-    return new IndexPool(pool, isSharded ? { maxUnderWay: poolSize, maxAtOnce: 1 } : { maxUnderWay });
+    pool.on('error', (error) => log.warn({ err: error }, 'connection to the ct database lost'));
+    const maxRunning = Math.max(1, Math.floor(poolSize * shareOfBatches));
+    return new IndexPool(pool, isSharded ? { maxRunning: poolSize, maxPerBatch: 1 } : { maxRunning });
   }
 }

@@ -20,14 +20,14 @@ beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
 });
 afterEach(() => void jest.useRealTimers());
-const opened = (maxUnderWay = 1, patienceMs = 0) =>
+const opened = (maxRunning = 1, batchDelayMs = 0) =>
   new LookupBatches(
     echo,
     async (_text, inputs, timeoutMs) =>
       await new Promise((resolve, fail) =>
         statements.push({ inputs, timeoutMs: timeoutMs(), resolve, fail }),
       ),
-    { maxUnderWay, patienceMs },
+    { maxRunning, batchDelayMs },
   );
 /** Waits until no task can continue. */
 const settle = async () => await new Promise((resolve) => setImmediate(resolve));
@@ -164,7 +164,7 @@ it('does not run a settled lookup again while it waits for a connection', async 
       sent.push(inputs);
       return await new Promise((resolve) => setTimeout(resolve, 50, inputs));
     },
-    { maxUnderWay: 1 },
+    { maxRunning: 1 },
   );
   const lookups = [1, 2, 3].map(async (input) => await batches.look([input], () => 100));
   for (let ms = 0; ms < 200; ms += 10) {

@@ -1,29 +1,29 @@
 import type { Lookup } from '@certwright/ct-index';
-import { databaseProblem, timeUp } from './database-problem';
+import { databaseProblem, timeLimitExceeded } from './database-problem';
 
 /** @param timeoutMs checked again once there is a connection; 0 and less: it has expired */
 export type RunQuery = (text: string, values: unknown[], timeoutMs: () => number) => Promise<unknown[]>;
 
 export interface BatchLimits {
   /** Max connections. */
-  readonly maxUnderWay: number;
+  readonly maxRunning: number;
   /** Max requests in one statement. */
-  readonly maxAtOnce?: number;
+  readonly maxPerBatch?: number;
   /** How long waiting requests wait for a running statement before another connection runs them, ms. */
-  readonly patienceMs?: number;
+  readonly batchDelayMs?: number;
 }
 
 /** Default batch size: PostgreSQL runs them one after the other, a fraction of a millisecond each. */
-const usuallyAtOnce = 16;
+const defaultMaxPerBatch = 16;
 
 /**
  * With all data in memory, statements are fast, and fewer connections mean larger batches; with disk reads, many statements
  * wait in parallel.
  */
-const usualPatienceMs = 10;
+const defaultBatchDelayMs = 10;
 
 /** Max time of a batch, as a share of the shortest remaining time in it. */
-const shareTogether = 0.3;
+const batchTimeShare = 0.3;
 
 interface Waiting<Input, Result> {
   readonly inputs: readonly Input[];
@@ -35,23 +35,23 @@ interface Waiting<Input, Result> {
 /** Lookups of one kind: run immediately under low load, and waiting ones in batches. */
 export class LookupBatches<Input, Result> {
   private readonly waiting: Waiting<Input, Result>[] = [];
-  private underWay = 0;
+  private running = 0;
   private lastSentMs = -Infinity;
   private timer: NodeJS.Timeout | undefined;
 
-  private readonly maxUnderWay: number;
-  private readonly maxAtOnce: number;
-  private readonly patienceMs: number;
+  private readonly maxRunning: number;
+  private readonly maxPerBatch: number;
+  private readonly batchDelayMs: number;
 
   constructor(
     private readonly lookup: Lookup<Input, Result>,
     private readonly query: RunQuery,
     limits: BatchLimits,
   ) {
-    this.maxUnderWay = limits.maxUnderWay;
-    this.maxAtOnce = limits.maxAtOnce ?? usuallyAtOnce;
+    this.maxRunning = limits.maxRunning;
+    this.maxPerBatch = limits.maxPerBatch ?? defaultMaxPerBatch;
     // A lookup that cannot be batched has no reason to wait.
-    this.patienceMs = this.maxAtOnce === 1 ? 0 : (limits.patienceMs ?? usualPatienceMs);
+    this.batchDelayMs = this.maxPerBatch === 1 ? 0 : (limits.batchDelayMs ?? defaultBatchDelayMs);
   }
 
   async look(inputs: readonly Input[], timeoutMs: () => number): Promise<readonly Result[]> {
@@ -68,14 +68,14 @@ export class LookupBatches<Input, Result> {
   }
 
   private sendNext(): void {
-    if (this.underWay >= this.maxUnderWay || this.waiting.length === 0) return;
-    if (this.underWay > 0 && performance.now() < this.lastSentMs + this.patienceMs) return this.sendLater();
-    const batch = this.nextInTime();
+    if (this.running >= this.maxRunning || this.waiting.length === 0) return;
+    if (this.running > 0 && performance.now() < this.lastSentMs + this.batchDelayMs) return this.sendLater();
+    const batch = this.takeBatch();
     if (batch.length === 0) return;
-    this.underWay += 1;
+    this.running += 1;
     this.lastSentMs = performance.now();
     void this.send(batch).finally(() => {
-      this.underWay -= 1;
+      this.running -= 1;
       this.sendNext();
     });
     // The remaining ones, immediately or when this batch has taken long.
@@ -86,17 +86,17 @@ export class LookupBatches<Input, Result> {
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
       this.sendNext();
-    }, this.patienceMs);
+    }, this.batchDelayMs);
   }
 
   /** Drops expired lookups: under high load they would take the time of others. */
-  private nextInTime(): readonly Waiting<Input, Result>[] {
+  private takeBatch(): readonly Waiting<Input, Result>[] {
     const batch: Waiting<Input, Result>[] = [];
-    while (batch.length < this.maxAtOnce) {
+    while (batch.length < this.maxPerBatch) {
       const next = this.waiting.shift();
       if (next === undefined) break;
       if (next.timeoutMs() > 0) batch.push(next);
-      else next.fail(timeUp());
+      else next.fail(timeLimitExceeded());
     }
     return batch;
   }
@@ -105,7 +105,7 @@ export class LookupBatches<Input, Result> {
   private async send(batch: readonly Waiting<Input, Result>[]): Promise<void> {
     let alone: Promise<unknown> | undefined;
     const queryAlone = () => (alone ??= Promise.all(batch.map(async (each) => await this.send([each]))));
-    const timer = batch.length > 1 ? setTimeout(queryAlone, shareTogether * minTimeoutMs(batch)) : undefined;
+    const timer = batch.length > 1 ? setTimeout(queryAlone, batchTimeShare * minTimeoutMs(batch)) : undefined;
     try {
       await this.run(batch);
     } catch (error) {

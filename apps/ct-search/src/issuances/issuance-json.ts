@@ -67,7 +67,7 @@ class ExpandableMembers {
   @ApiPropertyOptional({ description: 'Expandable.' }) pubkey?: PublicKeySchema;
   @ApiPropertyOptional({ description: 'Expandable.' }) issuer?: IssuerSchema;
   @ApiPropertyOptional({ description: 'Expandable.' }) revocation?: RevocationSchema;
-  @ApiPropertyOptional(orNull(text, 'Expandable. How to ask the CA for revocation.'))
+  @ApiPropertyOptional(orNull(text, 'Expandable. How to request revocation from the CA.'))
   problem_reporting?: string | null;
 
   @ApiPropertyOptional({

@@ -56,7 +56,9 @@ export class IssuerSchema {
   })
   readonly operator?: OperatorSchema | null;
 
-  @ApiProperty(hexDigest('Of the DER SubjectPublicKeyInfo.', '64 zeros where a log did not tell who signed.'))
+  @ApiProperty(
+    hexDigest('Of the DER SubjectPublicKeyInfo.', '64 zeros when the log did not report the signer.'),
+  )
   readonly pubkey_sha256: string;
 
   @ApiPropertyOptional({

@@ -24,7 +24,7 @@ class LogSchema {
   @ApiProperty({
     enum: logStates,
     description:
-      'stopped: it broke a promise, and an operator has to look; ended: no list names it any more, or it is not wanted.',
+      'stopped: it violated a guarantee of its log protocol, and an operator has to intervene; ended: no list names it any more, or it is not wanted.',
   })
   readonly state: LogState;
   @ApiProperty(integer('Entries, by its newest signed tree head that was verified.')) readonly size: number;

@@ -42,7 +42,7 @@ class ErrorSchema {
   @ApiProperty({ description: 'For programs: never changes its meaning. docs/errors.md lists every code.' })
   code: string;
   @ApiProperty({ description: 'For people.' }) message: string;
-  @ApiPropertyOptional({ description: 'The parameter at fault, if it is a single one.' }) field?: string;
+  @ApiPropertyOptional({ description: 'The invalid parameter, if it is a single one.' }) field?: string;
   @ApiPropertyOptional({ type: [SubErrorSchema], description: 'What is wrong with each parameter.' })
   sub_errors?: readonly SubErrorSchema[];
 }
@@ -86,7 +86,7 @@ export const errorExamples = new ErrorExamples(
 type Reasons = Parameters<typeof errorExamples.responses>[0];
 
 /** Of every operation. */
-const failsAnyway: Reasons = { internal_error: 'A fault of the service; repeat with back-off' };
+const failsAnyway: Reasons = { internal_error: 'An error of the service; retry with back-off' };
 
 /** Of operations that read the index. */
 const failsReading: Reasons = {

@@ -82,15 +82,15 @@ export interface ChainHead {
 export const chainStart: ChainHead = { sequence: 0, hash: '0'.repeat(64) };
 
 /** Max UTF-16 units of one string. The policy checks values of at most 512; longer ones are refused before. */
-const longestString = 1_024;
+const maxStringLength = 1_024;
 
 /** The entry with its declared members only, in the order in which they are written, with overlong strings cut. */
 export function intentContent(intent: AuditIntent): EntryContent {
   let cut = false;
   const bounded = (text: string): string => {
-    if (text.length <= longestString) return text;
+    if (text.length <= maxStringLength) return text;
     cut = true;
-    return `${text.slice(0, longestString)}… (${text.length})`;
+    return `${text.slice(0, maxStringLength)}… (${text.length})`;
   };
   const orNull = (text: string | null) => (text === null ? null : bounded(text));
   const content: EntryContent = {
@@ -117,7 +117,7 @@ export function intentContent(intent: AuditIntent): EntryContent {
 
 /** The refusal with its declared members only, with overlong strings cut. */
 export function handleRefusedContent(refusal: HandleRefusal): EntryContent {
-  const bounded = (text: string): string => text.slice(0, longestString);
+  const bounded = (text: string): string => text.slice(0, maxStringLength);
   return {
     kind: 'handle-refused',
     requestId: bounded(refusal.requestId),
@@ -136,6 +136,6 @@ export function outcomeContent(intent: number, { result, problem }: AuditOutcome
     kind: 'outcome',
     intent,
     result,
-    problem: problem === null ? null : problem.slice(0, longestString),
+    problem: problem === null ? null : problem.slice(0, maxStringLength),
   };
 }

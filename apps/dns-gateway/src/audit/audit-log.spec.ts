@@ -218,7 +218,7 @@ describe('when the disk fails', () => {
 
   it.each<[string, (file: string) => void, RegExp]>([
     ['deleted', unlinkSync, /ENOENT/],
-    ['moved away', (file) => renameSync(file, `${file}.old`), /ENOENT/],
+    ['renamed', (file) => renameSync(file, `${file}.old`), /ENOENT/],
     ['cut', (file) => truncateSync(file, 10), /changed by somebody else/],
     ['written to by somebody else', (file) => appendFileSync(file, 'x\n'), /changed by somebody else/],
     [

@@ -49,7 +49,7 @@ interface Waiting {
 
 const defaultRotateAtBytes = 64 * 1024 * 1024;
 /** Max entries per write; an entry has about half a kilobyte. */
-const mostEntriesPerWrite = 1_000;
+const maxEntriesPerWrite = 1_000;
 
 /**
  * An append-only, hash-chained log of changes to customers' zones. The promise of an entry resolves when the entry
@@ -150,7 +150,7 @@ export class AuditLog {
     // Entries appended in the same turn share the first write.
     await Promise.resolve();
     while (this.waiting.length > 0) {
-      const batch = this.waiting.splice(0, mostEntriesPerWrite);
+      const batch = this.waiting.splice(0, maxEntriesPerWrite);
       try {
         const sequences = await this.write(batch.map(({ content }) => content));
         batch.forEach(({ resolve }, index) => resolve(sequences[index] ?? NaN));

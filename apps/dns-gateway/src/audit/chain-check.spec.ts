@@ -101,18 +101,14 @@ describe('a chain', () => {
   });
 
   it.each<[string, (lines: string[]) => string[], RegExp]>([
-    ['an entry is taken out', ([a = '', , ...rest]) => [a, ...rest], /:2: entry 3 stands where 2 belongs/],
-    [
-      'an entry stands twice',
-      ([a = '', b = '', ...rest]) => [a, b, b, ...rest],
-      /:3: entry 2 stands where 3/,
-    ],
+    ['an entry is taken out', ([a = '', , ...rest]) => [a, ...rest], /:2: entry 3 is where 2 belongs/],
+    ['an entry is there twice', ([a = '', b = '', ...rest]) => [a, b, b, ...rest], /:3: entry 2 is where 3/],
     [
       'entries change places',
       ([a = '', b = '', c = '', ...rest]) => [a, c, b, ...rest],
-      /:2: entry 3 stands/,
+      /:2: entry 3 is where/,
     ],
-    ['the first entry is taken out', ([, ...rest]) => rest, /:1: entry 2 stands where 1/],
+    ['the first entry is taken out', ([, ...rest]) => rest, /:1: entry 2 is where 1/],
     ['a blank line is put in', ([a = '', ...rest]) => [a, '\n', ...rest], /:2: this is no entry/],
     [
       'a line ends in CR LF',
@@ -222,7 +218,7 @@ describe('audit verify', () => {
 
   it('exits 1 with file, line and reason at the first break', () => {
     const { status, stdout, stderr } = run('verify', ...paths().slice(1));
-    expect(stderr).toMatch(/00000002\.jsonl:1: entry \d+ stands where 1 belongs\n$/);
+    expect(stderr).toMatch(/00000002\.jsonl:1: entry \d+ is where 1 belongs\n$/);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
   }, 30_000);
 

@@ -112,12 +112,12 @@ export class ChainCheck {
   private follow(line: AuditLine, firstOfFile: boolean): string | null {
     const { at } = this;
     if (at !== null && line.sequence !== at.sequence + 1)
-      return `entry ${line.sequence} stands where ${at.sequence + 1} belongs`;
+      return `entry ${line.sequence} is where ${at.sequence + 1} belongs`;
     if (at !== null && line.previous !== at.hash)
       return `entry ${line.sequence} follows another entry than the one before it`;
     if (line.sequence === this.kept?.sequence && line.hash !== this.kept.hash)
-      return `entry ${line.sequence} is not the one that was kept: the chain was written anew`;
-    const reason = this.judgeContent(line, firstOfFile);
+      return `entry ${line.sequence} is not the one that was kept: the chain was rewritten`;
+    const reason = this.checkContent(line, firstOfFile);
     if (reason !== null) return reason;
     this.at = { sequence: line.sequence, hash: line.hash };
     this.entries += 1;
@@ -126,9 +126,9 @@ export class ChainCheck {
     return null;
   }
 
-  private judgeContent({ sequence, content }: AuditLine, firstOfFile: boolean): string | null {
+  private checkContent({ sequence, content }: AuditLine, firstOfFile: boolean): string | null {
     if (firstOfFile !== (content.kind === 'opened'))
-      return 'a file starts with the entry that opens it, which stands nowhere else';
+      return 'a file starts with the entry that opens it, and no other entry of the file opens it';
     switch (content.kind) {
       case 'opened':
         return this.open(content.instance, content.torn);

@@ -85,16 +85,21 @@ async function takeOver(candidate: string, file: string, instance: string): Prom
 }
 
 /**
- * @param words description of the holder, when more is known than the lock's content
+ * @param description of the holder, when more is known than the lock's content
  * @returns the dead holder; null when the file does not exist
  * @throws Error when the holder may be running
  */
-async function staleHolder(file: string, instance: string, words: string | null): Promise<Holder | null> {
+async function staleHolder(
+  file: string,
+  instance: string,
+  description: string | null,
+): Promise<Holder | null> {
   const content = await contentOf(file);
   if (content === null) return null;
   const holder = readHolder(content);
-  if (holder === null) throw taken(file, instance, words ?? 'an unknown process');
-  if (await mayLive(holder)) throw taken(file, instance, words ?? `process ${holder.pid} on ${holder.host}`);
+  if (holder === null) throw taken(file, instance, description ?? 'an unknown process');
+  if (await mayLive(holder))
+    throw taken(file, instance, description ?? `process ${holder.pid} on ${holder.host}`);
   return holder;
 }
 

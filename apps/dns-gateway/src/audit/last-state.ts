@@ -36,7 +36,7 @@ export async function readLastState(folder: string, instance: string): Promise<L
     const broken = check.take(file, bytes) ?? otherInstance(file, check, instance);
     if (broken !== null) {
       throw new Error(
-        `The audit log is broken at ${broken.file}:${broken.line}: ${broken.reason}. Move the files of ${instance} away to start a new chain.`,
+        `The audit log is broken at ${broken.file}:${broken.line}: ${broken.reason}. Move the files of ${instance} to another directory to start a new chain.`,
       );
     }
   }

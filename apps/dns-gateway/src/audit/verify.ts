@@ -11,7 +11,7 @@ const usage = `Verifies the hash chain of one gateway instance's audit log.
   npm run audit -- verify [--head <sequence:hash>] [--after <sequence:hash>] <file…>
 
   <file…>   all files of one instance, in the order of their names
-  --head    a head that was kept elsewhere: tells when the chain was cut off before it, or written anew up to it
+  --head    a head that was kept elsewhere: reports when the chain was cut off before it, or rewritten up to it
   --after   the head of an earlier verification, when the files before it were archived
 
 Exit status: 0 the chain holds, 1 it does not (file, line and reason on standard error), 2 wrong usage.
@@ -62,10 +62,10 @@ function verify({ files, head, after }: Request): ChainSummary | string {
 }
 
 /** Max number listed individually. */
-const mostListed = 20;
+const maxListed = 20;
 
 function described({ head, intentsWithoutOutcome: open, ...summary }: ChainSummary): string {
-  const listed = open.slice(0, mostListed).join(', ') + (open.length > mostListed ? ', …' : '');
+  const listed = open.slice(0, maxListed).join(', ') + (open.length > maxListed ? ', …' : '');
   return [
     `instance                 ${summary.instance ?? '-'}`,
     `files                    ${summary.files}`,

@@ -8,7 +8,7 @@ export const plainTypes = ['bearer', 'oauth_code', 'cloud_account'];
 export const credentialsSchemaName = 'Credentials';
 export const credentialsSchema = {
   description:
-    'Members beside the type are texts and differ by provider: description lists them. Those that are sealed to its encryption_key can be read by nobody in between.',
+    'Members beside the type are texts and differ by provider: description lists them. Those that are sealed to its encryption_key cannot be read by anyone in between.',
   oneOf: [
     {
       type: 'object',

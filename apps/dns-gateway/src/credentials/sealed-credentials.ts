@@ -13,7 +13,7 @@ import type { CredentialKeys } from './credential-keys';
 import { readCredentials } from './given-credentials';
 
 /** Four times the content of a handle, in base64 and with a header: anything longer could not be stored anyway. */
-export const longestJwe = 16_384;
+export const maxJweLength = 16_384;
 /** Max time that the sealer's clock may be ahead of ours, seconds. */
 const clockSkewS = 60;
 
@@ -42,7 +42,7 @@ export async function openCredentials(
 }
 
 async function decrypted(jwe: string, keys: CredentialKeys): Promise<Partial<SealedContent> | undefined> {
-  if (jwe.length > longestJwe) throw notOpened();
+  if (jwe.length > maxJweLength) throw notOpened();
   try {
     const { plaintext } = await compactDecrypt(jwe, (header) => keyFor(header, keys), {
       keyManagementAlgorithms: [sealingAlgorithms.alg],

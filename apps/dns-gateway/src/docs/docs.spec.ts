@@ -10,7 +10,7 @@ let gateway: RunningGateway;
 let stranger: KeyAndCertificate;
 beforeAll(async () => {
   gateway = await RunningGateway.start();
-  stranger = gateway.authority.client('nobody');
+  stranger = gateway.authority.client('stranger');
 });
 afterAll(() => gateway.dispose());
 
@@ -30,11 +30,11 @@ const get = (at: string, accept = '*/*'): Promise<Got> =>
         ...{ host: '127.0.0.1', port, path: at, headers: { accept }, agent: false },
         ...{ ca: authority.root, key, cert },
       },
-      (answer) => {
+      (response) => {
         let text = '';
-        answer.setEncoding('utf8').on('data', (part: string) => (text += part));
-        answer.on('end', () =>
-          resolve({ status: answer.statusCode, type: answer.headers['content-type'], text }),
+        response.setEncoding('utf8').on('data', (part: string) => (text += part));
+        response.on('end', () =>
+          resolve({ status: response.statusCode, type: response.headers['content-type'], text }),
         );
       },
     )
@@ -63,5 +63,5 @@ it('shows Swagger UI, with every file from the gateway itself', async () => {
 
 it('refuses everything else to a client without a grant, and documentation to one without a certificate', async () => {
   expect((await get('/description?account=a1')).status).toBe(403);
-  await expect(gateway.ask({ path: '/' }, '', null)).rejects.toThrow();
+  await expect(gateway.request({ path: '/' }, '', null)).rejects.toThrow();
 });

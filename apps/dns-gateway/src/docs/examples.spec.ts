@@ -55,7 +55,7 @@ describe('with the gateway running', () => {
   );
 
   it('description returns the members of its example', async () => {
-    const { status, body } = await world.gateway.ask({ path: '/description?account=42' });
+    const { status, body } = await world.gateway.request({ path: '/description?account=42' });
     expect([status, Object.keys(body).sort()]).toEqual([200, Object.keys(responseOf('description')).sort()]);
     const [provider] = body['providers'] as Body[];
     const [documentedProvider] = responseOf('description')['providers'] as Body[];
@@ -66,9 +66,9 @@ describe('with the gateway running', () => {
     const request = requestOf('add_record');
     return { ...request, record: { ...(request['record'] as object), ...changes } };
   };
-  it.each<[string, () => ReturnType<GatewayAtDesec['gateway']['ask']>]>([
+  it.each<[string, () => ReturnType<GatewayAtDesec['gateway']['request']>]>([
     ['bad_request', () => world.gateway.post('get_zones', '{')],
-    ['bad_query', () => world.gateway.ask({ path: '/description' })],
+    ['bad_query', () => world.gateway.request({ path: '/description' })],
     ['out_of_range', () => world.gateway.post('add_record', withRecord({ ttl: 1 }))],
     [
       'bad_handle',
@@ -94,7 +94,7 @@ describe('with the gateway running', () => {
     [
       'unsupported_media_type',
       () =>
-        world.gateway.ask(
+        world.gateway.request(
           { path: '/get_zones', method: 'POST', headers: { 'content-type': 'text/plain' } },
           'a',
         ),

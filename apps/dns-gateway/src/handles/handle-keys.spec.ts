@@ -168,7 +168,7 @@ describe('credentials', () => {
     expect(outcome(() => keys.sealIntegration(owner, { token: 'x'.repeat(longest + 1) }))).toMatchObject({
       code: 'invalid_value',
       field: 'credentials',
-      message: 'The credentials are longer than the 4094 octets that a handle holds.',
+      message: 'The credentials are longer than the 4094 bytes that a handle holds.',
     });
   });
 
@@ -191,12 +191,12 @@ describe('HANDLE_KEYS', () => {
 
   it.each([
     ['nothing', ''],
-    ['31 octets', randomBytes(31).toString('base64')],
+    ['31 bytes', randomBytes(31).toString('base64')],
     ['something else beside a key', `${a}\nhello`],
     ['other bits behind the end', `${'A'.repeat(42)}B=`],
     ['an empty place', `${a},,${b}`],
   ])('with %s is refused, and not repeated', (_what, text) => {
-    expect(() => read(text)).toThrow(/has an entry that is not the base64 of 32 octets$/m);
+    expect(() => read(text)).toThrow(/has an entry that is not the base64 of 32 bytes$/m);
   });
 
   it('with one key twice is refused', () => expect(() => read(`${a},${a}`)).toThrow('has an entry twice'));

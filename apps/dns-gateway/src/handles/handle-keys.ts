@@ -6,9 +6,9 @@ import {
   badHandle,
   type HandleKind,
   handleKinds,
-  largestContent,
+  maxContentBytes,
   masterKey,
-  masterKeyOctets,
+  masterKeyBytes,
   type MasterKey,
   open,
   seal,
@@ -47,10 +47,10 @@ export class HandleKeys {
     this.#masters = keys.map(masterKey);
     const [first] = this.#masters;
     if (first === undefined) throw new RangeError('at least one handle key is needed');
-    if (keys.some(({ length }) => length !== masterKeyOctets))
-      throw new RangeError('a handle key has 32 octets');
+    if (keys.some(({ length }) => length !== masterKeyBytes))
+      throw new RangeError('a handle key has 32 bytes');
     const ids = new Set(this.#masters.map(({ id }) => id.toString('hex')));
-    if (ids.size !== keys.length) throw new RangeError('a handle key stands there twice');
+    if (ids.size !== keys.length) throw new RangeError('a handle key is listed twice');
     this.#sealing = first;
   }
 
@@ -65,10 +65,10 @@ export class HandleKeys {
   /** @throws Problem `invalid_value` when the credentials are too long */
   sealIntegration(owner: IntegrationOwner, kept: KeptCredentials): string {
     const content = Buffer.from(JSON.stringify(kept));
-    if (content.length > largestContent(handleKinds.integration)) {
+    if (content.length > maxContentBytes(handleKinds.integration)) {
       throw new Problem(
         'invalid_value',
-        `The credentials are longer than the ${largestContent(handleKinds.integration)} octets that a handle holds.`,
+        `The credentials are longer than the ${maxContentBytes(handleKinds.integration)} bytes that a handle holds.`,
         { field: 'credentials' },
       );
     }
@@ -84,7 +84,7 @@ export class HandleKeys {
   /** @throws Problem `provider_rejected` when the provider's own id of the zone is too long for a handle */
   sealRecord(owner: IntegrationOwner, { zone, record, existed }: HandledRecord): string {
     const content = Buffer.from(JSON.stringify({ zone, record, existed } satisfies HandledRecord));
-    if (content.length > largestContent(handleKinds.record)) {
+    if (content.length > maxContentBytes(handleKinds.record)) {
       throw new Problem(
         'provider_rejected',
         'The provider names the zone in a way that is too long to keep.',
@@ -122,13 +122,13 @@ const bindingOf = ({
 export function handleKeys({ meaning }: { readonly meaning: string }): Setting<HandleKeys> {
   return {
     meaning,
-    unit: '32 octets each in base64, separated by commas or line breaks; the first one seals, all of them open',
+    unit: '32 bytes each in base64, separated by commas or line breaks; the first one seals, all of them open',
     secret: true,
     read: (text) => {
       const parts = text.split(/[,\n]/).map((part) => part.trim());
       const keys = parts.map((part) => Buffer.from(part, 'base64'));
-      if (keys.some((key, at) => key.length !== masterKeyOctets || key.toString('base64') !== parts[at])) {
-        return { fault: 'has an entry that is not the base64 of 32 octets' };
+      if (keys.some((key, at) => key.length !== masterKeyBytes || key.toString('base64') !== parts[at])) {
+        return { fault: 'has an entry that is not the base64 of 32 bytes' };
       }
       try {
         return { value: new HandleKeys(keys) };

@@ -7,35 +7,35 @@ import { Problem } from '@certwright/errors';
  * same length.
  */
 const algorithm = 'aes-256-gcm';
-export const masterKeyOctets = 32;
+export const masterKeyBytes = 32;
 /** Start of SHA-256 over a label and the master key. */
-const keyIdOctets = 4;
-const saltOctets = 32;
-const nonceOctets = 12;
-const tagOctets = 16;
-const frameOctets = keyIdOctets + saltOctets + nonceOctets + tagOctets;
+const keyIdBytes = 4;
+const saltBytes = 32;
+const nonceBytes = 12;
+const tagBytes = 16;
+const frameBytes = keyIdBytes + saltBytes + nonceBytes + tagBytes;
 /** The length of the content precedes it; the rest is padding. */
-const lengthOctets = 2;
+const lengthBytes = 2;
 
 export interface HandleKind {
   readonly name: 'integration' | 'record';
   /** Identifies the handle to people and secret scanners. */
   readonly prefix: string;
   /** Length of the padded plaintext, in bytes. */
-  readonly octets: number;
+  readonly size: number;
 }
 
 /** Changes with the format of the content or of the frame: a handle of another version does not open. */
 const version = 1;
 
 export const handleKinds = {
-  integration: { name: 'integration', prefix: 'cwi1.', octets: 4_096 },
+  integration: { name: 'integration', prefix: 'cwi1.', size: 4_096 },
   /** A TXT value of 512 bytes, a name, a zone's name and its id at the provider, with JSON escapes. */
-  record: { name: 'record', prefix: 'cwr1.', octets: 3_072 },
+  record: { name: 'record', prefix: 'cwr1.', size: 3_072 },
 } as const satisfies Record<string, HandleKind>;
 
 /** Max length of the content, in bytes of UTF-8. */
-export const largestContent = ({ octets }: HandleKind): number => octets - lengthOctets;
+export const maxContentBytes = ({ size }: HandleKind): number => size - lengthBytes;
 
 export interface MasterKey {
   readonly id: Buffer;
@@ -44,11 +44,11 @@ export interface MasterKey {
 
 export function masterKey(bytes: Buffer): MasterKey {
   const id = createHash('sha256').update('certwright gateway handle key id\0').update(bytes).digest();
-  return { id: id.subarray(0, keyIdOctets), bytes };
+  return { id: id.subarray(0, keyIdBytes), bytes };
 }
 
 /**
- * @param content at most `largestContent(kind)` bytes
+ * @param content at most `maxContentBytes(kind)` bytes
  * @param binding owner of the handle, see `bindingOf`
  */
 export function seal(
@@ -57,11 +57,11 @@ export function seal(
   binding: readonly string[],
   master: MasterKey,
 ): string {
-  const padded = Buffer.alloc(kind.octets);
+  const padded = Buffer.alloc(kind.size);
   padded.writeUInt16BE(content.length);
-  content.copy(padded, lengthOctets);
-  const salt = randomBytes(saltOctets);
-  const nonce = randomBytes(nonceOctets);
+  content.copy(padded, lengthBytes);
+  const salt = randomBytes(saltBytes);
+  const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv(algorithm, derivedKey(master, salt, kind), nonce);
   cipher.setAAD(associatedData(kind, binding));
   const ciphertext = Buffer.concat([cipher.update(padded), cipher.final()]);
@@ -80,29 +80,29 @@ export function open(
   masters: readonly MasterKey[],
 ): { readonly content: Buffer; readonly master: MasterKey } {
   const frame = frameIn(text, kind);
-  const master = masters.find(({ id }) => id.equals(frame.subarray(0, keyIdOctets)));
+  const master = masters.find(({ id }) => id.equals(frame.subarray(0, keyIdBytes)));
   if (master === undefined) throw badHandle();
-  const salt = frame.subarray(keyIdOctets, keyIdOctets + saltOctets);
-  const nonce = frame.subarray(keyIdOctets + saltOctets, keyIdOctets + saltOctets + nonceOctets);
+  const salt = frame.subarray(keyIdBytes, keyIdBytes + saltBytes);
+  const nonce = frame.subarray(keyIdBytes + saltBytes, keyIdBytes + saltBytes + nonceBytes);
   const decipher = createDecipheriv(algorithm, derivedKey(master, salt, kind), nonce, {
-    authTagLength: tagOctets,
+    authTagLength: tagBytes,
   });
   decipher.setAAD(associatedData(kind, binding));
-  decipher.setAuthTag(frame.subarray(-tagOctets));
+  decipher.setAuthTag(frame.subarray(-tagBytes));
   let padded: Buffer;
   try {
-    const ciphertext = frame.subarray(keyIdOctets + saltOctets + nonceOctets, -tagOctets);
+    const ciphertext = frame.subarray(keyIdBytes + saltBytes + nonceBytes, -tagBytes);
     padded = Buffer.concat([decipher.update(ciphertext), decipher.final()]);
   } catch {
     throw badHandle();
   }
-  return { content: padded.subarray(lengthOctets, lengthOctets + padded.readUInt16BE()), master };
+  return { content: padded.subarray(lengthBytes, lengthBytes + padded.readUInt16BE()), master };
 }
 
 /** Accepts exactly one text per frame: no other prefix, length, alphabet, padding or unused bits. */
-function frameIn(text: string, { prefix, octets }: HandleKind): Buffer {
+function frameIn(text: string, { prefix, size }: HandleKind): Buffer {
   const encoded = text.startsWith(prefix) ? text.slice(prefix.length) : '';
-  if (encoded.length !== Math.ceil(((octets + frameOctets) * 4) / 3)) throw badHandle();
+  if (encoded.length !== Math.ceil(((size + frameBytes) * 4) / 3)) throw badHandle();
   const frame = Buffer.from(encoded, 'base64url');
   // Buffer skips characters that are not base64url, so the decoded bytes are encoded again and compared.
   if (frame.toString('base64url') !== encoded) throw badHandle();
@@ -115,7 +115,7 @@ const associatedData = (kind: HandleKind, binding: readonly string[]): Buffer =>
 
 const derivedKey = (master: MasterKey, salt: Buffer, kind: HandleKind): Buffer =>
   Buffer.from(
-    hkdfSync('sha256', master.bytes, salt, `certwright gateway ${kind.name} handle`, masterKeyOctets),
+    hkdfSync('sha256', master.bytes, salt, `certwright gateway ${kind.name} handle`, masterKeyBytes),
   );
 
 /** A wrong key, another owner, another kind and a changed text are indistinguishable. */

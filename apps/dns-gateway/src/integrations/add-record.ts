@@ -6,8 +6,8 @@ import type { AuditIntent } from '../audit/audit-entry';
 import { HandleKeys } from '../handles/handle-keys';
 import {
   type AllowedRecord,
-  type AskedRecord,
-  judgeRecord,
+  type RequestedRecord,
+  checkRecord,
   placeRecord,
   type RefusedRecord,
 } from '../policy/record-policy';
@@ -21,12 +21,12 @@ import { type RequestContext, within } from './request-bounds';
 import { ZoneMemory } from './zone-memory';
 
 @ApiSchema({ name: 'Added' })
-export class AddedSchema extends Resealed implements Answer {
+export class AddedSchema extends Resealed implements Result {
   @ApiProperty({ description: 'With which the record can be removed.' }) readonly record_handle: string;
 }
 
-type Answer = GatewayMessages['add_record']['answer'];
-type Request = Integrated & { readonly record: AskedRecord };
+type Result = GatewayMessages['add_record']['answer'];
+type Request = Integrated & { readonly record: RequestedRecord };
 
 /** Publishes a record that the policy allows: decision, zones, intent on disk, provider, outcome, handle. */
 @Injectable()
@@ -81,27 +81,27 @@ export class AddRecord {
 
   /** Queries the provider for its zones only when the record could be written. */
   async #decide(
-    wanted: AskedRecord,
+    wanted: RequestedRecord,
     { integration: handle, integration_id: integrationId }: Integrated,
     session: ProviderSession,
     signal: AbortSignal,
   ): Promise<AllowedRecord | RefusedRecord> {
-    const judged = judgeRecord(wanted, this.rules);
-    if (!judged.allowed) return judged;
+    const checked = checkRecord(wanted, this.rules);
+    if (!checked.allowed) return checked;
     const list = (): Promise<readonly Zone[]> => within(signal, session.zones());
     const { zones, isFresh } = await this.memory.known(handle, list);
     const isApexOpen = this.rules.apexIntegrations.includes(integrationId);
-    const decision = placeRecord(judged, zones, isApexOpen);
+    const decision = placeRecord(checked, zones, isApexOpen);
     if (decision.allowed || decision.code !== 'zone_not_found' || isFresh) return decision;
     // The zone may have been created since the others were listed.
-    return placeRecord(judged, await this.memory.fresh(handle, list), isApexOpen);
+    return placeRecord(checked, await this.memory.fresh(handle, list), isApexOpen);
   }
 }
 
 /** Max characters of a refused text in the audit log. */
 const maxRefusedLength = 600;
 
-function refusalOf(wanted: AskedRecord, decision: RefusedRecord) {
+function refusalOf(wanted: RequestedRecord, decision: RefusedRecord) {
   return {
     action: wanted.replace === true ? 'replace' : 'add',
     zone: null,

@@ -8,7 +8,7 @@ import { type RequestContext, within } from './request-bounds';
 import { ZoneMemory } from './zone-memory';
 
 type Request = GatewayMessages['get_zones']['request'];
-type Answer = GatewayMessages['get_zones']['answer'];
+type Result = GatewayMessages['get_zones']['answer'];
 
 @ApiSchema({ name: 'Zone' })
 class ZoneSchema implements Zone {
@@ -17,7 +17,7 @@ class ZoneSchema implements Zone {
 }
 
 @ApiSchema({ name: 'Zones' })
-export class ZonesSchema extends Resealed implements Answer {
+export class ZonesSchema extends Resealed implements Result {
   @ApiProperty({ type: [ZoneSchema], description: 'That the credentials may change.' })
   readonly zones: readonly ZoneSchema[];
 }

@@ -34,8 +34,8 @@ export class IntegrationAccess {
     try {
       const provider = providerOf(this.providers, integrated.provider);
       session = provider.session(opened.kept, integrated.account, this.ports, signal);
-      const answer = await work(session);
-      return { ...answer, ...resealed() };
+      const response = await work(session);
+      return { ...response, ...resealed() };
     } catch (error) {
       const { integration } = resealed();
       const problem = problemOf(error, signal);

@@ -43,13 +43,13 @@ function loggedHandleKeys({ HANDLE_KEYS }: GatewayConfig, { log }: RunningProces
       provide: ZoneMemory,
       inject: [GatewayConfig],
       useFactory: ({ ZONES_KEPT: keptMs }: GatewayConfig) =>
-        new ZoneMemory({ keptMs, most: maxRemembered, nowMs: () => performance.now() }),
+        new ZoneMemory({ keptMs, maxEntries: maxRemembered, nowMs: () => performance.now() }),
     },
     {
       provide: RequestBounds,
       inject: [GatewayConfig],
-      useFactory: ({ REQUEST_TIME: timeMs, REQUESTS_AT_ONCE: mostAtOnce }: GatewayConfig) =>
-        new RequestBounds({ timeMs, mostAtOnce }),
+      useFactory: ({ REQUEST_TIME: timeMs, REQUESTS_AT_ONCE: maxConcurrent }: GatewayConfig) =>
+        new RequestBounds({ timeMs, maxConcurrent }),
     },
     { provide: MemoryTokenBuckets, useFactory: () => new MemoryTokenBuckets() },
     RefusedHandles,

@@ -22,8 +22,8 @@ beforeEach(() => {
 });
 const made = (change: object = {}, timeMs?: number) =>
   outcomeOf(makes.make({ ...owner, credentials, ...change }, context(timeMs)));
-const keptIn = (answer: unknown): unknown =>
-  keys.openIntegration(owner, (answer as { readonly integration: string }).integration).kept;
+const keptIn = (response: unknown): unknown =>
+  keys.openIntegration(owner, (response as { readonly integration: string }).integration).kept;
 
 describe('make_integration', () => {
   it('tests the credentials at the provider and returns the handle', async () => {

@@ -10,10 +10,10 @@ import { problemOf, providerOf } from './integration-access';
 import { type RequestContext, within } from './request-bounds';
 
 type Request = GatewayMessages['make_integration']['request'];
-type Answer = GatewayMessages['make_integration']['answer'];
+type Result = GatewayMessages['make_integration']['answer'];
 
 @ApiSchema({ name: 'Integration' })
-export class IntegrationSchema implements Answer {
+export class IntegrationSchema implements Result {
   @ApiProperty({ description: 'The integration handle.' }) readonly integration: string;
 }
 

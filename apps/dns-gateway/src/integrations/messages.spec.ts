@@ -95,8 +95,8 @@ describe('a message', () => {
   });
 
   it('accepts a type and a TTL that only the policy refuses, because the policy records the refusal', () => {
-    const asked = { ...integrated, record: { ...record, type: 'MX', ttl: 2_592_000 } };
-    expect(readAddRecord(asked)).toEqual(asked);
+    const requested = { ...integrated, record: { ...record, type: 'MX', ttl: 2_592_000 } };
+    expect(readAddRecord(requested)).toEqual(requested);
   });
 
   it.each([[undefined], [null], ['x'], [[]]])('with the record %j is refused', (bad) => {

@@ -13,7 +13,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions, ApiSchema } from '@nestjs/swagger';
 import { IsBoolean, IsIn, IsString, Matches } from 'class-validator';
 import { credentialsSchemaName, readAnyCredentials } from '../credentials/given-credentials';
-import type { AskedRecord } from '../policy/record-policy';
+import type { RequestedRecord } from '../policy/record-policy';
 
 type Request<E extends keyof GatewayMessages> = GatewayMessages[E]['request'];
 
@@ -63,7 +63,7 @@ export class GetZonesRequest extends IntegratedRequest implements Request<'get_z
 
 /** Only its format is checked here. The policy decides on the rest and writes refusals to the audit log. */
 @ApiSchema({ name: 'Record' })
-class RecordRequest implements AskedRecord {
+class RecordRequest implements RequestedRecord {
   @StringMember('a name', {
     description: 'The owner name, absolute with or without its dot, as in _acme-challenge.www.example.com.',
   })
@@ -77,7 +77,7 @@ class RecordRequest implements AskedRecord {
 
   @StringMember('a text', {
     description:
-      'TXT: the text itself, without quotes, printable ASCII, at most 512 octets. CAA: 0 issue "ca.example" (RFC 8659, section 4.1.1). CNAME, NS: the name of the target.',
+      'TXT: the text itself, without quotes, printable ASCII, at most 512 bytes. CAA: 0 issue "ca.example" (RFC 8659, section 4.1.1). CNAME, NS: the name of the target.',
   })
   readonly value: string;
 

@@ -97,8 +97,8 @@ export const changeOf = (
 
 function outcomeOf(error: unknown, signal: AbortSignal): AuditOutcome {
   const problem = problemOf(error, signal)?.code ?? 'internal_error';
-  const isAnswer = error instanceof ProviderFault && !signal.aborted;
-  return { result: isAnswer ? resultOf[error.kind] : 'unknown', problem };
+  const isResponse = error instanceof ProviderFault && !signal.aborted;
+  return { result: isResponse ? resultOf[error.kind] : 'unknown', problem };
 }
 
 /** Values of approval records are public. */

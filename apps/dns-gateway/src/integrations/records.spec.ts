@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { AskedRecord } from '../policy/record-policy';
+import type { RequestedRecord } from '../policy/record-policy';
 import { HandleKeys } from '../handles/handle-keys';
 import { ProviderFault, type ProviderFaultKind } from '../providers/provider-fault';
 import {
@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 
 const integrated = () => ({ ...owner, integration });
-const add = (record: AskedRecord = challenge, timeMs?: number) =>
+const add = (record: RequestedRecord = challenge, timeMs?: number) =>
   outcomeOf(parts.adds.add({ ...integrated(), record }, context(timeMs)));
 const remove = (handle: string, whose = {}) =>
   outcomeOf(parts.removes.remove({ ...integrated(), ...whose, record_handle: handle }, context()));
@@ -130,10 +130,10 @@ describe('when the provider fails', () => {
     ['unavailable', 'unknown', { code: 'provider_unavailable', retryAfterS: 30 }],
     ['conflict', 'failed', { code: 'record_conflict' }],
     ['zone_not_found', 'failed', { code: 'zone_not_found' }],
-  ] as const)('with %s, the audit log says %s', async (kind, result, answer) => {
+  ] as const)('with %s, the audit log says %s', async (kind, result, response) => {
     parts.provider.at.add = () => Promise.reject(new ProviderFault(kind as ProviderFaultKind, 'It says no.'));
-    expect(await add()).toEqual(answer);
-    expect(parts.entries.at(-1)).toEqual({ result, problem: answer.code });
+    expect(await add()).toEqual(response);
+    expect(parts.entries.at(-1)).toEqual({ result, problem: response.code });
   });
 
   it('with a retry time, the response repeats it, up to a day', async () => {
@@ -157,7 +157,7 @@ describe('when the provider fails', () => {
   });
 
   it('while listing zones, caches nothing', async () => {
-    parts.provider.at.zones = () => Promise.reject(new ProviderFault('unavailable', 'Away.'));
+    parts.provider.at.zones = () => Promise.reject(new ProviderFault('unavailable', 'Unavailable.'));
     await add();
     parts.provider.at = {};
     expect(await add()).toHaveProperty('record_handle');
@@ -203,7 +203,7 @@ describe('remove_record', () => {
     // The provider's response was lost: the record was written, and the request ended as unknown.
     parts.provider.at.add = () => {
       parts.provider.records.push(line);
-      return Promise.reject(new ProviderFault('unavailable', 'Away.'));
+      return Promise.reject(new ProviderFault('unavailable', 'Unavailable.'));
     };
     await add();
     parts.provider.at = {};
@@ -282,7 +282,7 @@ describe('the apex of a zone', () => {
   it('accepts additional TXT and CAA records for an integration that the operator opened it for', async () => {
     const open = integrationParts(undefined, { apexIntegrations: [owner.integration_id] });
     const handle = open.keys.sealIntegration(owner, kept);
-    const ask = (record: AskedRecord) =>
+    const ask = (record: RequestedRecord) =>
       outcomeOf(open.adds.add({ ...owner, integration: handle, record }, context()));
     expect(await ask(apex)).toHaveProperty('record_handle');
     expect(await ask({ ...apex, type: 'CAA', value: '0 issue "ca.example"' })).toHaveProperty(
@@ -300,8 +300,8 @@ describe('the apex of a zone', () => {
   it('is closed for every other integration', async () => {
     const open = integrationParts(undefined, { apexIntegrations: ['int_8'] });
     const handle = open.keys.sealIntegration(owner, kept);
-    const answer = open.adds.add({ ...owner, integration: handle, record: apex }, context());
-    expect(await outcomeOf(answer)).toEqual({ code: 'policy_violation', field: 'record.fqdn' });
+    const response = open.adds.add({ ...owner, integration: handle, record: apex }, context());
+    expect(await outcomeOf(response)).toEqual({ code: 'policy_violation', field: 'record.fqdn' });
   });
 });
 
@@ -322,19 +322,19 @@ it('get_zones lists only zones that records may be written into, in normal form'
 
 describe('a new integration handle', () => {
   const rotated = { token: 'planted-credential-rotated' };
-  const handleIn = (answer: unknown): string => String((answer as { integration?: string }).integration);
+  const handleIn = (response: unknown): string => String((response as { integration?: string }).integration);
 
   it('is returned when the provider renewed the credentials', async () => {
     parts.provider.renewed = rotated;
-    const answer = await outcomeOf(parts.zones.get(integrated(), context()));
-    expect(answer).toMatchObject({ zones: [{ id: 'z1', name: 'example.com' }] });
-    expect(parts.keys.openIntegration(owner, handleIn(answer)).kept).toEqual(rotated);
+    const response = await outcomeOf(parts.zones.get(integrated(), context()));
+    expect(response).toMatchObject({ zones: [{ id: 'z1', name: 'example.com' }] });
+    expect(parts.keys.openIntegration(owner, handleIn(response)).kept).toEqual(rotated);
   });
 
   it.each([
     [
       'a fault of the provider',
-      () => Promise.reject(new ProviderFault('unavailable', 'Away.')),
+      () => Promise.reject(new ProviderFault('unavailable', 'Unavailable.')),
       'provider_unavailable',
     ],
     ['a timeout', () => new Promise<never>(() => undefined), 'timeout'],
@@ -342,24 +342,24 @@ describe('a new integration handle', () => {
   ])('is returned with the error too, after %s', async (_what, at, code) => {
     parts.provider.renewed = rotated;
     parts.provider.at.add = at;
-    const answer = await add(challenge, 30);
-    expect(answer).toMatchObject({ code });
-    expect(parts.keys.openIntegration(owner, handleIn(answer)).kept).toEqual(rotated);
+    const response = await add(challenge, 30);
+    expect(response).toMatchObject({ code });
+    expect(parts.keys.openIntegration(owner, handleIn(response)).kept).toEqual(rotated);
   });
 
   it('is returned with a refusal of the policy', async () => {
     parts.provider.renewed = rotated;
-    const answer = await add({ ...challenge, fqdn: 'example.com' });
-    expect(answer).toMatchObject({ code: 'policy_violation', field: 'record.fqdn' });
-    expect(parts.keys.openIntegration(owner, handleIn(answer)).kept).toEqual(rotated);
+    const response = await add({ ...challenge, fqdn: 'example.com' });
+    expect(response).toMatchObject({ code: 'policy_violation', field: 'record.fqdn' });
+    expect(parts.keys.openIntegration(owner, handleIn(response)).kept).toEqual(rotated);
   });
 
   it('is returned with the same content when the key of the old one is retiring', async () => {
     const [old, fresh] = [randomBytes(32), randomBytes(32)];
     integration = new HandleKeys([old]).sealIntegration(owner, kept);
     parts = integrationParts(new HandleKeys([fresh, old]));
-    const answer = await add();
-    expect(new HandleKeys([fresh]).openIntegration(owner, handleIn(answer))).toEqual({
+    const response = await add();
+    expect(new HandleKeys([fresh]).openIntegration(owner, handleIn(response))).toEqual({
       kept,
       isRetiring: false,
     });

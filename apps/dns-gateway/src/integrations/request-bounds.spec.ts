@@ -4,14 +4,14 @@ const forever = (): Promise<never> => new Promise(() => undefined);
 
 describe('the bounds of requests', () => {
   it('abort the signal of a request after its time limit', async () => {
-    const bounds = new RequestBounds({ timeMs: 20, mostAtOnce: 1 });
+    const bounds = new RequestBounds({ timeMs: 20, maxConcurrent: 1 });
     await expect(bounds.run((signal) => within(signal, forever()))).rejects.toMatchObject({
       name: 'TimeoutError',
     });
   });
 
   it('limit concurrent requests and refuse the next with a time to wait', async () => {
-    const bounds = new RequestBounds({ timeMs: 5_000, mostAtOnce: 2 });
+    const bounds = new RequestBounds({ timeMs: 5_000, maxConcurrent: 2 });
     const ends: (() => void)[] = [];
     const one = () => bounds.run(() => new Promise<void>((resolve) => ends.push(resolve)));
     const running = [one(), one()];

@@ -13,7 +13,7 @@ export interface Bounds {
   /** Time limit of one request, from its whole body to its response, milliseconds. */
   readonly timeMs: number;
   /** Max concurrent requests of all clients, including those whose client has disconnected. */
-  readonly mostAtOnce: number;
+  readonly maxConcurrent: number;
 }
 
 /** Limits the time per request and the number of concurrent requests, for this process alone. */
@@ -27,8 +27,8 @@ export class RequestBounds {
    * @throws Problem `service_outage` when the limit is reached; errors of the work
    */
   async run<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { timeMs, mostAtOnce } = this.bounds;
-    if (this.#underWay >= mostAtOnce) {
+    const { timeMs, maxConcurrent } = this.bounds;
+    if (this.#underWay >= maxConcurrent) {
       throw new Problem('service_outage', 'Too many requests are under way here: ask again.', {
         retryAfterS: 1,
       });

@@ -7,7 +7,7 @@ export interface ZoneMemoryOptions {
    */
   readonly keptMs: number;
   /** Max integrations cached; the oldest is dropped. */
-  readonly most: number;
+  readonly maxEntries: number;
   /** Monotonic, milliseconds. */
   readonly nowMs: () => number;
 }
@@ -49,7 +49,7 @@ export class ZoneMemory {
     this.#byHandle.delete(key);
     this.#byHandle.set(key, remembered);
     for (const oldest of this.#byHandle.keys()) {
-      if (this.#byHandle.size <= this.options.most) break;
+      if (this.#byHandle.size <= this.options.maxEntries) break;
       this.#byHandle.delete(oldest);
     }
     try {

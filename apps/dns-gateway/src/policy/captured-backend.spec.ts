@@ -1,9 +1,9 @@
-import type { AskedRecord } from './record-policy';
+import type { RequestedRecord } from './record-policy';
 import { accountUri, digest, verdict, zone } from './testing/rules';
 
 const own = 'k3jd8.approval.example.net';
 const token = 'abcdefghij0123456789abcdefghij01';
-type Attack = readonly [gain: string, wanted: Partial<AskedRecord>];
+type Attack = readonly [gain: string, wanted: Partial<RequestedRecord>];
 
 /** A caller that may send anything, with an integration handle for example.com, and what it could gain. */
 const attacks: readonly Attack[] = [
@@ -140,7 +140,7 @@ const attacks: readonly Attack[] = [
   ['no certificates any more', { fqdn: 'www.example.com', type: 'CAA', value: '0 issue ";"' }],
   ['no wildcards any more', { fqdn: 'www.example.com', type: 'CAA', value: '128 issuewild ";"' }],
   [
-    'no certificates by a method that nobody knows',
+    'no certificates by an unknown method',
     { fqdn: 'www.example.com', type: 'CAA', value: '0 issue "plain-ca.example; validationmethods=none"' },
   ],
   [

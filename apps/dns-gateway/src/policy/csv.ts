@@ -38,7 +38,7 @@ function plainField(text: string, start: number, line: number): Field {
   rest.lastIndex = start;
   const end = rest.exec(text)?.index ?? text.length;
   const value = text.slice(start, end);
-  if (value.includes('"')) throw new Error(`Line ${line}: a quote stands inside a field that is not quoted.`);
+  if (value.includes('"')) throw new Error(`Line ${line}: a field that is not quoted contains a quote.`);
   return { value, end: checkedEnd(text, end, line) };
 }
 

@@ -4,8 +4,8 @@ import { parseDnsName } from '@certwright/dns-names';
  * RFC 1035, section 2.3.4: bytes of a label; 255 bytes of a name on the wire are 253 characters without the last
  * dot.
  */
-const longestLabel = 63;
-const longestName = 253;
+const maxLabelBytes = 63;
+const maxNameBytes = 253;
 
 export type ReadName =
   | { readonly ok: true; readonly name: string }
@@ -27,7 +27,7 @@ export function readRecordName(input: string): ReadName {
   if (input.includes('\\')) return no('has a backslash; no escapes are read');
   const relative = (input.endsWith('.') ? input.slice(0, -1) : input).toLowerCase();
   if (relative === '') return no('is empty');
-  if (relative.length > longestName) return no(`is longer than ${longestName} octets`);
+  if (relative.length > maxNameBytes) return no(`is longer than ${maxNameBytes} bytes`);
   for (const label of relative.split('.')) {
     const reason = faultOf(label);
     if (reason !== undefined) return no(reason);
@@ -37,8 +37,8 @@ export function readRecordName(input: string): ReadName {
 
 function faultOf(label: string): string | undefined {
   if (label === '') return 'has an empty label';
-  if (label.includes('*')) return 'has an asterisk; a record that stands for many names is not ours to make';
-  if (label.length > longestLabel) return `has a label longer than ${longestLabel} octets`;
+  if (label.includes('*')) return 'has an asterisk; the gateway does not write wildcard records';
+  if (label.length > maxLabelBytes) return `has a label longer than ${maxLabelBytes} bytes`;
   if (!/^_?[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(label)) {
     return 'has a label that is not letters, digits and hyphens after at most one leading underscore';
   }

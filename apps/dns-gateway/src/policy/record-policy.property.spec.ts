@@ -74,7 +74,7 @@ const holds: Readonly<
     record.fqdn.split('.').slice(-name.split('.').length).join('.') === name && record.fqdn !== name,
   'what coexists is TXT or CAA': ({ mode, record }) =>
     mode === 'replace' || ['TXT', 'CAA'].includes(record.type),
-  'what replaces stands at a free underscored label': ({ mode, record }) => {
+  'a replacing record is at a free underscored label': ({ mode, record }) => {
     const [first = ''] = record.fqdn.split('.');
     return (
       mode === 'add' || first === '_acme-challenge' || (first.startsWith('_') && !underscoredNames.has(first))

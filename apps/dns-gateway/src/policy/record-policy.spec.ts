@@ -1,4 +1,4 @@
-import type { AskedRecord } from './record-policy';
+import type { RequestedRecord } from './record-policy';
 import { readCaaIssuers, recordRules } from './record-rules';
 import {
   accountUri,
@@ -14,7 +14,7 @@ import {
 
 const target = 'k3jd8.approval.example.net';
 const label63 = 'a'.repeat(63);
-type Row = readonly [rule: string, wanted: Partial<AskedRecord>, verdict: string];
+type Row = readonly [rule: string, wanted: Partial<RequestedRecord>, verdict: string];
 
 describe('add_record first checks that the record relates to certificate issuance', () => {
   const literal: readonly Row[] = [
@@ -45,12 +45,12 @@ describe('add_record first checks that the record relates to certificate issuanc
       'replace _acme-challenge.www.example.com CAA 0 issue "plain-ca.example" in example.com',
     ],
     [
-      'a CNAME replaces unless told otherwise',
+      'a CNAME replaces by default',
       { type: 'CNAME', value: target },
       `replace _acme-challenge.www.example.com CNAME ${target} in example.com`,
     ],
     [
-      'an NS replaces unless told otherwise',
+      'an NS replaces by default',
       { type: 'NS', value: target },
       `replace _acme-challenge.www.example.com NS ${target} in example.com`,
     ],
@@ -137,11 +137,11 @@ describe('the canonical name', () => {
     ['an A-label that is none', '_acme-challenge.xn--a.example.com', 'invalid_value record.fqdn'],
     ['an asterisk', '*.example.com', 'invalid_value record.fqdn'],
     ['an asterisk below _acme-challenge', '_acme-challenge.*.example.com', 'invalid_value record.fqdn'],
-    ['a label of 63 octets', `_acme-challenge.${label63}.example.com`, 'add'],
-    ['a label of 64 octets', `_acme-challenge.${label63}a.example.com`, 'invalid_value record.fqdn'],
-    ['a name of 253 octets', `_acme-challenge.${'a.'.repeat(113)}example.com`, 'add'],
+    ['a label of 63 bytes', `_acme-challenge.${label63}.example.com`, 'add'],
+    ['a label of 64 bytes', `_acme-challenge.${label63}a.example.com`, 'invalid_value record.fqdn'],
+    ['a name of 253 bytes', `_acme-challenge.${'a.'.repeat(113)}example.com`, 'add'],
     [
-      'a name of 254 octets',
+      'a name of 254 bytes',
       `_acme-challenge.${'a.'.repeat(112)}aaa.example.com`,
       'invalid_value record.fqdn',
     ],
@@ -308,7 +308,7 @@ describe('the value', () => {
     ['empty', { value: '' }, ''],
     ['not ASCII', { value: 'ä'.repeat(43) }, ''],
     ['a line feed', { value: `${digest}\n` }, ''],
-    ['longer than 512 octets', { value: 'a'.repeat(513) }, ''],
+    ['longer than 512 bytes', { value: 'a'.repeat(513) }, ''],
     ['a target with an escape', { type: 'CNAME', value: 'a\\.approval.example.net' }, ''],
     ['a target with an asterisk', { type: 'CNAME', value: '*.approval.example.net' }, ''],
     ['CAA flags of 1', { ...caa, value: '1 issue "ca.example"' }, ''],

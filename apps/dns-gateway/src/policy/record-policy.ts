@@ -4,13 +4,13 @@ import type { DnsRecord } from '../providers/dns-provider';
 import { firstLabel, readRecordName } from './record-name';
 import type { RecordRules } from './record-rules';
 import { readRecordValue } from './record-value';
-import { challengeLabel, judgeValue } from './value-policy';
+import { challengeLabel, checkValue } from './value-policy';
 import { chooseZone } from './zone-choice';
 
 export type RecordMode = 'add' | 'replace';
 
 /** As requested: the type may be any text, because refusals are reported and recorded, too. */
-export type AskedRecord = Omit<WantedRecord, 'type'> & { readonly type: string };
+export type RequestedRecord = Omit<WantedRecord, 'type'> & { readonly type: string };
 
 /** A record that relates to the issuance of certificates; its zone is not chosen yet. */
 export interface FitRecord {
@@ -41,7 +41,7 @@ const ttlRangeS = { min: 30, max: 3_600 } as const;
  * Whether a record relates to the issuance of certificates, and exactly what to write: the result contains the
  * checked normal forms. Nothing else of the request may reach a provider.
  */
-export function judgeRecord(wanted: AskedRecord, rules: RecordRules): FitRecord | RefusedRecord {
+export function checkRecord(wanted: RequestedRecord, rules: RecordRules): FitRecord | RefusedRecord {
   const type = recordTypes.find((each) => each === wanted.type);
   if (type === undefined) {
     return violation('record.type', `Only records of type ${recordTypes.join(', ')} relate to issuance.`);
@@ -61,7 +61,7 @@ export function judgeRecord(wanted: AskedRecord, rules: RecordRules): FitRecord 
   if (!read.ok) return invalid('record.value', read.message);
   if (read.value.type !== 'TXT' && read.value.text === fqdn.name)
     return violation('record.value', 'A record cannot point to its own name.');
-  const refusal = rules.valuePolicy ? judgeValue(fqdn.name, read.value, rules) : null;
+  const refusal = rules.valuePolicy ? checkValue(fqdn.name, read.value, rules) : null;
   if (refusal !== null) return violation(refusal.field, refusal.message);
 
   const record = { fqdn: fqdn.name, type, value: read.value.text, ttlS: ttl ?? null };
@@ -108,7 +108,7 @@ function brokenRule(
 ): RefusedRecord | null {
   if (mode === 'add') {
     if (type === 'TXT' || type === 'CAA') return null;
-    return violation('record.replace', `A ${type} record cannot stand beside others; it replaces them.`);
+    return violation('record.replace', `A ${type} record cannot coexist with others; it replaces them.`);
   }
   if (label === challengeLabel) return null;
   if (!label.startsWith('_')) {

@@ -19,12 +19,12 @@ export type ReadValue =
   | { readonly ok: false; readonly message: string };
 
 /** Two strings of a TXT record; issuance never needs more. Bytes. */
-const longestValue = 512;
+const maxValueLength = 512;
 
 export function readRecordValue(type: RecordType, input: string): ReadValue {
   if (input === '') return no('The value is empty.');
   if (/[^\x20-\x7e]/.test(input)) return no('The value has characters outside printable ASCII.');
-  if (input.length > longestValue) return no(`The value is longer than ${longestValue} octets.`);
+  if (input.length > maxValueLength) return no(`The value is longer than ${maxValueLength} bytes.`);
   switch (type) {
     case 'TXT':
       return { ok: true, value: { type, text: input } };

@@ -18,7 +18,7 @@ export interface ValueRefusal {
 const validationMethods = ['dns-01', 'http-01', 'tls-alpn-01', 'dns-account-01', 'dns-persist-01'];
 
 /** The reason why the value is refused at this name, or null. @param name in normal form */
-export function judgeValue(name: string, value: RecordValue, rules: RecordRules): ValueRefusal | null {
+export function checkValue(name: string, value: RecordValue, rules: RecordRules): ValueRefusal | null {
   const label = underscoredLabels(name).find((each) => isOthers(each, rules));
   if (label !== undefined) {
     return { field: 'record.fqdn', message: `Records at or below ${label} are not about certificates.` };
@@ -26,11 +26,11 @@ export function judgeValue(name: string, value: RecordValue, rules: RecordRules)
   switch (value.type) {
     case 'CNAME':
     case 'NS':
-      return judgeTarget(value.text, rules);
+      return checkTarget(value.text, rules);
     case 'CAA':
-      return judgeCaa(value.issue, rules);
+      return checkCaa(value.issue, rules);
     case 'TXT':
-      return judgeText(name, value.text, rules);
+      return checkText(name, value.text, rules);
   }
 }
 
@@ -54,13 +54,13 @@ function matches(text: string, pattern: string): boolean {
   });
 }
 
-function judgeTarget(target: string, rules: RecordRules): ValueRefusal | null {
+function checkTarget(target: string, rules: RecordRules): ValueRefusal | null {
   if (rules.approvalZones.some((zone) => isBelow(target, zone))) return null;
   return refused("The target is not below one of the operator's approval zones.");
 }
 
-function judgeCaa({ issuer, parameters }: IssueValue, rules: RecordRules): ValueRefusal | null {
-  const fault = judgeIssuer(issuer, parameters.get('accounturi'), rules.caaIssuers);
+function checkCaa({ issuer, parameters }: IssueValue, rules: RecordRules): ValueRefusal | null {
+  const fault = checkIssuer(issuer, parameters.get('accounturi'), rules.caaIssuers);
   if (fault !== null) return fault;
   for (const [parameter, text] of parameters) {
     if (parameter === 'accounturi') continue;
@@ -73,7 +73,7 @@ function judgeCaa({ issuer, parameters }: IssueValue, rules: RecordRules): Value
   return null;
 }
 
-function judgeIssuer(
+function checkIssuer(
   issuer: string,
   accountUri: string | undefined,
   issuers: readonly CaaIssuer[],
@@ -93,15 +93,15 @@ function judgeIssuer(
     : refused("The accounturi is not the operator's account.");
 }
 
-function judgeText(name: string, text: string, rules: RecordRules): ValueRefusal | null {
+function checkText(name: string, text: string, rules: RecordRules): ValueRefusal | null {
   const labels = underscoredLabels(name);
-  if (labels.includes(persistLabel)) return judgePersistence(name, text, rules);
+  if (labels.includes(persistLabel)) return checkPersistence(name, text, rules);
   if (labels.includes(challengeLabel)) {
     return isBase64url(text, digestLength)
       ? null
       : refused(`The text at ${challengeLabel} is a digest of ${digestLength} base64url characters.`);
   }
-  if (labels.length === 0) return judgeBareText(text, rules);
+  if (labels.length === 0) return checkBareText(text, rules);
   if (!firstLabel(name).startsWith('_')) {
     return { field: 'record.fqdn', message: `Records below ${labels[0]} are not about certificates.` };
   }
@@ -110,12 +110,12 @@ function judgeText(name: string, text: string, rules: RecordRules): ValueRefusal
     : refused('The text at this name is not a token of the configured shape.');
 }
 
-function judgeBareText(text: string, rules: RecordRules): ValueRefusal | null {
+function checkBareText(text: string, rules: RecordRules): ValueRefusal | null {
   if (rules.txtShapes.bareLengths.some((length) => isBase64url(text, length))) return null;
-  return refused('At a name without an underscore only a token of the configured length may stand.');
+  return refused('At a name without an underscore only a token of the configured length is allowed.');
 }
 
-function judgePersistence(name: string, text: string, rules: RecordRules): ValueRefusal | null {
+function checkPersistence(name: string, text: string, rules: RecordRules): ValueRefusal | null {
   if (firstLabel(name) !== persistLabel || underscoredLabels(name).length > 1) {
     return { field: 'record.fqdn', message: `${persistLabel} is the first label, before a host's name.` };
   }
@@ -126,7 +126,7 @@ function judgePersistence(name: string, text: string, rules: RecordRules): Value
       `The text at ${persistLabel} is an issuer with its accounturi: "ca.example; accounturi=…".`,
     );
   }
-  const fault = judgeIssuer(read.issuer, accountUri, rules.caaIssuers);
+  const fault = checkIssuer(read.issuer, accountUri, rules.caaIssuers);
   if (fault !== null) return fault;
   for (const [parameter, value] of read.parameters) {
     if (parameter === 'accounturi') continue;

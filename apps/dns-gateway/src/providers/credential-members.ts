@@ -8,13 +8,13 @@ import { ProviderFault } from './provider-fault';
 export interface MemberRule extends CredentialMember {
   readonly shape: RegExp;
   /** Ends the sentence "It must be …". */
-  readonly shapeWords: string;
+  readonly shapeDescription: string;
 }
 
 /** Characters allowed in a header: no space, no control character, no line break. */
-export const visibleAscii: Pick<MemberRule, 'shape' | 'shapeWords'> = {
+export const visibleAscii: Pick<MemberRule, 'shape' | 'shapeDescription'> = {
   shape: /^[\x21-\x7e]{1,4096}$/,
-  shapeWords: 'at most 4096 visible ASCII characters without spaces',
+  shapeDescription: 'at most 4096 visible ASCII characters without spaces',
 };
 
 export const oauthCodeMembers: readonly MemberRule[] = [
@@ -84,13 +84,16 @@ export function readMembers(
   );
 }
 
-function faultsOf({ name, required, shape, shapeWords }: MemberRule, value: unknown): readonly FieldFault[] {
+function faultsOf(
+  { name, required, shape, shapeDescription }: MemberRule,
+  value: unknown,
+): readonly FieldFault[] {
   const field = `credentials.${name}`;
   if (value === undefined) {
     return required ? [{ field, code: 'missing_field', message: `${field} is needed.` }] : [];
   }
   if (typeof value === 'string' && shape.test(value)) return [];
-  return [{ field, code: 'invalid_value', message: `${field} must be ${shapeWords}.` }];
+  return [{ field, code: 'invalid_value', message: `${field} must be ${shapeDescription}.` }];
 }
 
 function unknown(rules: readonly MemberRule[], given: ReadonlyMap<string, unknown>): readonly FieldFault[] {

@@ -1,5 +1,5 @@
 import { acmeDnsProvider } from './acme-dns/acme-dns';
-import { registration } from './acme-dns/testing/acme-dns-imitation';
+import { registration } from './acme-dns/testing/fake-acme-dns';
 import { powerdnsProvider } from './powerdns/powerdns';
 import { ApiServer } from './testing/api-server';
 import { testPorts } from './testing/test-ports';

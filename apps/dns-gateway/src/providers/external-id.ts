@@ -15,8 +15,8 @@ export function externalIdOf(secret: string, provider: ProviderName, account: st
 }
 
 /** RFC 4648, section 6, in lower case and without padding. */
-function base32(octets: Buffer): string {
-  const bits = [...octets].map((octet) => octet.toString(2).padStart(8, '0')).join('');
+function base32(bytes: Buffer): string {
+  const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('');
   const groups = bits.match(/.{1,5}/g) ?? [];
   return groups
     .map((group) => 'abcdefghijklmnopqrstuvwxyz234567'[parseInt(group.padEnd(5, '0'), 2)])

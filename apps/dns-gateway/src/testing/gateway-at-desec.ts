@@ -1,5 +1,5 @@
-import { DesecImitation } from '../providers/desec/testing/desec-imitation';
-import { RunningGateway, type WireAnswer } from './running-gateway';
+import { FakeDesec } from '../providers/desec/testing/fake-desec';
+import { RunningGateway, type WireResponse } from './running-gateway';
 
 export const owner = { account: '42', integration_id: 'int_7', provider: 'desec' };
 export const record = {
@@ -10,17 +10,17 @@ export const record = {
 export const aText = expect.any(String) as string;
 
 /** Status and body in one. */
-export const shown = ({ status, body }: WireAnswer): unknown => ({ status, ...body });
+export const shown = ({ status, body }: WireResponse): unknown => ({ status, ...body });
 
 /** A running gateway with a fake deSEC that has the zones example.com and example.net. */
 export class GatewayAtDesec {
   private constructor(
-    readonly desec: DesecImitation,
+    readonly desec: FakeDesec,
     readonly gateway: RunningGateway,
   ) {}
 
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<GatewayAtDesec> {
-    const desec = await DesecImitation.open(['example.com', 'example.net']);
+    const desec = await FakeDesec.open(['example.com', 'example.net']);
     const provider = { PROVIDER_URLS: `desec=${desec.server.url}`, REQUEST_TIME: '6s' };
     return new GatewayAtDesec(desec, await RunningGateway.start({ ...provider, ...settings }));
   }

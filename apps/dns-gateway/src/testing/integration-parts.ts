@@ -91,7 +91,7 @@ export function integrationParts(
     own,
     { log },
   );
-  const memory = new ZoneMemory({ keptMs: 45_000, most: 2, nowMs: () => clock.nowMs });
+  const memory = new ZoneMemory({ keptMs: 45_000, maxEntries: 2, nowMs: () => clock.nowMs });
   const handleRefused = (refusal: HandleRefusal): Promise<void> => {
     refusals.push(refusal);
     return Promise.resolve();

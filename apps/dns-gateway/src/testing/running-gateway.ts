@@ -25,7 +25,7 @@ async function bundleGateway(): Promise<void> {
   await bundle({ main: 'apps/dns-gateway/src/main.ts' }, bundleFolder);
 }
 
-export interface WireAnswer {
+export interface WireResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Readonly<Record<string, unknown>>;
@@ -107,9 +107,9 @@ export class RunningGateway {
   }
 
   /** @throws Error of the connection when it fails */
-  post(endpoint: string, body: unknown, as: KeyAndCertificate | null = this.worker): Promise<WireAnswer> {
+  post(endpoint: string, body: unknown, as: KeyAndCertificate | null = this.worker): Promise<WireResponse> {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
-    return this.ask(
+    return this.request(
       { path: `/${endpoint}`, method: 'POST', headers: { 'content-type': 'application/json' } },
       text,
       as,
@@ -117,20 +117,25 @@ export class RunningGateway {
   }
 
   /** @throws Error of the connection when it fails, or when a response differs from `openapi.json` */
-  async ask(
+  async request(
     options: RequestOptions,
     body = '',
     as: KeyAndCertificate | null = this.worker,
-  ): Promise<WireAnswer> {
-    const answer = await this.#exchange(options, body, as);
+  ): Promise<WireResponse> {
+    const received = await this.#exchange(options, body, as);
     const { method, path: at } = { method: 'GET', ...options };
-    const response = { method: String(method), path: String(at), status: answer.status, body: answer.body };
+    const response = {
+      method: String(method),
+      path: String(at),
+      status: received.status,
+      body: received.body,
+    };
     const differences = this.documented.differences(response);
     if (differences.length > 0) throw new Error(`undocumented response:\n${differences.join('\n')}`);
-    return answer;
+    return received;
   }
 
-  #exchange(options: RequestOptions, body: string, as: KeyAndCertificate | null): Promise<WireAnswer> {
+  #exchange(options: RequestOptions, body: string, as: KeyAndCertificate | null): Promise<WireResponse> {
     const own = as === null ? {} : { key: as.key, cert: as.certificate };
     const to = {
       host: '127.0.0.1',
@@ -141,12 +146,12 @@ export class RunningGateway {
       ...options,
     };
     return new Promise((resolve, reject) => {
-      const sent = httpsRequest(to, (answer) => {
+      const sent = httpsRequest(to, (response) => {
         let text = '';
-        answer.setEncoding('utf8').on('data', (part: string) => (text += part));
-        answer.on('end', () => {
-          const { statusCode: status = 0, headers } = answer;
-          resolve({ status, headers, body: JSON.parse(text) as WireAnswer['body'] });
+        response.setEncoding('utf8').on('data', (part: string) => (text += part));
+        response.on('end', () => {
+          const { statusCode: status = 0, headers } = response;
+          resolve({ status, headers, body: JSON.parse(text) as WireResponse['body'] });
         });
       });
       sent.on('error', reject).end(body);

@@ -284,7 +284,7 @@ describe('an integration', () => {
     });
     try {
       await expect(keep(severable.source)).rejects.toThrow();
-      severable.link.mend();
+      severable.link.restore();
       await eventually(async () => expect(await stateOf(integration)).toMatchObject({ leased_until: null }));
     } finally {
       adding.mockRestore();

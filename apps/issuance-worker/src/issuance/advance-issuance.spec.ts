@@ -274,7 +274,7 @@ it('is released after a database outage ended its run', async () => {
     };
     await worker(severable.source, ca, during).run(opened.issuanceId);
     expect(unexpectedErrors).toHaveLength(1);
-    severable.link.mend();
+    severable.link.restore();
     await eventually(async () => {
       const [row] = await database.query<[object]>(
         `SELECT state, due_at <= now() AS due, leased_until, failures FROM issuance WHERE id = $1`,

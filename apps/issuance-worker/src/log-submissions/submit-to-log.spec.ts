@@ -126,7 +126,7 @@ describe('a round of submissions', () => {
         },
       }) as LogSubmissions;
       await expect(round({ submissions: lost })()).rejects.toThrow();
-      severable.link.mend();
+      severable.link.restore();
       await eventually(async () => expect(await rows()).toMatchObject([{ attempts: 0, due: true }]));
     } finally {
       await severable.close();

@@ -2,7 +2,7 @@ import type { Outcome } from '@certwright/issuance';
 import { issuanceErrorOf, type StoredIssuanceError } from '@certwright/outcome-messages';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { asksMailbox, wantedApproval, type PlanOwner, type InvoiceLine } from '@certwright/core-schema';
+import { requiresMailbox, wantedApproval, type PlanOwner, type InvoiceLine } from '@certwright/core-schema';
 
 /** How a mail refers to a plan: every owner has its own wording. */
 export interface PlanSubject {
@@ -85,7 +85,7 @@ export class MailSubjects {
          coalesce(order_v3.dns_names, attempted.dns_names, terms.dns_names) AS "dnsNames"
        FROM email_approval AS approval JOIN plan ON plan.id = approval.plan_id ${ownObjects}
        LEFT JOIN terms ON terms.id = plan.terms_id
-       LEFT JOIN issuance ON ${asksMailbox('issuance')}
+       LEFT JOIN issuance ON ${requiresMailbox('issuance')}
        LEFT JOIN terms AS attempted ON attempted.id = issuance.terms_id
        WHERE approval.id = $1 AND (approval.approved_at IS NULL OR approval.approved_at < approval.asked_at)
          AND plan.closed_at IS NULL AND account.disabled_at IS NULL AND ${wantedApproval}`,

@@ -64,8 +64,8 @@ async function startCopy(): Promise<Child> {
   return copy;
 }
 
-/** Plans by what they say and what stands there for their webhooks. */
-async function told() {
+/** Counts of plans by their announced version and their stored deliveries. */
+async function announcementCounts() {
   const [counts] = await database.query<{ announced: number; complete: number; half: number }>(
     `SELECT count(*) FILTER (WHERE announced_version = current_version)::int AS announced,
        count(*) FILTER (WHERE announced_version = current_version AND deliveries = $1)::int AS complete,
@@ -81,22 +81,25 @@ it('puts one delivery per order, version and webhook on its way, however often a
   const all = accounts * plansEach;
   for (let kill = 0; kill < 2; kill += 1) {
     const copies = await Promise.all([startCopy(), startCopy()]);
-    const before = (await told()).announced;
+    const before = (await announcementCounts()).announced;
     await redis.flush();
     await eventually(
       async () => {
-        const { announced } = await told();
+        const { announced } = await announcementCounts();
         expect(announced > before || announced === all).toBe(true);
       },
       { everyMs: 5 },
     );
     for (const copy of copies) copy.signal('SIGKILL');
     await Promise.all(copies.map(({ ended }) => ended));
-    expect((await told()).half).toBe(0);
+    expect((await announcementCounts()).half).toBe(0);
   }
   const last = await startCopy();
-  await eventually(async () => expect(await told()).toEqual({ announced: all, complete: all, half: 0 }), {
-    withinMs: 30_000,
-  });
+  await eventually(
+    async () => expect(await announcementCounts()).toEqual({ announced: all, complete: all, half: 0 }),
+    {
+      withinMs: 30_000,
+    },
+  );
   expect((await last.stop()).code).toBe(0);
 }, 120_000);

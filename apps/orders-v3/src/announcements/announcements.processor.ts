@@ -22,7 +22,7 @@ export class AnnouncementsProcessor {
   @Round('announcements')
   async announceRest(): Promise<number> {
     return await this.sweep.run((planId, error) =>
-      this.running.log.error({ plan: planId, err: error }, 'not announced; its turn comes again'),
+      this.running.log.error({ plan: planId, err: error }, 'announcement failed; retrying'),
     );
   }
 }

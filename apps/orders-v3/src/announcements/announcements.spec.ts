@@ -30,7 +30,7 @@ const createOrder = async (name: string, of: Tenant = tenant) =>
 const addWebhook = async (of: Tenant = tenant, more: object = {}): Promise<string> =>
   String((await of.post('/api/v3/account/webhooks', { url: 'https://hooks.example.com/', ...more })).json.id);
 
-const toldAll = async (of: Tenant = tenant) =>
+const allAnnounced = async (of: Tenant = tenant) =>
   await eventually(async () => expect(await unannounced(api, of)).toBe(0));
 
 const planId = async (of: Tenant = tenant): Promise<string> => {
@@ -40,7 +40,7 @@ const planId = async (of: Tenant = tenant): Promise<string> => {
   return plan?.id ?? '';
 };
 
-/** Until `restoreAllMocks`, nothing happens but by nudges and by hand. */
+/** Until `restoreAllMocks`, plans are announced only by wake-ups and explicit calls. */
 const withoutSweep = () =>
   jest.spyOn(api.app.get(AnnouncementRound), 'run').mockImplementation(async () => 20);
 afterEach(() => jest.restoreAllMocks());
@@ -52,7 +52,7 @@ describe('when the current certificate of an order changes', () => {
     await addWebhook(tenant, { enabled: false });
     const webhooks = [await addWebhook(), await addWebhook()].sort();
     await changeCurrent(api, tenant, 'mine');
-    await toldAll();
+    await allAnnounced();
 
     const deliveries = await deliveriesOf(api, tenant);
     expect(deliveries.map(({ endpoint_id }) => endpoint_id).sort()).toEqual(webhooks);
@@ -73,17 +73,17 @@ describe('when the current certificate of an order changes', () => {
   it('each delivery has its wake-up in the same transaction', async () => {
     await addWebhook();
     await changeCurrent(api, tenant, 'mine');
-    await toldAll();
+    await allAnnounced();
     const [delivery] = await deliveriesOf(api, tenant);
-    const nudges = await api.database.query(`SELECT job FROM outbox WHERE payload->>'deliveryId' = $1`, [
+    const wakeUps = await api.database.query(`SELECT job FROM outbox WHERE payload->>'deliveryId' = $1`, [
       delivery?.id,
     ]);
-    expect(nudges).toEqual([{ job: 'deliver-webhook' }]);
+    expect(wakeUps).toEqual([{ job: 'deliver-webhook' }]);
   });
 
   it('an account without webhooks gets no delivery, and the plan is done', async () => {
     await changeCurrent(api, tenant, 'mine');
-    await toldAll();
+    await allAnnounced();
     await addWebhook();
     expect(await deliveriesOf(api, tenant)).toEqual([]);
   });
@@ -91,7 +91,7 @@ describe('when the current certificate of an order changes', () => {
   it('announces null when the last certificate has expired', async () => {
     await addWebhook();
     await changeCurrent(api, tenant, 'mine');
-    await toldAll();
+    await allAnnounced();
     await api.database.query(
       `UPDATE certificate SET not_before = now() - interval '2 days', not_after = now() - interval '1 day'
        WHERE account_id = $1`,
@@ -100,9 +100,9 @@ describe('when the current certificate of an order changes', () => {
     await changeCurrent(api, tenant, 'mine', {
       certificate: { notBefore: new Date(1_700_000_000_000), notAfter: new Date(1_700_000_001_000) },
     });
-    await toldAll();
-    const told = (await deliveriesOf(api, tenant)).map(({ body }) => JSON.parse(body).current_cert);
-    expect(told).toEqual([expect.objectContaining({ state: 'valid' }), null]);
+    await allAnnounced();
+    const announced = (await deliveriesOf(api, tenant)).map(({ body }) => JSON.parse(body).current_cert);
+    expect(announced).toEqual([expect.objectContaining({ state: 'valid' }), null]);
   });
 });
 
@@ -116,7 +116,7 @@ describe('the newest state wins', () => {
     });
     expect(await unannounced(api, tenant)).toBe(1);
     sweep.mockRestore();
-    await toldAll();
+    await allAnnounced();
 
     const deliveries = await deliveriesOf(api, tenant);
     expect(deliveries).toMatchObject([{ version: 2, state: 'pending' }]);
@@ -126,9 +126,9 @@ describe('the newest state wins', () => {
   it('when the first waits to be delivered still: it is superseded', async () => {
     await addWebhook();
     await changeCurrent(api, tenant, 'mine');
-    await toldAll();
+    await allAnnounced();
     await changeCurrent(api, tenant, 'mine');
-    await toldAll();
+    await allAnnounced();
     expect(await deliveriesOf(api, tenant)).toMatchObject([
       { version: 1, state: 'superseded' },
       { version: 2, state: 'pending' },
@@ -143,14 +143,14 @@ describe('a deleted order', () => {
     await changeCurrent(api, tenant, 'mine', {
       meanwhile: async (tx, order) => await remove.remove(tx, order),
     });
-    await toldAll();
+    await allAnnounced();
     expect(await deliveriesOf(api, tenant)).toEqual([]);
   });
 
   it('cancels what waits to be delivered', async () => {
     await addWebhook();
     await changeCurrent(api, tenant, 'mine');
-    await toldAll();
+    await allAnnounced();
     expect((await tenant.delete('/api/v3/orders/mine')).status).toBe(204);
     expect(await deliveriesOf(api, tenant)).toMatchObject([{ state: 'canceled' }]);
   });
@@ -164,17 +164,17 @@ describe('the wake-up', () => {
   afterAll(async () => await queues.close());
 
   // Redis refuses commands until the connection is open.
-  const nudge = async (version: number) =>
+  const sendWakeUp = async (version: number) =>
     await eventually(async () => await queues.addAll([currentCertificateChanged(await planId(), version)]));
 
   it('announces without the sweep, and once however often it comes', async () => {
     withoutSweep();
     await addWebhook();
     await changeCurrent(api, tenant, 'mine');
-    await nudge(1);
-    await toldAll();
-    await nudge(1);
-    await nudge(2);
+    await sendWakeUp(1);
+    await allAnnounced();
+    await sendWakeUp(1);
+    await sendWakeUp(2);
     await eventually(async () => expect((await queues.lengths()).get('orders-v3-events')).toBe(0));
     expect(await deliveriesOf(api, tenant)).toHaveLength(1);
   });
@@ -186,7 +186,7 @@ describe('the wake-up', () => {
     await api.database.query(`DELETE FROM outbox`);
     await api.redis.flush();
     sweep.mockRestore();
-    await toldAll();
+    await allAnnounced();
     expect(await deliveriesOf(api, tenant)).toHaveLength(1);
   });
 });
@@ -207,7 +207,7 @@ describe('two copies of the process', () => {
         ),
       );
     }
-    await toldAll();
+    await allAnnounced();
     await copy.stop();
     const seen = (await deliveriesOf(api, tenant)).map(
       ({ endpoint_id, version }) => `${endpoint_id} ${version}`,
@@ -243,7 +243,7 @@ describe('the sweep', () => {
     await eventually(async () => expect(await unannounced(api, tenant)).toBe(1));
     expect((await deliveriesOf(api, tenant)).map(({ body }) => JSON.parse(body).name)).toEqual(['other']);
     broken.mockRestore();
-    await toldAll();
+    await allAnnounced();
     expect(await deliveriesOf(api, tenant)).toHaveLength(2);
   });
 });

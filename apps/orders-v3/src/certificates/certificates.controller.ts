@@ -10,7 +10,7 @@ import {
 import { Controller, Get, Post, Res } from '@nestjs/common';
 import { ApiBasicAuth, ApiBearerAuth, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { sendAnswer } from '../wire/answer';
+import { sendResponse } from '../wire/response';
 import { CertificateSchema } from '../wire/certificate-json';
 import { FailsWith, posted } from '../wire/documented-errors';
 import { certificateExpansion } from '../wire/expansion';
@@ -46,7 +46,7 @@ export class CertificatesController {
     @ValidQuery() query: CertificatesQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.page(accountId, name, query));
+    sendResponse(reply, await this.retrieval.page(accountId, name, query));
   }
 
   @Get(':id')
@@ -60,7 +60,7 @@ export class CertificatesController {
     @ValidQuery() query: CertificateQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.one(accountId, name, id, query));
+    sendResponse(reply, await this.retrieval.one(accountId, name, id, query));
   }
 
   @Post(':id/revoke')
@@ -89,6 +89,6 @@ export class CertificatesController {
     @Res() reply: FastifyReply,
   ) {
     const expansion = certificateExpansion(expand);
-    sendAnswer(reply, await this.revocation.run(write, { orderName, certificateId, request, expansion }));
+    sendResponse(reply, await this.revocation.run(write, { orderName, certificateId, request, expansion }));
   }
 }

@@ -26,14 +26,14 @@ const attach = (change: Partial<Parameters<typeof attachCertificate>[3]> = {}) =
 const base64 = (text: string) => Buffer.from(text, 'latin1').toString('base64');
 
 describe('GET /api/v3/orders/{ORDER_NAME}/certs/{ID}', () => {
-  it('answers the certificate object', async () => {
+  it('returns the certificate object', async () => {
     const notBefore = new Date('2026-01-02T03:04:05Z');
     const notAfter = new Date('2099-01-02T03:04:05Z');
     const id = await attach({ notBefore, notAfter });
-    const answer = await tenant.get(`/api/v3/orders/mine/certs/${id}`);
+    const response = await tenant.get(`/api/v3/orders/mine/certs/${id}`);
 
-    expect(answer.status).toBe(200);
-    expect(answer.json).toEqual({
+    expect(response.status).toBe(200);
+    expect(response.json).toEqual({
       id,
       state: 'valid',
       current: true,
@@ -68,7 +68,7 @@ describe('GET /api/v3/orders/{ORDER_NAME}/certs/{ID}', () => {
   });
 
   it.each(['0', '-1', '1.0', '1e3', '0x10', '9007199254740992', '99999999999999999999', 'x', '%20', '1%00'])(
-    'answers 4xx for the id %s',
+    'returns 4xx for the id %s',
     async (id) => {
       const { status } = await tenant.get(`/api/v3/orders/mine/certs/${id}`);
       expect([400, 404]).toContain(status);
@@ -83,7 +83,7 @@ describe('GET /api/v3/orders/{ORDER_NAME}/certs/{ID}', () => {
 });
 
 describe('GET /api/v3/orders/{ORDER_NAME}/certs', () => {
-  it('answers the certificates, newest first, page by page', async () => {
+  it('returns the certificates, newest first, page by page', async () => {
     const ids: number[] = [];
     for (let count = 0; count < 5; count += 1) ids.unshift(await attach({ isCurrent: count === 4 }));
     const seen: number[] = [];
@@ -96,7 +96,7 @@ describe('GET /api/v3/orders/{ORDER_NAME}/certs', () => {
     }
     expect(seen).toEqual(ids);
     expect((await tenant.get('/api/v3/orders/mine/certs?after=x')).status).toBe(400);
-    expect((await tenant.get('/api/v3/orders/nobodys/certs')).status).toBe(404);
+    expect((await tenant.get('/api/v3/orders/missing/certs')).status).toBe(404);
   });
 });
 
@@ -119,26 +119,26 @@ describe('current_cert of an order', () => {
 });
 
 describe('GET /download/{token}', () => {
-  it('needs no credentials, and answers 202 with an empty body while there is no current certificate', async () => {
-    const answer = await api.call('GET', download);
-    expect(answer).toMatchObject({ status: 202, text: '' });
-    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+  it('needs no credentials, and returns 202 with an empty body while there is no current certificate', async () => {
+    const response = await api.call('GET', download);
+    expect(response).toMatchObject({ status: 202, text: '' });
+    expect(Number(response.headers['retry-after'])).toBeGreaterThan(0);
   });
 
-  it('answers the current certificate and its chain in PEM, without the root', async () => {
+  it('returns the current certificate and its chain in PEM, without the root', async () => {
     const id = await attach();
-    const answer = await api.call('GET', download);
-    expect(answer.status).toBe(200);
-    expect(answer.headers).toMatchObject({
+    const response = await api.call('GET', download);
+    expect(response.status).toBe(200);
+    expect(response.headers).toMatchObject({
       'content-type': 'application/pem-certificate-chain',
       'cache-control': 'no-store',
     });
     const pem = (text: string) => `-----BEGIN CERTIFICATE-----\n${base64(text)}\n-----END CERTIFICATE-----\n`;
-    expect(answer.text).toBe(pem(`leaf ${id}`) + pem('\x02'));
+    expect(response.text).toBe(pem(`leaf ${id}`) + pem('\x02'));
   });
 
   it.each(['x', 'A'.repeat(27), 'A'.repeat(28), '%2e%2e', "'%20OR%201=1", '%F0%9F%98%80'])(
-    'answers 404 for the token %s',
+    'returns 404 for the token %s',
     async (token) => {
       expect(await api.call('GET', `/download/${token}`)).toMatchObject({
         status: 404,
@@ -149,7 +149,7 @@ describe('GET /download/{token}', () => {
 });
 
 describe('GET /ca/{file}', () => {
-  it('answers 404 until the CA has published it, then the DER or PEM', async () => {
+  it('returns 404 until the CA has published it, then the DER or PEM', async () => {
     expect((await api.call('GET', '/ca/root.cer')).status).toBe(404);
     await api.database.query(
       `INSERT INTO ca_issuer (name, certificate, crl) VALUES ('root', 'root', NULL), ('intermediate', 'mid', 'list')`,
@@ -172,7 +172,7 @@ describe('GET /ca/{file}', () => {
   });
 
   it.each(['intermediate.pem', 'ROOT.cer', '__proto__', '..%2froot.cer'])(
-    'answers 404 for %s',
+    'returns 404 for %s',
     async (file) => {
       expect((await api.call('GET', `/ca/${file}`)).status).toBe(404);
     },

@@ -43,7 +43,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Nobody answers at the resolver: the names are approved by hand, and the worker goes on from there. */
+/** The resolver does not respond: the names are approved directly, and the worker continues. */
 const approve = async () =>
   await api.database.query(
     `UPDATE issuance SET due_at = now(), approvals = (
@@ -85,9 +85,9 @@ const openssl = (...args: readonly string[]) => {
 
 /** The published list, as a relying party fetches it. */
 async function publishedList(): Promise<string> {
-  const answer = await fetch(`${api.url}/ca/intermediate.crl`);
-  expect(answer.status).toBe(200);
-  return pem('list.pem', 'X509 CRL', Buffer.from(await answer.arrayBuffer()).toString('base64'));
+  const response = await fetch(`${api.url}/ca/intermediate.crl`);
+  expect(response.status).toBe(200);
+  return pem('list.pem', 'X509 CRL', Buffer.from(await response.arrayBuffer()).toString('base64'));
 }
 
 type Chain = Awaited<ReturnType<typeof currentCertificate>>;
@@ -113,10 +113,10 @@ describe('a certificate that is revoked over HTTP', () => {
       withinMs: publicationWithinMs,
     });
 
-    const answer = await tenant.post(`/api/v3/orders/example.com/certs/${first.id}/revoke`, {
+    const response = await tenant.post(`/api/v3/orders/example.com/certs/${first.id}/revoke`, {
       reason: 'superseded',
     });
-    expect(answer).toMatchObject({ status: 200, json: { state: 'revoked' } });
+    expect(response).toMatchObject({ status: 200, json: { state: 'revoked' } });
     await eventually(async () => expect(await verify(first)).toContain('certificate revoked'), {
       withinMs: publicationWithinMs,
       everyMs: 200,

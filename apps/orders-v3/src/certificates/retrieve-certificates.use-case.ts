@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { StoredOrder } from '../orders/order';
 import { OrdersRepository } from '../orders/orders.repository';
 import { Addresses } from '../wire/addresses';
-import { type Answer, jsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse } from '../wire/response';
 import { certificateJson } from '../wire/certificate-json';
 import { certificateExpansion } from '../wire/expansion';
 import { noSuchCertificate, noSuchOrder } from '../wire/problems';
@@ -32,15 +32,20 @@ export class RetrieveCertificates {
   ) {}
 
   /** @throws Problem `not_found` */
-  async one(accountId: string, orderName: string, id: string, query: CertificateQuery): Promise<Answer> {
+  async one(
+    accountId: string,
+    orderName: string,
+    id: string,
+    query: CertificateQuery,
+  ): Promise<HttpResponse> {
     const { planId } = await this.order(accountId, orderName);
     const certificate = isObjectId(id) ? await this.certificates.ofPlan(planId, id) : null;
     if (certificate === null) throw noSuchCertificate();
-    return jsonAnswer(200, certificateJson(certificate, certificateExpansion(query.expand), new Date()));
+    return jsonResponse(200, certificateJson(certificate, certificateExpansion(query.expand), new Date()));
   }
 
   /** Newest first. @throws Problem `not_found` */
-  async page(accountId: string, orderName: string, query: CertificatesQuery): Promise<Answer> {
+  async page(accountId: string, orderName: string, query: CertificatesQuery): Promise<HttpResponse> {
     const { after, limit, expand } = query;
     const { planId } = await this.order(accountId, orderName);
     const found = await this.certificates.page(planId, after, limit + 1);
@@ -48,9 +53,9 @@ export class RetrieveCertificates {
     const now = new Date();
     const shown = certificates.map((each) => certificateJson(each, certificateExpansion(expand), now));
     const last = certificates.at(-1);
-    if (found.length <= limit || last === undefined) return jsonAnswer(200, shown);
+    if (found.length <= limit || last === undefined) return jsonResponse(200, shown);
     const path = this.addresses.certificates(orderName);
-    return jsonAnswer(200, shown, { link: nextPageLink(path, last.id, query) });
+    return jsonResponse(200, shown, { link: nextPageLink(path, last.id, query) });
   }
 
   private async order(accountId: string, name: string): Promise<StoredOrder> {

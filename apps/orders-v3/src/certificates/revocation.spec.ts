@@ -1,4 +1,4 @@
-import type { Answered } from '@certwright/testing';
+import type { ReceivedResponse } from '@certwright/testing';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
 import { attachCertificate, RunningApi, type Tenant } from '../testing/running-api';
 
@@ -39,12 +39,12 @@ const storedReason = async (id: number) => {
 };
 
 describe('POST /api/v3/orders/{ORDER_NAME}/certs/{ID}/revoke', () => {
-  it('answers the certificate object, revoked, and the order has no current certificate any more', async () => {
+  it('returns the certificate object, revoked, and the order has no current certificate any more', async () => {
     const id = await attach();
-    const answer = await revoke(id, { reason: 'superseded' });
-    expect(answer.status).toBe(200);
-    expect(answer.json).toMatchObject({ id, state: 'revoked', current: false, dns_names: ['example.com'] });
-    expect((await tenant.get(`/api/v3/orders/mine/certs/${id}`)).json).toEqual(answer.json);
+    const response = await revoke(id, { reason: 'superseded' });
+    expect(response.status).toBe(200);
+    expect(response.json).toMatchObject({ id, state: 'revoked', current: false, dns_names: ['example.com'] });
+    expect((await tenant.get(`/api/v3/orders/mine/certs/${id}`)).json).toEqual(response.json);
     expect((await tenant.get('/api/v3/orders/mine?expand=current_cert')).json.current_cert).toBeNull();
   });
 
@@ -99,13 +99,14 @@ describe('POST /api/v3/orders/{ORDER_NAME}/certs/{ID}/revoke', () => {
     await tenant.post('/api/v3/orders', { name: 'other', dns_names: ['example.com'], csr });
     const stranger = await api.tenant();
     await stranger.post('/api/v3/orders', { name: 'mine', dns_names: ['example.com'], csr });
-    const answers: Answered[] = [
+    const responses: ReceivedResponse[] = [
       await tenant.post(`/api/v3/orders/other/certs/${id}/revoke`, {}),
       await stranger.post(`/api/v3/orders/mine/certs/${id}/revoke`, {}),
-      await tenant.post(`/api/v3/orders/nobodys/certs/${id}/revoke`, {}),
+      await tenant.post(`/api/v3/orders/missing/certs/${id}/revoke`, {}),
       await tenant.post(`/api/v3/orders/mine/certs/99999999999999999999/revoke`, {}),
     ];
-    for (const answer of answers) expect(answer).toMatchObject({ status: 404, json: { code: 'not_found' } });
+    for (const response of responses)
+      expect(response).toMatchObject({ status: 404, json: { code: 'not_found' } });
     expect((await tenant.get(`/api/v3/orders/mine/certs/${id}`)).json.state).toBe('valid');
   });
 
@@ -131,9 +132,9 @@ describe('POST /api/v3/orders/{ORDER_NAME}/certs/{ID}/revoke', () => {
 
   it('expands leaf, chain and root', async () => {
     const id = await attach();
-    const answer = await tenant.post(`/api/v3/orders/mine/certs/${id}/revoke?expand=leaf`, {});
-    expect(answer.json.leaf).toBe(Buffer.from(`leaf ${id}`).toString('base64'));
-    expect(answer.json).not.toHaveProperty('chain');
+    const response = await tenant.post(`/api/v3/orders/mine/certs/${id}/revoke?expand=leaf`, {});
+    expect(response.json.leaf).toBe(Buffer.from(`leaf ${id}`).toString('base64'));
+    expect(response.json).not.toHaveProperty('chain');
   });
 });
 

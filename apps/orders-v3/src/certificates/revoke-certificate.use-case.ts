@@ -4,7 +4,7 @@ import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { type ReadMembers, validMembers } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { OrdersRepository } from '../orders/orders.repository';
-import { type Answer, jsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse } from '../wire/response';
 import { certificateJson } from '../wire/certificate-json';
 import type { CertificateExpansion } from '../wire/expansion';
 import { isObjectId } from '../wire/request-parameters';
@@ -31,21 +31,21 @@ export class RevokeCertificate {
   async run(
     write: WriteRequest,
     { orderName, certificateId, request, expansion }: RevocationCall,
-  ): Promise<Answer> {
+  ): Promise<HttpResponse> {
     const { reason } = validMembers(request);
     return await this.requests.run(write, async (tx) => {
       const order = await this.orders.lock(tx, write.accountId, orderName);
       if (order === null) throw noSuchOrder();
       if (!isObjectId(certificateId)) throw noSuchCertificate();
       const { planId } = order;
-      const asked = { planId, certificateId, reason, requestedBy: 'subscriber' } as const;
-      const outcome = await this.revocations.request(tx, asked);
+      const revocation = { planId, certificateId, reason, requestedBy: 'subscriber' } as const;
+      const outcome = await this.revocations.request(tx, revocation);
       if (outcome === 'expired') {
         throw new Problem('conflict', 'The certificate has expired; there is nothing left to revoke.');
       }
       const certificate = await this.certificates.ofPlan(planId, certificateId, tx);
       if (outcome === 'missing' || certificate === null) throw noSuchCertificate();
-      return jsonAnswer(200, certificateJson(certificate, expansion, new Date()));
+      return jsonResponse(200, certificateJson(certificate, expansion, new Date()));
     });
   }
 }

@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { BodyFingerprint, WriteRequest } from '@certwright/idempotency';
 import { SealBroken, type SealingKeys } from '@certwright/sealing';
 
-/** Of a nonce of the sealing keys. */
-const nonceOctets = 12;
+/** Length of a nonce of the sealing keys. */
+const nonceBytes = 12;
 
 /**
  * Detects whether a repeated request has the same body, when the body contains credentials. A plain digest in the
@@ -16,7 +16,7 @@ export class BodyFingerprints {
     const context = `idempotency-fingerprint:${accountId}:${path}:${key}`;
     const digest = createHash('sha256').update(body).digest('hex');
     return {
-      kept: this.keys.seal(digest, context, randomBytes(nonceOctets)),
+      kept: this.keys.seal(digest, context, randomBytes(nonceBytes)),
       matches: (kept) => this.open(kept, context) === digest,
     };
   }

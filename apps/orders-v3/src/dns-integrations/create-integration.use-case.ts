@@ -8,10 +8,10 @@ import { type WriteRequest } from '@certwright/idempotency';
 import { type ReadMembers, validMembers } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
-import { type Answer, jsonAnswer, type JsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse, type JsonResponse } from '../wire/response';
 import { DnsGateway } from './dns-gateway';
 import { tooManyIntegrations } from '../wire/problems';
-import { creationProblem } from './gateway-answers';
+import { creationProblem } from './gateway-problems';
 import { integrationJson } from './integration-json';
 import type { IntegrationRequest } from './integration-request';
 import { ReservedWork } from './reserved-work';
@@ -41,7 +41,11 @@ export class CreateIntegration {
    * @throws Problem `bad_request` with everything that is wrong, also when the provider refuses the credentials;
    *   `conflict` when the account has as many as it may; `service_outage`, `provider_…`
    */
-  async run(write: WriteRequest, body: ReadMembers<IntegrationRequest>, withZones: boolean): Promise<Answer> {
+  async run(
+    write: WriteRequest,
+    body: ReadMembers<IntegrationRequest>,
+    withZones: boolean,
+  ): Promise<HttpResponse> {
     const { client } = this.gateway;
     const request = validMembers(body);
     if (client === null) throw noGateway();
@@ -70,7 +74,7 @@ export class CreateIntegration {
     { owner, handle, zones }: Made,
     description: string,
     withZones: boolean,
-  ): Promise<JsonAnswer> {
+  ): Promise<JsonResponse> {
     const integration = await this.integrations.create(tx, {
       id: owner.integration_id,
       accountId: owner.account,
@@ -82,7 +86,7 @@ export class CreateIntegration {
     });
     if (integration === null) throw tooManyIntegrations();
     const location = this.addresses.dnsIntegration(integration.id);
-    return jsonAnswer(201, integrationJson(integration, withZones ? (zones ?? []) : null), { location });
+    return jsonResponse(201, integrationJson(integration, withZones ? (zones ?? []) : null), { location });
   }
 }
 

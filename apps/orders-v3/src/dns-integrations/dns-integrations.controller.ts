@@ -10,7 +10,7 @@ import {
 import { Controller, Delete, Get, Post, Res } from '@nestjs/common';
 import { ApiBasicAuth, ApiBearerAuth, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { sendAnswer } from '../wire/answer';
+import { sendResponse } from '../wire/response';
 import { FailsWith, posted } from '../wire/documented-errors';
 import { ObjectId, Write } from '../wire/request-parameters';
 import { CreateIntegration } from './create-integration.use-case';
@@ -39,13 +39,12 @@ export class DnsProvidersController {
   @ApiOperation({
     operationId: 'listDnsProviders',
     summary: 'Lists the DNS providers that can be integrated, and what each needs',
-    description:
-      'As it is for this account: the external id, for one, is its own. Without a DNS gateway there are none.',
+    description: 'Values are specific to the account, such as the external id. Empty without a DNS gateway.',
   })
   @ApiResponse({ status: 200, description: 'Success', type: DnsProvidersSchema })
   @FailsWith()
   async list(@Caller() { accountId }: CallerIdentity, @Res() reply: FastifyReply) {
-    sendAnswer(reply, await this.retrieval.run(accountId));
+    sendResponse(reply, await this.retrieval.run(accountId));
   }
 }
 
@@ -76,7 +75,7 @@ export class DnsIntegrationsController {
     @ValidQuery() { expand }: IntegrationQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.all(accountId, expand.includes('zones')));
+    sendResponse(reply, await this.retrieval.all(accountId, expand.includes('zones')));
   }
 
   @Post()
@@ -84,7 +83,7 @@ export class DnsIntegrationsController {
     operationId: 'createDnsIntegration',
     summary: 'Integrates a DNS provider',
     description:
-      'From then on the approval record of every name in one of its zones is published through it, so that certificates are issued and renewed without a person. The provider is asked whether it takes the credentials before this is answered.',
+      'From then on the approval record of every name in one of its zones is published through it, so that certificates are issued and renewed without a person. The credentials are verified with the provider before the response is sent.',
   })
   @ApiResponse({ status: 201, description: 'Created', type: DnsIntegrationSchema })
   @FailsWith({
@@ -100,7 +99,7 @@ export class DnsIntegrationsController {
     @ValidQuery() { expand }: IntegrationQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.creation.run(write, body, expand.includes('zones')));
+    sendResponse(reply, await this.creation.run(write, body, expand.includes('zones')));
   }
 
   @Get(':id')
@@ -113,7 +112,7 @@ export class DnsIntegrationsController {
     @ValidQuery() { expand }: IntegrationQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.one(accountId, id, expand.includes('zones')));
+    sendResponse(reply, await this.retrieval.one(accountId, id, expand.includes('zones')));
   }
 
   @Delete(':id')
@@ -128,7 +127,7 @@ export class DnsIntegrationsController {
     @ObjectId('Of the DNS integration.') id: string,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.deletion.run(accountId, id));
+    sendResponse(reply, await this.deletion.run(accountId, id));
   }
 
   @Get(':id/zones')
@@ -136,7 +135,7 @@ export class DnsIntegrationsController {
     operationId: 'listDnsZones',
     summary: 'Lists the zones of a DNS integration, as its provider does now',
     description:
-      'Every answer is remembered, and shown where `zones` is expanded. While the integration is busy the list of last time is answered.',
+      'The list is stored, and shown where `zones` is expanded. While the integration is busy, the previous list is returned.',
   })
   @ApiResponse({ status: 200, description: 'Success', type: [DnsZoneSchema] })
   @FailsWith({
@@ -151,6 +150,6 @@ export class DnsIntegrationsController {
     @ObjectId('Of the DNS integration.') id: string,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.zoneListing.run(accountId, id));
+    sendResponse(reply, await this.zoneListing.run(accountId, id));
   }
 }

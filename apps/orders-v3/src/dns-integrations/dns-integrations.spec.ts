@@ -1,4 +1,4 @@
-import type { Answered } from '@certwright/testing';
+import type { ReceivedResponse } from '@certwright/testing';
 import { FakeGateway, refusal } from '../testing/gateway';
 import { RunningApi, type Tenant } from '../testing/running-api';
 
@@ -23,9 +23,9 @@ afterAll(async () => {
   await gateway.close();
 });
 
-const create = async (changes: object = {}): Promise<Answered> =>
+const create = async (changes: object = {}): Promise<ReceivedResponse> =>
   await tenant.post(path, { ...body, ...changes });
-const faultsOf = ({ json }: Answered) =>
+const faultsOf = ({ json }: ReceivedResponse) =>
   json.sub_errors.map(({ field, code }: Record<string, string>) => `${field} ${code}`);
 const row = async (id: number) => {
   const [found] = await api.database.query(
@@ -38,20 +38,20 @@ const row = async (id: number) => {
 
 describe('GET /api/v3/account/dns_providers', () => {
   it('returns the response of the gateway for this account', async () => {
-    const answer = await tenant.get('/api/v3/account/dns_providers');
-    expect(answer).toMatchObject({ status: 200, json: gateway.description });
+    const response = await tenant.get('/api/v3/account/dns_providers');
+    expect(response).toMatchObject({ status: 200, json: gateway.description });
   });
 
   it('returns 503 with Retry-After while the gateway is unavailable', async () => {
-    gateway.willFail('description', 'answer is lost', 'answer is lost');
-    const answer = await tenant.get('/api/v3/account/dns_providers');
-    expect(answer).toMatchObject({ status: 503, json: { code: 'service_outage' } });
-    expect(answer.headers).toMatchObject({ 'retry-after': '30' });
+    gateway.willFail('description', 'response is lost', 'response is lost');
+    const response = await tenant.get('/api/v3/account/dns_providers');
+    expect(response).toMatchObject({ status: 503, json: { code: 'service_outage' } });
+    expect(response.headers).toMatchObject({ 'retry-after': '30' });
   });
 });
 
 describe('POST /api/v3/account/dns_integrations', () => {
-  it('answers 201 with the location and the integration, and keeps its zones', async () => {
+  it('returns 201 with the location and the integration, and keeps its zones', async () => {
     const created = await create();
 
     expect(created.status).toBe(201);
@@ -98,8 +98,8 @@ describe('POST /api/v3/account/dns_integrations', () => {
     const created = await tenant.post(`${path}?expand=zones`, body);
     expect(created).toMatchObject({ status: 201, json: { state: 'ok', zones: [] } });
     expect(await row(created.json.id)).toMatchObject({ handle: 'fake.later', later: false });
-    const nudges = await api.database.query(`SELECT payload FROM outbox WHERE job = 'keep-integration'`);
-    expect(nudges).toContainEqual({ payload: { integrationId: String(created.json.id) } });
+    const wakeUps = await api.database.query(`SELECT payload FROM outbox WHERE job = 'keep-integration'`);
+    expect(wakeUps).toContainEqual({ payload: { integrationId: String(created.json.id) } });
   });
 
   it('reports all errors at once, without a request to the gateway', async () => {
@@ -116,7 +116,7 @@ describe('POST /api/v3/account/dns_integrations', () => {
       'credentials missing_field',
     ]);
     expect((await tenant.post(path, [])).json.code).toBe('bad_request');
-    expect(gateway.asked).toEqual([]);
+    expect(gateway.requests).toEqual([]);
   });
 
   const malformed: readonly [string, unknown, readonly string[]][] = [
@@ -133,16 +133,16 @@ describe('POST /api/v3/account/dns_integrations', () => {
     ['null', null, ['credentials invalid_value']],
   ];
   it.each(malformed)('refuses credentials %s', async (_what, credentials, faults) => {
-    const answer = await create({ credentials });
-    expect(answer.status).toBe(400);
-    expect(faultsOf(answer)).toEqual(faults);
-    expect(gateway.asked).toEqual([]);
+    const response = await create({ credentials });
+    expect(response.status).toBe(400);
+    expect(faultsOf(response)).toEqual(faults);
+    expect(gateway.requests).toEqual([]);
   });
 
   it('reports an error in `credentials` when the provider rejects them, and stores nothing', async () => {
-    const answer = await create({ credentials: { type: 'bearer', token: 'wrong' } });
-    expect(answer).toMatchObject({ status: 400, json: { code: 'bad_request' } });
-    expect(answer.json.sub_errors).toEqual([
+    const response = await create({ credentials: { type: 'bearer', token: 'wrong' } });
+    expect(response).toMatchObject({ status: 400, json: { code: 'bad_request' } });
+    expect(response.json.sub_errors).toEqual([
       { field: 'credentials', code: 'invalid_value', message: 'deSEC refuses the token.' },
     ]);
     expect((await tenant.get(path)).json).toEqual([]);
@@ -154,9 +154,9 @@ describe('POST /api/v3/account/dns_integrations', () => {
     ]);
   });
 
-  it('counts a server that the customer named and that does not answer as their mistake', async () => {
-    const away = refusal('provider_unavailable', 'ns.example.com port 8081 did not answer.');
-    gateway.willFail('make_integration', away, away);
+  it('reports a server of the customer that does not respond as an error of the credentials', async () => {
+    const unavailable = refusal('provider_unavailable', 'ns.example.com port 8081 did not respond.');
+    gateway.willFail('make_integration', unavailable, unavailable);
     expect(faultsOf(await create({ provider: 'powerdns' }))).toEqual(['credentials invalid_value']);
     expect(await create()).toMatchObject({ status: 503, json: { code: 'provider_unavailable' } });
   });
@@ -170,17 +170,17 @@ describe('POST /api/v3/account/dns_integrations', () => {
     ['internal_error', 'service_outage', 503, '30'],
   ];
   it.each(outages)(
-    'answers %s of the gateway with %s, %i and Retry-After',
-    async (code, told, status, after) => {
+    'maps %s of the gateway to %s, %i and Retry-After',
+    async (code, expected, status, after) => {
       gateway.willFail('make_integration', refusal(code, 'Not now.'));
-      const answer = await create();
-      expect(answer).toMatchObject({ status, json: { code: told } });
-      expect(answer.headers).toMatchObject({ 'retry-after': after });
+      const response = await create();
+      expect(response).toMatchObject({ status, json: { code: expected } });
+      expect(response.headers).toMatchObject({ 'retry-after': after });
     },
   );
 
-  it('answers 503 when the answer is lost; an OAuth code is sent once, a token twice', async () => {
-    gateway.willFail('make_integration', 'answer is lost', 'answer is lost', 'answer is lost');
+  it('returns 503 when the response is lost; an OAuth code is sent once, a token twice', async () => {
+    gateway.willFail('make_integration', 'response is lost', 'response is lost', 'response is lost');
     const code = { type: 'oauth_code', code: 'c' };
     expect(await create({ credentials: code })).toMatchObject({
       status: 503,
@@ -194,9 +194,9 @@ describe('POST /api/v3/account/dns_integrations', () => {
 
   it('reports only to the operator that the gateway rejects our identity', async () => {
     gateway.willFail('make_integration', refusal('unauthorized', 'orders-v3 may not use this endpoint.'));
-    const answer = await create();
-    expect(answer).toMatchObject({ status: 500, json: { code: 'internal_error' } });
-    expect(answer.text).not.toContain('orders-v3');
+    const response = await create();
+    expect(response).toMatchObject({ status: 500, json: { code: 'internal_error' } });
+    expect(response.text).not.toContain('orders-v3');
   });
 });
 
@@ -210,13 +210,13 @@ describe('GET /api/v3/account/dns_integrations/{ID}/zones', () => {
       { id: 'z2', name: 'a.example.net' },
     ];
     gateway.reseals = true;
-    const answer = await zonesOf(id);
-    expect(answer.status).toBe(200);
-    expect(answer.json).toEqual([
+    const response = await zonesOf(id);
+    expect(response.status).toBe(200);
+    expect(response.json).toEqual([
       { id: 'z2', name: 'a.example.net' },
       { id: 'z3', name: 'b.example.net' },
     ]);
-    expect((await tenant.get(`${path}/${id}?expand=zones`)).json.zones).toEqual(answer.json);
+    expect((await tenant.get(`${path}/${id}?expand=zones`)).json.zones).toEqual(response.json);
     const { handle, leased_until } = await row(id);
     expect(gateway.handles.has(handle)).toBe(true);
     expect(leased_until).toBeNull();
@@ -243,9 +243,9 @@ describe('GET /api/v3/account/dns_integrations/{ID}/zones', () => {
     const { id } = (await create()).json;
     gateway.willFail(
       'get_zones',
-      refusal('provider_unavailable', 'Away.'),
-      'answer is lost',
-      'answer is lost',
+      refusal('provider_unavailable', 'Unavailable.'),
+      'response is lost',
+      'response is lost',
     );
     expect((await zonesOf(id)).json.code).toBe('provider_unavailable');
     expect((await zonesOf(id)).json.code).toBe('service_outage');
@@ -276,15 +276,15 @@ describe('GET /api/v3/account/dns_integrations/{ID}/zones', () => {
 });
 
 describe('DELETE /api/v3/account/dns_integrations/{ID}', () => {
-  it('answers 204, and 404 from then on', async () => {
+  it('returns 204, and 404 from then on', async () => {
     const { id } = (await create()).json;
     expect(await tenant.delete(`${path}/${id}`)).toMatchObject({ status: 204, text: '' });
-    for (const answer of [
+    for (const response of [
       await tenant.delete(`${path}/${id}`),
       await tenant.get(`${path}/${id}`),
       await tenant.get(`${path}/${id}/zones`),
     ]) {
-      expect(answer).toMatchObject({ status: 404, json: { code: 'not_found' } });
+      expect(response).toMatchObject({ status: 404, json: { code: 'not_found' } });
     }
     expect((await tenant.get(path)).json).toEqual([]);
     // The worker removes its records with it.
@@ -293,24 +293,24 @@ describe('DELETE /api/v3/account/dns_integrations/{ID}', () => {
 });
 
 describe('another account', () => {
-  const probes: readonly [string, (of: Tenant, id: number) => Promise<Answered>][] = [
+  const probes: readonly [string, (of: Tenant, id: number) => Promise<ReceivedResponse>][] = [
     ['GET', (of, id) => of.get(`${path}/${id}?expand=zones`)],
     ['DELETE', (of, id) => of.delete(`${path}/${id}`)],
     ['GET zones', (of, id) => of.get(`${path}/${id}/zones`)],
   ];
 
   it.each(probes)(
-    'gets the same answer to %s as for one that nobody has, by the same way',
+    'gets the same response to %s as for one that does not exist, with the same statements',
     async (_what, probe) => {
       const { id } = (await create()).json;
       const other = await api.tenant('Full Access');
-      const askedBefore = gateway.asked.length;
-      const [theirs, nobodys] = [await probe(other, id), await probe(other, 12)];
-      expect(theirs.status).toBe(404);
-      expect(theirs.text).toBe(nobodys.text);
+      const requestsBefore = gateway.requests.length;
+      const [foreign, missing] = [await probe(other, id), await probe(other, 12)];
+      expect(foreign.status).toBe(404);
+      expect(foreign.text).toBe(missing.text);
       const statements = async (of: number) => await api.statementsOf(() => probe(other, of));
       expect(await statements(id)).toEqual(await statements(12));
-      expect(gateway.asked).toHaveLength(askedBefore);
+      expect(gateway.requests).toHaveLength(requestsBefore);
       expect((await tenant.get(`${path}/${id}`)).status).toBe(200);
       expect((await other.get(path)).json).toEqual([]);
     },
@@ -318,15 +318,15 @@ describe('another account', () => {
 });
 
 it.each(['0', '-1', '1.5', 'x', '9007199254740992', '%00', '__proto__'])(
-  'answers 400 or 404 to the id %s',
+  'returns 400 or 404 to the id %s',
   async (id) => {
-    for (const answer of [
+    for (const response of [
       await tenant.get(`${path}/${id}`),
       await tenant.delete(`${path}/${id}`),
       await tenant.get(`${path}/${id}/zones`),
     ]) {
-      expect([400, 404]).toContain(answer.status);
-      expect(answer.json).toHaveProperty('code');
+      expect([400, 404]).toContain(response.status);
+      expect(response.json).toHaveProperty('code');
     }
   },
 );

@@ -38,10 +38,18 @@ export class CredentialKindSchema {
   })
   authorization_url: string | null;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Of cloud_account: whom to let in.' })
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'Of cloud_account: principal to grant access to.',
+  })
   principal: string | null;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Of cloud_account: what to demand of it.' })
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'Of cloud_account: external id to require of it.',
+  })
   external_id: string | null;
 }
 
@@ -52,7 +60,7 @@ export class DnsProviderSchema {
   @ApiProperty({ example: 'Cloudflare' })
   title: string;
 
-  @ApiProperty({ description: 'The least that the credentials must be allowed to do.' })
+  @ApiProperty({ description: 'Minimum permissions of the credentials.' })
   advice: string;
 
   @ApiProperty({
@@ -95,7 +103,7 @@ export class DnsIntegrationSchema {
   @ApiProperty()
   description: string;
 
-  @ApiProperty({ enum: ['ok', 'failing'], description: 'failing: the provider refused what it was asked.' })
+  @ApiProperty({ enum: ['ok', 'failing'], description: 'failing: the provider refused a request.' })
   state: DnsIntegration['state'];
 
   @ApiProperty({
@@ -109,7 +117,7 @@ export class DnsIntegrationSchema {
     type: String,
     format: 'date-time',
     nullable: true,
-    description: 'When the provider last answered.',
+    description: 'When the provider last responded.',
   })
   checked_at: string | null;
 

@@ -8,11 +8,11 @@ import {
   type LeasedIntegration,
 } from '@certwright/dns-integrations';
 import { Injectable } from '@nestjs/common';
-import { type Answer, jsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse } from '../wire/response';
 import { DnsGateway } from './dns-gateway';
 import { isObjectId } from '../wire/request-parameters';
 import { noSuchIntegration } from '../wire/problems';
-import { afterFault, afterListing, gatewayProblem } from './gateway-answers';
+import { afterFault, afterListing, gatewayProblem } from './gateway-problems';
 import { zoneJson } from './integration-json';
 
 /** Longer than one message to the gateway. */
@@ -33,7 +33,7 @@ export class ListZones {
    *
    * @throws Problem `not_found`, `service_outage`, `provider_…`
    */
-  async run(accountId: string, id: string): Promise<Answer> {
+  async run(accountId: string, id: string): Promise<HttpResponse> {
     await this.assertExists(accountId, id);
     const { client } = this.gateway;
     const leased = client === null ? null : await this.lease(id);
@@ -41,7 +41,7 @@ export class ListZones {
     // It may have been deleted meanwhile.
     await this.assertExists(accountId, id);
     const zones = await this.integrations.zonesOf(accountId, [id]);
-    return jsonAnswer(200, (zones.get(id) ?? []).map(zoneJson));
+    return jsonResponse(200, (zones.get(id) ?? []).map(zoneJson));
   }
 
   private async assertExists(accountId: string, id: string): Promise<void> {

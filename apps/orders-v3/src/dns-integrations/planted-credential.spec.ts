@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
-import type { Answered } from '@certwright/testing';
+import type { ReceivedResponse } from '@certwright/testing';
 import { FakeGateway, refusal } from '../testing/gateway';
 import { RunningApi, type Tenant } from '../testing/running-api';
 
@@ -31,7 +31,7 @@ function traces(): readonly string[] {
 let gateway: FakeGateway;
 let api: RunningApi;
 let tenant: Tenant;
-const answers: Answered[] = [];
+const responses: ReceivedResponse[] = [];
 
 beforeAll(async () => {
   gateway = await FakeGateway.open();
@@ -47,7 +47,7 @@ afterAll(async () => {
 /** The credential goes through every branch: stored, repeated, refused, lost, malformed, in the wrong place. */
 async function everyWay(): Promise<void> {
   const post = async (body: unknown, headers = {}) =>
-    void answers.push(await tenant.post(path, body, headers));
+    void responses.push(await tenant.post(path, body, headers));
   const key = { 'idempotency-key': 'k1' };
   await post(bodyOf());
   await post(bodyOf(), key);
@@ -57,7 +57,7 @@ async function everyWay(): Promise<void> {
     gateway.willFail('make_integration', refusal(code, 'No.'));
     await post(bodyOf());
   }
-  gateway.willFail('make_integration', 'answer is lost', 'answer is lost');
+  gateway.willFail('make_integration', 'response is lost', 'response is lost');
   await post(bodyOf(), { 'idempotency-key': 'k2' });
   await post({ ...bodyOf(), provider: planted });
   await post({ provider: 'desec', credentials: planted });
@@ -68,11 +68,11 @@ async function everyWay(): Promise<void> {
   await post(`{"provider": "desec", "credentials": {"token": "${planted}"`);
   await post(bodyOf(), { 'content-type': 'text/plain' });
   const [{ id } = { id: 0 }] = (await tenant.get(path)).json;
-  answers.push(await tenant.get(`${path}/${id}/zones`), await tenant.get(`${path}?expand=zones`));
+  responses.push(await tenant.get(`${path}/${id}/zones`), await tenant.get(`${path}?expand=zones`));
 }
 
 it('goes to the gateway, and the ways it went are those meant', () => {
-  expect(answers.map(({ status }) => status)).toEqual([
+  expect(responses.map(({ status }) => status)).toEqual([
     ...[201, 201, 201, 422],
     ...[400, 500, 503, 503],
     503,
@@ -118,10 +118,10 @@ it('is in no key and no value of Redis', async () => {
 
 it('is in no line of the log and in no response', () => {
   const logged = api.logged.join('');
-  expect(logged).toContain('the DNS gateway refused a request of ours (unauthorized)');
-  const answered = answers.map(({ text, headers }) => text + JSON.stringify(headers)).join('\n');
+  expect(logged).toContain('the DNS gateway rejected the request (unauthorized)');
+  const received = responses.map(({ text, headers }) => text + JSON.stringify(headers)).join('\n');
   for (const trace of traces()) {
     expect(logged).not.toContain(trace);
-    expect(answered).not.toContain(trace);
+    expect(received).not.toContain(trace);
   }
 });

@@ -128,8 +128,8 @@ const refused: readonly [string, object, string][] = [
     'credentials',
   ],
 ];
-it.each(refused)('answers 400 to %s', async (_what, credentials, field) => {
-  const answer = await create(credentials);
-  expect(answer).toMatchObject({ status: 400, json: { code: 'bad_request' } });
-  expect(answer.json.sub_errors).toMatchObject([{ field }]);
+it.each(refused)('returns 400 for %s', async (_what, credentials, field) => {
+  const response = await create(credentials);
+  expect(response).toMatchObject({ status: 400, json: { code: 'bad_request' } });
+  expect(response.json.sub_errors).toMatchObject([{ field }]);
 });

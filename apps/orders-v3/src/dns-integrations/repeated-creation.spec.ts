@@ -24,12 +24,12 @@ afterAll(async () => {
 });
 
 const count = async () => ((await tenant.get(path)).json as unknown[]).length;
-/** @returns lets everything go on that waits at the gateway */
-function heldUp(endpoint: string, times: number): () => void {
-  let letGo: () => void = () => undefined;
-  const until = new Promise<void>((resolve) => (letGo = resolve));
+/** Holds the next requests at the gateway. @returns releases them */
+function hold(endpoint: string, times: number): () => void {
+  let release: () => void = () => undefined;
+  const until = new Promise<void>((resolve) => (release = resolve));
   gateway.willFail(endpoint, ...Array.from({ length: times }, () => ({ until })));
-  return letGo;
+  return release;
 }
 
 describe('Idempotency-Key', () => {
@@ -51,12 +51,12 @@ describe('Idempotency-Key', () => {
     { ...body, credentials: { type: 'bearer', token: 'other' } },
   ])('is refused with another body, other credentials included', async (other) => {
     await tenant.post(path, body, headers);
-    const answer = await tenant.post(path, other, headers);
-    expect(answer).toMatchObject({ status: 422, json: { code: 'idempotency_key_reused' } });
+    const response = await tenant.post(path, other, headers);
+    expect(response).toMatchObject({ status: 422, json: { code: 'idempotency_key_reused' } });
   });
 
   it('is in use while the first request waits for the gateway, and holds no connection to the database', async () => {
-    const letGo = heldUp('make_integration', 8);
+    const release = hold('make_integration', 8);
     const keys = Array.from({ length: 8 }, (_, at) => ({ 'idempotency-key': `held-${at}` }));
     const running = keys.map((key) => tenant.post(path, body, key));
     await eventually(() => expect(gateway.count('make_integration')).toBe(8));
@@ -65,8 +65,8 @@ describe('Idempotency-Key', () => {
     expect(again.headers).toMatchObject({ 'retry-after': '1' });
     // More of them wait than there are connections.
     expect(await count()).toBe(0);
-    letGo();
-    for (const answer of await Promise.all(running)) expect(answer.status).toBe(201);
+    release();
+    for (const response of await Promise.all(running)) expect(response.status).toBe(201);
   });
 
   it('is free after a failure: the corrected request is carried out', async () => {
@@ -92,33 +92,33 @@ describe('Idempotency-Key', () => {
   });
 });
 
-it('answers 409 for the fifty-first, also when they come together', async () => {
+it('returns 409 for the fifty-first, also when they come together', async () => {
   await api.database.query(
     `INSERT INTO dns_integration (id, account_id, provider, description, handle, state, zones_due_at)
      SELECT $1::bigint / 1000 + number, $1, 'desec', '', 'h', 'ok', now() + interval '1 h' FROM generate_series(1, 46) AS number`,
     [tenant.accountId],
   );
-  const letGo = heldUp('make_integration', 8);
+  const release = hold('make_integration', 8);
   const running = Array.from({ length: 8 }, () => tenant.post(path, body));
   await eventually(() => expect(gateway.count('make_integration')).toBe(8));
-  letGo();
-  const answers = await Promise.all(running);
-  expect(answers.filter(({ status }) => status === 201)).toHaveLength(4);
-  expect(answers.filter(({ json }) => json.code === 'conflict')).toHaveLength(4);
+  release();
+  const responses = await Promise.all(running);
+  expect(responses.filter(({ status }) => status === 201)).toHaveLength(4);
+  expect(responses.filter(({ json }) => json.code === 'conflict')).toHaveLength(4);
   expect(await count()).toBe(50);
-  // From then on the gateway is not even asked.
+  // From then on no request reaches the gateway.
   expect(await tenant.post(path, body)).toMatchObject({ status: 409, json: { code: 'conflict' } });
   expect(gateway.count('make_integration')).toBe(8);
 });
 
 it('deletes at once while its zones are being listed; the result is discarded', async () => {
   const { id } = (await tenant.post(path, body)).json;
-  const letGo = heldUp('get_zones', 1);
+  const release = hold('get_zones', 1);
   const listing = tenant.get(`${path}/${id}/zones`);
   await eventually(() => expect(gateway.count('get_zones')).toBe(2));
   gateway.reseals = true;
   expect((await tenant.delete(`${path}/${id}`)).status).toBe(204);
-  letGo();
+  release();
   expect((await listing).status).toBe(404);
   expect(
     await api.database.query(`SELECT 1 FROM dns_integration_zone WHERE integration_id = $1`, [id]),

@@ -1,7 +1,7 @@
 import { type Reservation, ReservedRequests, type WriteRequest } from '@certwright/idempotency';
 import { Transactions, type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
-import type { Answer, JsonAnswer } from '../wire/answer';
+import type { HttpResponse, JsonResponse } from '../wire/response';
 import { BodyFingerprints } from './body-fingerprints';
 
 /** Longer than two messages to the gateway of 30 s each, and the transaction after them. */
@@ -17,7 +17,7 @@ export class ReservedWork {
   ) {}
 
   /**
-   * Does `work`, then stores what came of it. With a key, the answer is stored in the same transaction, and the request's
+   * Does `work`, then stores its result. With a key, the response is stored in the same transaction, and the request's
    * repetition gets it again; what fails is not stored. A crash in between keeps the key for two minutes.
    *
    * @throws Problem `idempotency_key_in_use`, `idempotency_key_reused`, and what `work` and `store` throw
@@ -25,8 +25,8 @@ export class ReservedWork {
   async run<T>(
     write: WriteRequest,
     work: () => Promise<T>,
-    store: (tx: Tx, done: T) => Promise<JsonAnswer>,
-  ): Promise<Answer> {
+    store: (tx: Tx, done: T) => Promise<JsonResponse>,
+  ): Promise<HttpResponse> {
     const { accountId, path, key } = write;
     if (key === null) {
       const done = await work();
@@ -35,15 +35,15 @@ export class ReservedWork {
     const request = { accountId, method: 'POST', path, key, fingerprint: this.fingerprints.of(write) };
     const found = await this.requests.reserve(request, reservedMs);
     if ('answer' in found) {
-      const { answer } = found;
-      return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } };
+      const { answer: response } = found;
+      return { ...response, headers: { ...response.headers, 'idempotency-replayed': 'true' } };
     }
     try {
       const done = await work();
       return await this.transactions.run(async (tx) => {
-        const answer = await store(tx, done);
-        await this.requests.settle(tx, found.reservation, answer);
-        return answer;
+        const response = await store(tx, done);
+        await this.requests.settle(tx, found.reservation, response);
+        return response;
       });
     } catch (error) {
       await this.giveUp(found.reservation);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { type Answer, jsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse } from '../wire/response';
 import { DnsGateway } from './dns-gateway';
-import { gatewayProblem } from './gateway-answers';
+import { gatewayProblem } from './gateway-problems';
 import { providersJson } from './integration-json';
 
 @Injectable()
@@ -9,10 +9,10 @@ export class RetrieveProviders {
   constructor(private readonly gateway: DnsGateway) {}
 
   /** Empty without a gateway. @throws Problem `service_outage` */
-  async run(accountId: string): Promise<Answer> {
+  async run(accountId: string): Promise<HttpResponse> {
     try {
       const description = await this.gateway.client?.describe(accountId);
-      return jsonAnswer(200, providersJson(description ?? null));
+      return jsonResponse(200, providersJson(description ?? null));
     } catch (error) {
       throw gatewayProblem(error);
     }

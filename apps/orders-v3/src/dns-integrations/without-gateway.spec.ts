@@ -18,9 +18,9 @@ describe('a deployment without a DNS gateway', () => {
     const providers = await tenant.get('/api/v3/account/dns_providers');
     expect(providers).toMatchObject({ status: 200, json: { encryption_key: null, providers: [] } });
     const body = { provider: 'desec', credentials: { type: 'bearer', token: 't' } };
-    const answer = await tenant.post(path, body);
-    expect(answer).toMatchObject({ status: 400, json: { code: 'bad_request' } });
-    expect(answer.json.sub_errors).toEqual([
+    const response = await tenant.post(path, body);
+    expect(response).toMatchObject({ status: 400, json: { code: 'bad_request' } });
+    expect(response.json.sub_errors).toEqual([
       {
         field: 'provider',
         code: 'invalid_value',

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { problemCodes } from '@certwright/errors';
 import { renderErrorObject } from '@certwright/service';
-import { type Answered, type DocumentedExample, examplesIn, shapeOf } from '@certwright/testing';
+import { type ReceivedResponse, type DocumentedExample, examplesIn, shapeOf } from '@certwright/testing';
 import { FakeGateway } from '../testing/gateway';
 import { attachCertificate, RunningApi, type Tenant } from '../testing/running-api';
 import { errorExamples } from '../wire/documented-errors';
@@ -71,9 +71,9 @@ describe('with the API running', () => {
     createDnsIntegration: () => Promise.resolve(integrations),
   };
   const created = async (at: string, operationId: string, name: string) => {
-    const answer = await tenant.post(at, requestOf(operationId, name));
-    expect(answer.status).toBe(201);
-    return answer.json;
+    const response = await tenant.post(at, requestOf(operationId, name));
+    expect(response.status).toBe(201);
+    return response.json;
   };
   /** The documented response of a status, of which values are examples and members are not. */
   const membersOf = (operationId: string, status: number): string[] =>
@@ -85,13 +85,13 @@ describe('with the API running', () => {
     '$operationId succeeds with the example $name, as documented',
     async ({ operationId, value }) => {
       const at = await pathOf[operationId]?.();
-      const answer = await tenant.post(at ?? '', value);
-      expect([operationId, answer.status, answer.json]).toEqual([
+      const response = await tenant.post(at ?? '', value);
+      expect([operationId, response.status, response.json]).toEqual([
         operationId,
         operationId.startsWith('create') ? 201 : 200,
         expect.anything(),
       ]);
-      expect(Object.keys(answer.json).sort()).toEqual(membersOf(operationId, answer.status));
+      expect(Object.keys(response.json).sort()).toEqual(membersOf(operationId, response.status));
     },
   );
 
@@ -136,14 +136,14 @@ describe('with the API running', () => {
       const webhook = `${webhooks}/${(await created(webhooks, 'createWebhook', 'plain')).id}`;
       const tested = await tenant.post(`${webhook}/test`, undefined);
       const delivery = `${webhook}/deliveries/${tested.json.id}`;
-      const answers: Readonly<Record<string, () => Promise<Answered>>> = {
+      const responses: Readonly<Record<string, () => Promise<ReceivedResponse>>> = {
         testWebhook: () => Promise.resolve(tested),
         replayDelivery: () => tenant.post(`${delivery}/replay`, undefined),
         rotateWebhookSecret: () => tenant.post(`${webhook}/rotate_secret`, undefined),
         getDelivery: () => tenant.get(delivery),
       };
-      const answer = await answers[operationId]?.();
-      expect(Object.keys(answer?.json).sort()).toEqual(membersOf(operationId, answer?.status ?? 0));
+      const response = await responses[operationId]?.();
+      expect(Object.keys(response?.json).sort()).toEqual(membersOf(operationId, response?.status ?? 0));
     },
   );
 
@@ -183,7 +183,7 @@ describe('with the API running', () => {
   });
 
   const unmanaged = () => requestOf('createOrder', 'unmanaged') as object;
-  const provoked: Readonly<Record<string, () => Promise<Answered>>> = {
+  const provoked: Readonly<Record<string, () => Promise<ReceivedResponse>>> = {
     bad_request: () => tenant.post(orders, '{'),
     bad_order: () => tenant.post(orders, { ...unmanaged(), csr: rsa1024 }),
     bad_reason: async () => tenant.post((await pathOf['revokeCertificate']?.()) ?? '', { reason: 'none' }),
@@ -235,10 +235,10 @@ describe('with the API running', () => {
   };
 
   it.each(Object.keys(provoked))('the error %s is what the API returns', async (name) => {
-    const answer = await provoked[name]?.();
+    const response = await provoked[name]?.();
     const example = documented.find((each) => isError(each) && each.name === name);
-    expect(answer).toMatchObject({ status: example?.status });
-    expect(answer?.json).toEqual(example?.value);
+    expect(response).toMatchObject({ status: example?.status });
+    expect(response?.json).toEqual(example?.value);
   });
 });
 

@@ -2,7 +2,7 @@ import { Problem } from '@certwright/errors';
 import { Certificates } from '@certwright/ordering';
 import { encodePem } from '@certwright/pki';
 import { Injectable } from '@nestjs/common';
-import type { Answer } from '../wire/answer';
+import type { HttpResponse } from '../wire/response';
 
 /** Seconds until a caller that found no certificate may look again. */
 const retryAfterS = 10;
@@ -19,7 +19,7 @@ export class DownloadCurrentCertificate {
    *
    * @throws Problem `not_found` for a token that no order has, or no order has any more
    */
-  async run(token: string): Promise<Answer> {
+  async run(token: string): Promise<HttpResponse> {
     const found = tokenShape.test(token) ? await this.certificates.currentByDownloadToken(token) : null;
     if (found === null) throw new Problem('not_found', 'There is nothing to download at this address.');
     if (found.current === null)

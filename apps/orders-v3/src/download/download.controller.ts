@@ -2,7 +2,7 @@ import { Public } from '@certwright/service';
 import { Controller, Get, Param, Res } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { sendAnswer } from '../wire/answer';
+import { sendResponse } from '../wire/response';
 import { PublicFailsWith } from '../wire/documented-errors';
 import { DownloadCurrentCertificate } from './download-current-certificate.use-case';
 
@@ -25,6 +25,6 @@ export class DownloadController {
   @ApiResponse({ status: 202, description: 'There is no current certificate; see Retry-After' })
   @PublicFailsWith({ not_found: 'There is no such address' })
   async current(@Param('token') token: string, @Res() reply: FastifyReply) {
-    sendAnswer(reply, await this.download.run(token));
+    sendResponse(reply, await this.download.run(token));
   }
 }

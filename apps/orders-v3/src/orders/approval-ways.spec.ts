@@ -75,14 +75,19 @@ describe('issuance.names[].email', () => {
 
   it('contains the address from approver_emails, and when it was mailed and approved', async () => {
     const { issuance } = await create(order);
-    const notAsked = { asked_at: null, approved_at: null };
+    const notRequested = { asked_at: null, approved_at: null };
     expect(issuance.names.map(({ email }: { email: unknown }) => email)).toEqual([
-      { address: 'admin@example.com', ...notAsked },
-      { address: 'hostmaster@example.net', ...notAsked },
+      { address: 'admin@example.com', ...notRequested },
+      { address: 'hostmaster@example.net', ...notRequested },
       null,
     ]);
-    await ask('example.com', 'admin@example.com', '2026-11-20T10:00:00Z', '2026-11-20T10:05:00Z');
-    await ask('*.example.net', 'admin@example.net', '2026-11-20T10:00:00Z', '2026-11-20T10:05:00Z');
+    await requestApproval('example.com', 'admin@example.com', '2026-11-20T10:00:00Z', '2026-11-20T10:05:00Z');
+    await requestApproval(
+      '*.example.net',
+      'admin@example.net',
+      '2026-11-20T10:00:00Z',
+      '2026-11-20T10:05:00Z',
+    );
 
     const { names } = (await tenant.get(path)).json.issuance;
     expect(names[0].email).toEqual({
@@ -90,13 +95,13 @@ describe('issuance.names[].email', () => {
       asked_at: '2026-11-20T10:00:00Z',
       approved_at: '2026-11-20T10:05:00Z',
     });
-    // What another address was asked says nothing of this one.
-    expect(names[1].email).toEqual({ address: 'hostmaster@example.net', ...notAsked });
+    // A request to another address does not count for this one.
+    expect(names[1].email).toEqual({ address: 'hostmaster@example.net', ...notRequested });
     const [listed] = (await tenant.get('/api/v3/orders?expand=issuance')).json;
     expect(listed.issuance.names).toEqual(names);
   });
 
-  async function ask(dnsName: string, address: string, askedAt: string, approvedAt: string) {
+  async function requestApproval(dnsName: string, address: string, askedAt: string, approvedAt: string) {
     await api.database.query(
       `INSERT INTO email_approval (account_id, plan_id, dns_name, address, asked_at, approved_at)
        SELECT account_id, plan_id, $2, $3, $4, $5 FROM order_v3 WHERE account_id = $1`,

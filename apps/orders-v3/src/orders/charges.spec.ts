@@ -85,9 +85,9 @@ describe('an order of a product that has a price', () => {
 
   it('is rejected with 402 when the account cannot pay, and creates nothing', async () => {
     tenant = await tenantWith(1_999);
-    const answer = await tenant.post('/api/v3/orders', paid, { 'idempotency-key': 'one' });
-    expect(answer.status).toBe(402);
-    expect(answer.json).toEqual({
+    const response = await tenant.post('/api/v3/orders', paid, { 'idempotency-key': 'one' });
+    expect(response.status).toBe(402);
+    expect(response.json).toEqual({
       code: 'payment_required',
       message: 'USD 20.00 is due, and USD 19.99 is available. Please add to the balance of the account.',
     });
@@ -131,8 +131,8 @@ describe('an order of a product that has a price', () => {
     await tenant.post('/api/v3/orders', paid);
     const before = await tenant.get(path);
     const names = [...paid.dns_names, 'new.example.com'];
-    const answer = await tenant.post(path, { dns_names: names });
-    expect(answer.status).toBe(402);
+    const response = await tenant.post(path, { dns_names: names });
+    expect(response.status).toBe(402);
     expect((await tenant.get(path)).json).toEqual(before.json);
     expect(await count('issuance')).toBe(1);
   });

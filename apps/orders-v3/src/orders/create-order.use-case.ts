@@ -4,7 +4,7 @@ import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import type { ReadMembers } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
-import { type Answer, jsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse } from '../wire/response';
 import { entityTag } from '../wire/entity-tag';
 import type { OrderExpansion } from '../wire/expansion';
 import { OrderChanges } from './order-changes';
@@ -28,14 +28,14 @@ export class CreateOrder {
     write: WriteRequest,
     request: ReadMembers<OrderRequest>,
     expansion: OrderExpansion,
-  ): Promise<Answer> {
+  ): Promise<HttpResponse> {
     const context = await this.contexts.of(write.accountId, request.value);
     const { order, faults } = draftOrder(request, context);
     try {
       return await this.requests.run(write, async (tx) => {
         if (faults.length > 0) throw Problem.ofFields(faults);
         const stored = await this.changes.create(tx, write.accountId, order, productOf(order, context));
-        return jsonAnswer(201, await this.views.showOne(stored, expansion, tx), {
+        return jsonResponse(201, await this.views.showOne(stored, expansion, tx), {
           location: this.addresses.order(stored.name),
           etag: entityTag(stored.revision),
         });

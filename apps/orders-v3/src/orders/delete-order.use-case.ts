@@ -2,7 +2,7 @@ import { Issuances } from '@certwright/ordering';
 import { Transactions } from '@certwright/core-schema';
 import { WebhookDeliveries } from '@certwright/delivery';
 import { Injectable } from '@nestjs/common';
-import { type Answer, emptyAnswer } from '../wire/answer';
+import { type HttpResponse, emptyResponse } from '../wire/response';
 import { assertMatches, type Precondition } from '../wire/entity-tag';
 import { noSuchOrder } from '../wire/problems';
 import { OrdersRepository } from './orders.repository';
@@ -21,7 +21,7 @@ export class DeleteOrder {
    *
    * @throws Problem `not_found`, `revision_mismatch`
    */
-  async run(accountId: string, name: string, precondition: Precondition): Promise<Answer> {
+  async run(accountId: string, name: string, precondition: Precondition): Promise<HttpResponse> {
     return await this.transactions.run(async (tx) => {
       const order = await this.orders.lock(tx, accountId, name);
       if (order === null) throw noSuchOrder();
@@ -29,7 +29,7 @@ export class DeleteOrder {
       await this.orders.remove(tx, order);
       await this.issuances.closeOpen(tx, order.planId, 'canceled');
       await this.deliveries.cancelOfPlan(tx, order.planId);
-      return emptyAnswer;
+      return emptyResponse;
     });
   }
 }

@@ -63,15 +63,15 @@ describe('Idempotency-Key', () => {
     expect((await create('k1')).status).toBe(201);
   });
 
-  it('carries one of many concurrent requests out, and answers the others 409 or with its answer', async () => {
-    const answers = await Promise.all(Array.from({ length: 8 }, () => create('k1')));
-    const [done] = answers.filter(
+  it('processes one of many concurrent requests; the others get 409 or its response', async () => {
+    const responses = await Promise.all(Array.from({ length: 8 }, () => create('k1')));
+    const [done] = responses.filter(
       ({ status, headers }) => status === 201 && !('idempotency-replayed' in headers),
     );
 
-    for (const answer of answers) {
-      if (answer.status === 201) expect(answer.text).toBe(done?.text);
-      else expect(answer).toMatchObject({ status: 409, json: { code: 'idempotency_key_in_use' } });
+    for (const response of responses) {
+      if (response.status === 201) expect(response.text).toBe(done?.text);
+      else expect(response).toMatchObject({ status: 409, json: { code: 'idempotency_key_in_use' } });
     }
     expect((await tenant.get('/api/v3/orders')).json).toHaveLength(1);
   });
@@ -79,9 +79,9 @@ describe('Idempotency-Key', () => {
   it('belongs to its account, and to its path', async () => {
     await create('k1');
     const other = await api.tenant();
-    const answer = await other.post('/api/v3/orders', body, { 'idempotency-key': 'k1' });
-    expect(answer.status).toBe(201);
-    expect(answer.headers).not.toHaveProperty('idempotency-replayed');
+    const response = await other.post('/api/v3/orders', body, { 'idempotency-key': 'k1' });
+    expect(response.status).toBe(201);
+    expect(response.headers).not.toHaveProperty('idempotency-replayed');
     const modified = await tenant.post('/api/v3/orders/example.com', body, { 'idempotency-key': 'k1' });
     expect(modified.status).toBe(200);
   });

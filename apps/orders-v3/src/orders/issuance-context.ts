@@ -3,7 +3,7 @@ import { Delegations, EmailApprovals, WebRules } from '@certwright/approvals';
 import { Issuances } from '@certwright/ordering';
 import { type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
-import type { AskedMailbox, IssuanceContext } from './issuance-json';
+import type { RequestedMailbox, IssuanceContext } from './issuance-json';
 import type { StoredOrder } from './order';
 
 /** Reads what the member `issuance` is made of, in a number of queries that does not depend on the number of orders. */
@@ -53,11 +53,11 @@ export class IssuanceContextReader {
   private async mailboxesOf(
     orders: readonly StoredOrder[],
     tx?: Tx,
-  ): Promise<ReadonlyMap<string, readonly AskedMailbox[]>> {
+  ): Promise<ReadonlyMap<string, readonly RequestedMailbox[]>> {
     const planIds = orders
       .filter(({ approverEmails }) => Object.keys(approverEmails).length > 0)
       .map(({ planId }) => planId);
-    const byPlan = new Map(planIds.map((planId) => [planId, [] as AskedMailbox[]]));
+    const byPlan = new Map(planIds.map((planId) => [planId, [] as RequestedMailbox[]]));
     const mailboxes = planIds.length === 0 ? [] : await this.emailApprovals.ofPlans(planIds, tx);
     for (const mailbox of mailboxes) byPlan.get(mailbox.planId)?.push(mailbox);
     return byPlan;

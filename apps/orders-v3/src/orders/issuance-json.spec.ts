@@ -38,16 +38,16 @@ function integrationOf(dnsName: string, records: readonly RecordOfPlan[]): unkno
 describe('the integration of a name', () => {
   it.each<[string, Partial<RecordOfPlan>, object]>([
     [
-      'waits, and tells for what',
+      'waits, and says for what',
       {},
       { state: 'waiting', problem: 'ns2.example.net does not respond with the record yet.' },
     ],
-    ['stands', { state: 'standing', problem: null }, { state: 'standing', problem: null }],
+    ['is published', { state: 'standing', problem: null }, { state: 'standing', problem: null }],
     ['fails', { failures: 1, problem: refused }, { state: 'failing', problem: 'No.' }],
     ['fails when something else took the place', { stoppedAt: '2026-11-20T11:00:00Z' }, { state: 'failing' }],
-  ])('%s', (_, also, told) => {
+  ])('%s', (_, also, expected) => {
     const found = integrationOf('example.com', [{ ...record, ...also }]);
-    expect(found).toMatchObject({ integration_id: 172594820411904, ...told });
+    expect(found).toMatchObject({ integration_id: 172594820411904, ...expected });
   });
 
   it('is that of its base name for a wildcard, and null where none publishes', () => {

@@ -69,7 +69,7 @@ export class ApprovalEmailSchema {
   @ApiProperty({ format: 'email', example: 'hostmaster@example.com' })
   address: string;
 
-  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'null: not asked yet.' })
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'null: not sent yet.' })
   asked_at: string | null;
 
   @ApiProperty({ type: String, format: 'date-time', nullable: true })
@@ -83,11 +83,11 @@ export class NameIntegrationSchema {
   @ApiProperty({
     enum: ['waiting', 'standing', 'failing'],
     description:
-      '`standing`: every authoritative server of the zone answers with the record. `failing`: it is tried again by itself, or once the order is posted again; see `problem`.',
+      '`standing`: every authoritative server of the zone returns the record. `failing`: it is tried again by itself, or once the order is posted again; see `problem`.',
   })
   state: RecordStanding;
 
-  @ApiProperty({ type: String, nullable: true, description: 'What is waited for, or what went wrong.' })
+  @ApiProperty({ type: String, nullable: true, description: 'What it waits for, or what went wrong.' })
   problem: string | null;
 }
 
@@ -116,7 +116,7 @@ export class NameApprovalSchema {
     type: String,
     format: 'date-time',
     nullable: true,
-    description: 'When a pending name is looked at next; null: only a change of the order moves it.',
+    description: 'When a pending name is checked next; null: only a change of the order moves it.',
   })
   next_check_at: string | null;
 
@@ -174,12 +174,12 @@ export interface IssuanceContext {
   readonly labels: DelegationLabels;
   /** The secret in the path that the account's web servers redirect to; null: it is made with the next order. */
   readonly ruleSecret: string | null;
-  readonly mailboxes: readonly AskedMailbox[];
+  readonly mailboxes: readonly RequestedMailbox[];
   readonly now: Date;
 }
 
 /** A mailbox that receives a request to approve a name. */
-export interface AskedMailbox {
+export interface RequestedMailbox {
   readonly dnsName: string;
   readonly address: string;
   readonly askedAt: Date | null;
@@ -264,7 +264,7 @@ function integrationJson(dnsName: string, records: readonly RecordOfPlan[]): Nam
 function emailJson(
   dnsName: string,
   { approverEmails }: StoredOrder,
-  mailboxes: readonly AskedMailbox[],
+  mailboxes: readonly RequestedMailbox[],
 ): ApprovalEmailSchema | null {
   const address = Object.hasOwn(approverEmails, dnsName) ? approverEmails[dnsName] : undefined;
   if (address === undefined) return null;

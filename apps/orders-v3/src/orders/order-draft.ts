@@ -1,6 +1,6 @@
 import type { FieldFault } from '@certwright/errors';
 import type { Product } from '@certwright/issuance';
-import { judgeCsr, readCsr } from '@certwright/pki';
+import { checkCsr, readCsr } from '@certwright/pki';
 import { type ReadMembers, unknownMemberFaults } from '@certwright/service';
 import { defaultProduct, modifiedOrder, type Order, type OrderPatch } from './order';
 import type { OrderRequest } from './order-request';
@@ -59,7 +59,7 @@ function fitsProduct(der: Uint8Array, after: Omit<Order, 'csr'>, product: Produc
   const { keyType, dnsNames } = after;
   const reading = readCsr(der);
   const rule = { mustNameEveryDnsName: product.csrNamesEveryDnsName, keys: product };
-  return reading.ok && judgeCsr(reading.csr, { keyType, dnsNames, rule }, { keyBlocked: false }).length === 0;
+  return reading.ok && checkCsr(reading.csr, { keyType, dnsNames, rule }, { keyBlocked: false }).length === 0;
 }
 
 /** A request in the terms of the order that it creates or modifies. */

@@ -21,7 +21,7 @@ beforeEach(async () => {
 afterAll(() => api.stop());
 
 describe('POST /api/v3/orders', () => {
-  it('answers 201 with the location, the entity tag and the created order', async () => {
+  it('returns 201 with the location, the entity tag and the created order', async () => {
     const created = await tenant.post('/api/v3/orders', {
       dns_names: ['WWW.Example.com', '*.example.com', 'www.example.com'],
       csr: csrFor('www.example.com', '*.example.com'),
@@ -56,10 +56,10 @@ describe('POST /api/v3/orders', () => {
 
     const issuances = await openIssuances();
     expect(issuances).toMatchObject([{ state: 'open', revision: 1, due: true }]);
-    const nudges = await api.database.query(`SELECT payload FROM outbox WHERE payload->>'issuanceId' = $1`, [
+    const wakeUps = await api.database.query(`SELECT payload FROM outbox WHERE payload->>'issuanceId' = $1`, [
       issuances[0]?.id,
     ]);
-    expect(nudges).toHaveLength(1);
+    expect(wakeUps).toHaveLength(1);
   });
 
   it('opens no issuance for a paused order and for a managed order, which has no CSR yet', async () => {
@@ -109,7 +109,7 @@ describe('POST /api/v3/orders', () => {
   });
 
   it('reports all errors at once, and stores nothing', async () => {
-    const answer = await tenant.post('/api/v3/orders', {
+    const response = await tenant.post('/api/v3/orders', {
       name: '..',
       dns_names: ['localhost', 'ex ample.com', 7],
       product: 'gold_ca',
@@ -121,9 +121,9 @@ describe('POST /api/v3/orders', () => {
       colour: 'green',
     });
 
-    expect(answer.status).toBe(400);
-    expect(answer.json.code).toBe('bad_request');
-    const faults = answer.json.sub_errors.map(
+    expect(response.status).toBe(400);
+    expect(response.json.code).toBe('bad_request');
+    const faults = response.json.sub_errors.map(
       ({ field, code }: Record<string, string>) => `${field} ${code}`,
     );
     expect(faults.sort()).toEqual([
@@ -175,7 +175,7 @@ describe('POST /api/v3/orders', () => {
     ]);
   });
 
-  it('answers 409 already_exists for a second order of the same name', async () => {
+  it('returns 409 already_exists for a second order of the same name', async () => {
     const body = { dns_names: ['example.com'], csr: csrFor('example.com') };
     await tenant.post('/api/v3/orders', body);
     const second = await tenant.post('/api/v3/orders', body);
@@ -186,9 +186,9 @@ describe('POST /api/v3/orders', () => {
 
   it('creates exactly one of many concurrent orders of one name', async () => {
     const body = { dns_names: ['example.com'], csr: csrFor('example.com') };
-    const answers = await Promise.all(Array.from({ length: 8 }, () => tenant.post('/api/v3/orders', body)));
+    const responses = await Promise.all(Array.from({ length: 8 }, () => tenant.post('/api/v3/orders', body)));
 
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409, 409, 409]);
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409, 409, 409]);
     expect(await openIssuances()).toHaveLength(1);
   });
 });
@@ -209,10 +209,10 @@ describe('GET /api/v3/orders/{ORDER_NAME}', () => {
     },
   );
 
-  it('answers 404 for a name that no order has', async () => {
-    const answer = await tenant.get('/api/v3/orders/example.com');
-    expect(answer.status).toBe(404);
-    expect(answer.json).toEqual({ code: 'not_found', message: 'The account has no order of this name.' });
+  it('returns 404 for a name that no order has', async () => {
+    const response = await tenant.get('/api/v3/orders/example.com');
+    expect(response.status).toBe(404);
+    expect(response.json).toEqual({ code: 'not_found', message: 'The account has no order of this name.' });
   });
 });
 
@@ -251,7 +251,7 @@ describe('GET /api/v3/orders', () => {
     expect((await tenant.get(`/api/v3/orders?after=${after}`)).json).toHaveLength(1);
   });
 
-  it('answers an empty array for an account without orders, and no Link', async () => {
+  it('returns an empty array for an account without orders, and no Link', async () => {
     const page = await tenant.get('/api/v3/orders');
     expect(page).toMatchObject({ status: 200, json: [] });
     expect(page.headers).not.toHaveProperty('link');
@@ -265,14 +265,14 @@ describe('GET /api/v3/orders', () => {
     ['after=a&after=b', 'after', 'invalid_value'],
     ['after=%0A', 'after', 'invalid_value'],
   ])('refuses ?%s', async (query, field, code) => {
-    const answer = await tenant.get(`/api/v3/orders?${query}`);
-    expect(answer.status).toBe(400);
-    expect(answer.json).toMatchObject({ code: 'bad_query', sub_errors: [{ field, code }] });
+    const response = await tenant.get(`/api/v3/orders?${query}`);
+    expect(response.status).toBe(400);
+    expect(response.json).toMatchObject({ code: 'bad_query', sub_errors: [{ field, code }] });
   });
 });
 
 describe('DELETE /api/v3/orders/{ORDER_NAME}', () => {
-  it('answers 204 with an empty body; the order, its download and its issuance are gone, and the name is free', async () => {
+  it('returns 204 with an empty body; the order, its download and its issuance are gone, and the name is free', async () => {
     const body = { dns_names: ['example.com'], csr: csrFor('example.com') };
     const { json } = await tenant.post('/api/v3/orders', body);
     const download = new URL(json.current_cert_download).pathname;

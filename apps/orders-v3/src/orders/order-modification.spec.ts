@@ -22,11 +22,11 @@ afterAll(() => api.stop());
 
 describe('POST /api/v3/orders/{ORDER_NAME}', () => {
   it('keeps what is left out, raises the revision and opens an issuance after the settling window', async () => {
-    const answer = await tenant.post(`${path}?expand=issuance`, { muted: true });
+    const response = await tenant.post(`${path}?expand=issuance`, { muted: true });
 
-    expect(answer.status).toBe(200);
-    expect(answer.headers.etag).toBe('"2"');
-    expect(answer.json).toMatchObject({
+    expect(response.status).toBe(200);
+    expect(response.headers.etag).toBe('"2"');
+    expect(response.json).toMatchObject({
       name: 'mine',
       muted: true,
       auto_renew: true,
@@ -52,14 +52,14 @@ describe('POST /api/v3/orders/{ORDER_NAME}', () => {
 
   it('has no effect when nothing changes, whatever was sent back', async () => {
     const { json: order } = await tenant.get(`${path}?expand=csr&expand=current_cert&expand=issuance`);
-    const answer = await tenant.post(path, {
+    const response = await tenant.post(path, {
       ...order,
       dns_names: ['WWW.example.com', 'example.com', 'example.com.'],
     });
 
-    expect(answer.status).toBe(200);
-    expect(answer.headers.etag).toBe('"1"');
-    expect(answer.json.dns_names).toEqual(['example.com', 'www.example.com']);
+    expect(response.status).toBe(200);
+    expect(response.headers.etag).toBe('"1"');
+    expect(response.json.dns_names).toEqual(['example.com', 'www.example.com']);
     expect(await issuances()).toMatchObject([{ state: 'open', revision: 1 }]);
   });
 
@@ -77,10 +77,10 @@ describe('POST /api/v3/orders/{ORDER_NAME}', () => {
   });
 
   it('resets csr to null when a name is removed and the product is free_ca, and ends what is under way', async () => {
-    const answer = await tenant.post(`${path}?expand=csr&expand=issuance`, { dns_names: ['example.com'] });
+    const response = await tenant.post(`${path}?expand=csr&expand=issuance`, { dns_names: ['example.com'] });
 
-    expect(answer.json).toMatchObject({ csr: null, pubkey_sha256: null, revision: 2 });
-    expect(answer.json.issuance).toMatchObject({ phase: 'awaiting_csr', next_attempt_at: null });
+    expect(response.json).toMatchObject({ csr: null, pubkey_sha256: null, revision: 2 });
+    expect(response.json.issuance).toMatchObject({ phase: 'awaiting_csr', next_attempt_at: null });
     expect(await issuances()).toMatchObject([{ state: 'superseded' }]);
     const [plan] = await api.database.query(`SELECT terms_id FROM plan WHERE account_id = $1`, [
       tenant.accountId,
@@ -90,10 +90,10 @@ describe('POST /api/v3/orders/{ORDER_NAME}', () => {
 
   it('issues again from the new CSR that follows a reset', async () => {
     await tenant.post(path, { dns_names: ['new.example.com'] });
-    const answer = await tenant.post(`${path}?expand=issuance`, { csr: csrFor('new.example.com') });
+    const response = await tenant.post(`${path}?expand=issuance`, { csr: csrFor('new.example.com') });
 
-    expect(answer.json).toMatchObject({ revision: 3, pubkey_sha256: expect.any(String) });
-    expect(answer.json.issuance.names[0].record.options).toHaveLength(2);
+    expect(response.json).toMatchObject({ revision: 3, pubkey_sha256: expect.any(String) });
+    expect(response.json.issuance.names[0].record.options).toHaveLength(2);
     expect((await issuances()).at(-1)).toMatchObject({ state: 'open', revision: 3 });
   });
 
@@ -130,20 +130,20 @@ describe('POST /api/v3/orders/{ORDER_NAME}', () => {
       dnsNames: order.dns_names,
       pubkeySha256: order.pubkey_sha256,
     });
-    const answer = await tenant.post(`${path}?expand=current_cert`, { dns_names: ['example.com'] });
-    expect(answer.json.current_cert.id).toBe(long);
+    const response = await tenant.post(`${path}?expand=current_cert`, { dns_names: ['example.com'] });
+    expect(response.json.current_cert.id).toBe(long);
   });
 
   it('reports all errors at once, and changes nothing', async () => {
-    const answer = await tenant.post(path, {
+    const response = await tenant.post(path, {
       name: 'other',
       cluster: 'nowhere',
       muted: 1,
       dns_names: ['com'],
     });
 
-    expect(answer.status).toBe(400);
-    const faults = answer.json.sub_errors.map(
+    expect(response.status).toBe(400);
+    const faults = response.json.sub_errors.map(
       ({ field, code }: Record<string, string>) => `${field} ${code}`,
     );
     expect(faults.sort()).toEqual([
@@ -155,7 +155,7 @@ describe('POST /api/v3/orders/{ORDER_NAME}', () => {
     expect((await tenant.get(path)).headers.etag).toBe('"1"');
   });
 
-  it('answers 404 for a name that no order has', async () => {
+  it('returns 404 for a name that no order has', async () => {
     expect((await tenant.post('/api/v3/orders/yours', { muted: true })).status).toBe(404);
   });
 });
@@ -183,8 +183,8 @@ describe('If-Match', () => {
   });
 
   it('is refused when it is malformed', async () => {
-    const answer = await tenant.post(path, { muted: true }, { 'if-match': '1' });
-    expect(answer).toMatchObject({ status: 400, json: { code: 'invalid_value', field: 'If-Match' } });
+    const response = await tenant.post(path, { muted: true }, { 'if-match': '1' });
+    expect(response).toMatchObject({ status: 400, json: { code: 'invalid_value', field: 'If-Match' } });
   });
 });
 
@@ -200,7 +200,7 @@ it('loses none of several modifications that wait for each other', async () => {
     { key_type: 'rsa' },
     { auto_renew: false },
   ];
-  const answers = changes.map((change) => tenant.post(path, change));
+  const responses = changes.map((change) => tenant.post(path, change));
   await eventually(async () => {
     const waiting = await api.database.query(
       `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
@@ -210,7 +210,7 @@ it('loses none of several modifications that wait for each other', async () => {
   await holder.query('COMMIT');
   await holder.end();
 
-  expect((await Promise.all(answers)).map(({ json }) => json.revision).sort()).toEqual([2, 3, 4, 5, 6]);
+  expect((await Promise.all(responses)).map(({ json }) => json.revision).sort()).toEqual([2, 3, 4, 5, 6]);
   const { json } = await tenant.get(path);
   expect(json).toMatchObject({ ...Object.assign({}, ...changes), revision: 6 });
 });

@@ -1,5 +1,5 @@
 /** Unicode code points. */
-const longestName = 255;
+const maxNameLength = 255;
 
 /**
  * An order's name is a name for people, in URLs and file names; it need not be a DNS name. A lone surrogate is kept from
@@ -10,8 +10,8 @@ const longestName = 255;
 export function orderNameFault(name: string): string | null {
   if (name === '') return 'is empty';
   // Before anything walks over it: a code point takes at most two UTF-16 units.
-  if (name.length > 2 * longestName || [...name].length > longestName)
-    return `is longer than ${longestName} characters`;
+  if (name.length > 2 * maxNameLength || [...name].length > maxNameLength)
+    return `is longer than ${maxNameLength} characters`;
   if (!name.isWellFormed()) return 'is not well-formed Unicode';
   if (/\p{Cc}/u.test(name)) return 'has control characters';
   if (!/[^\p{Cf}\p{Default_Ignorable_Code_Point}]/u.test(name)) return 'has no visible character';

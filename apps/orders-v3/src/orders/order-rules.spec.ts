@@ -114,39 +114,39 @@ describe('on creation', () => {
       return { products: new Map([['paid_ca', product('paid_ca', change)]]) };
     };
     const withRsa = { ...names, product: 'paid_ca', csr: certificateRequest(rsa, {}) };
-    const told = (body: object, change: Partial<Product>) => draft(body, selling(change)).faults;
+    const faultsWith = (body: object, change: Partial<Product>) => draft(body, selling(change)).faults;
 
     it('a size that it does not take, naming those that it takes', () => {
-      expect(told(withRsa, { rsaSizes: [3072, 4096] })).toEqual([
+      expect(faultsWith(withRsa, { rsaSizes: [3072, 4096] })).toEqual([
         {
           field: 'csr',
           code: 'unsupported_key_size',
           message: 'The RSA key has 2048 bits; it must have 3072 or 4096.',
         },
       ]);
-      expect(told(withRsa, { rsaSizes: [2048] })).toEqual([]);
+      expect(faultsWith(withRsa, { rsaSizes: [2048] })).toEqual([]);
     });
 
     it('a curve that it does not take, naming those that it takes', () => {
-      expect(told(paid, { curves: ['P-384'] })).toEqual([
+      expect(faultsWith(paid, { curves: ['P-384'] })).toEqual([
         {
           field: 'csr',
           code: 'unsupported_curve',
           message: 'The ECDSA key is on P-256; it must be on P-384, by name.',
         },
       ]);
-      expect(told(paid, { curves: ['P-256'] })).toEqual([]);
+      expect(faultsWith(paid, { curves: ['P-256'] })).toEqual([]);
     });
 
     it('a key type that it does not take, with a CSR and without one', () => {
-      expect(told(withRsa, { rsaSizes: [] })).toMatchObject([
+      expect(faultsWith(withRsa, { rsaSizes: [] })).toMatchObject([
         { field: 'csr', code: 'unsupported_key_type', message: 'The CSR has an RSA key; it must be ECDSA.' },
       ]);
       const managed = { ...names, product: 'paid_ca', cluster: 'web', key_type: 'rsa' };
-      expect(told(managed, { rsaSizes: [] })).toMatchObject([
+      expect(faultsWith(managed, { rsaSizes: [] })).toMatchObject([
         { field: 'key_type', code: 'unsupported_key_type' },
       ]);
-      expect(told({ ...managed, key_type: 'ecdsa' }, { rsaSizes: [] })).toEqual([]);
+      expect(faultsWith({ ...managed, key_type: 'ecdsa' }, { rsaSizes: [] })).toEqual([]);
     });
   });
 

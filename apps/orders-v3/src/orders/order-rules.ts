@@ -1,7 +1,7 @@
 import { isConstructedApproverAddress, quoteInput } from '@certwright/dns-names';
 import type { FieldFault } from '@certwright/errors';
 import type { Product } from '@certwright/issuance';
-import { type Csr, judgeCsr } from '@certwright/pki';
+import { type Csr, checkCsr } from '@certwright/pki';
 import { csrFaults } from '../wire/outcome-messages';
 import type { Order, OrderPatch } from './order';
 import type { OrderRequest } from './order-request';
@@ -90,7 +90,7 @@ export class OrderCheck {
       yield {
         field: 'product',
         code: 'invalid_value',
-        message: `There is no such product; there are: ${known}.`,
+        message: `There is no such product; available: ${known}.`,
       };
     } else if (!product.available && before?.product !== order.product) {
       const message = `${product.name} cannot be ordered at present.`;
@@ -163,7 +163,7 @@ export class OrderCheck {
     const keyType = atFault.has('key_type') ? undefined : order.keyType;
     const rule = { mustNameEveryDnsName, keys: product };
     const expectations = { keyType, dnsNames: order.dnsNames, rule };
-    const faults = judgeCsr(csr, expectations, { keyBlocked: context.keyBlocked });
+    const faults = checkCsr(csr, expectations, { keyBlocked: context.keyBlocked });
     for (const { code, message } of csrFaults(faults)) {
       yield { field: 'csr', code, message };
     }
@@ -179,5 +179,5 @@ const csrRequired: OrderFault = {
 const csrNotAllowed: OrderFault = {
   field: 'csr',
   code: 'csr_not_allowed',
-  message: 'The agents of the cluster make the CSR of this order; leave csr out.',
+  message: 'The agents of the cluster create the CSR of this order; leave csr out.',
 };

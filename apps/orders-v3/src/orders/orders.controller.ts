@@ -10,7 +10,7 @@ import {
 import { Controller, Delete, Get, Post, Res } from '@nestjs/common';
 import { ApiBasicAuth, ApiBearerAuth, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { sendAnswer } from '../wire/answer';
+import { sendResponse } from '../wire/response';
 import { conditioned, FailsWith, posted } from '../wire/documented-errors';
 import type { Precondition } from '../wire/entity-tag';
 import { orderExpansion } from '../wire/expansion';
@@ -54,7 +54,7 @@ export class OrdersController {
     @ValidQuery() { expand }: OrderQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.creation.run(write, request, orderExpansion(expand)));
+    sendResponse(reply, await this.creation.run(write, request, orderExpansion(expand)));
   }
 
   @Post(':name')
@@ -75,7 +75,7 @@ export class OrdersController {
     @Res() reply: FastifyReply,
   ) {
     const modification = { name, request, precondition, expansion: orderExpansion(expand) };
-    sendAnswer(reply, await this.update.run(write, modification));
+    sendResponse(reply, await this.update.run(write, modification));
   }
 
   @Get()
@@ -91,7 +91,7 @@ export class OrdersController {
     @ValidQuery() query: OrdersQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.page(accountId, query));
+    sendResponse(reply, await this.retrieval.page(accountId, query));
   }
 
   @Get(':name')
@@ -104,7 +104,7 @@ export class OrdersController {
     @ValidQuery() query: OrderQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.one(accountId, name, query));
+    sendResponse(reply, await this.retrieval.one(accountId, name, query));
   }
 
   @Delete(':name')
@@ -120,6 +120,6 @@ export class OrdersController {
     @IfMatch() precondition: Precondition,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.deletion.run(accountId, name, precondition));
+    sendResponse(reply, await this.deletion.run(accountId, name, precondition));
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
-import { type Answer, jsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse } from '../wire/response';
 import { entityTag } from '../wire/entity-tag';
 import { orderExpansion } from '../wire/expansion';
 import { noSuchOrder } from '../wire/problems';
@@ -31,22 +31,22 @@ export class RetrieveOrders {
   ) {}
 
   /** @throws Problem `not_found` */
-  async one(accountId: string, name: string, { expand }: OrderQuery): Promise<Answer> {
+  async one(accountId: string, name: string, { expand }: OrderQuery): Promise<HttpResponse> {
     const order = await this.orders.find(accountId, name);
     if (order === null) throw noSuchOrder();
     const shown = await this.views.showOne(order, orderExpansion(expand));
-    return jsonAnswer(200, shown, { etag: entityTag(order.revision) });
+    return jsonResponse(200, shown, { etag: entityTag(order.revision) });
   }
 
   /** By name. */
-  async page(accountId: string, query: OrdersQuery): Promise<Answer> {
+  async page(accountId: string, query: OrdersQuery): Promise<HttpResponse> {
     const { after, limit, expand } = query;
     // One more than the page holds shows whether there is a next page.
     const found = await this.orders.page(accountId, after, limit + 1);
     const orders = found.slice(0, limit);
     const shown = await this.views.show(orders, orderExpansion(expand));
     const last = orders.at(-1);
-    if (found.length <= limit || last === undefined) return jsonAnswer(200, shown);
-    return jsonAnswer(200, shown, { link: nextPageLink(this.addresses.orders, last.name, query) });
+    if (found.length <= limit || last === undefined) return jsonResponse(200, shown);
+    return jsonResponse(200, shown, { link: nextPageLink(this.addresses.orders, last.name, query) });
   }
 }

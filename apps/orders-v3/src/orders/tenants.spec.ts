@@ -1,4 +1,4 @@
-import type { Answered } from '@certwright/testing';
+import type { ReceivedResponse } from '@certwright/testing';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
 import { attachCertificate, RunningApi, type Tenant } from '../testing/running-api';
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 
-const probes: readonly [string, (name: string) => Promise<Answered>][] = [
+const probes: readonly [string, (name: string) => Promise<ReceivedResponse>][] = [
   ['GET an order', (name) => other.get(`/api/v3/orders/${name}?expand=current_cert.leaf&expand=issuance`)],
   ['POST an order', (name) => other.post(`/api/v3/orders/${name}`, { muted: true }, { 'if-match': '"1"' })],
   ['DELETE an order', (name) => other.delete(`/api/v3/orders/${name}`, { headers: { 'if-match': '"9"' } })],
@@ -27,13 +27,13 @@ const probes: readonly [string, (name: string) => Promise<Answered>][] = [
 ];
 
 it.each(probes)('returns the same for %s of another account as for an unknown one', async (_what, probe) => {
-  const [theirs, nobodys] = [await probe('example.com'), await probe('example.org')];
-  const telling = ({ status, headers, text }: Answered) => {
+  const [foreign, missing] = [await probe('example.com'), await probe('example.org')];
+  const comparable = ({ status, headers, text }: ReceivedResponse) => {
     const { date: _date, 'x-request-id': _id, ...rest } = headers;
     return { status, text, headers: rest };
   };
-  expect(theirs.status).toBe(404);
-  expect(telling(theirs)).toEqual(telling(nobodys));
+  expect(foreign.status).toBe(404);
+  expect(comparable(foreign)).toEqual(comparable(missing));
 });
 
 it('sends the same queries for a name of another account and for an unknown one', async () => {
@@ -48,7 +48,7 @@ it('lets two accounts have an order of the same name and DNS names, each with a 
   const created = await other.post('/api/v3/orders?expand=issuance', { dns_names: ['example.com'], csr });
   expect(created.status).toBe(201);
   const mine = await owner.get('/api/v3/orders/example.com?expand=issuance');
-  const label = ({ json }: Answered) => json.issuance.names[0].record.options[0].value;
+  const label = ({ json }: ReceivedResponse) => json.issuance.names[0].record.options[0].value;
   expect(label(created)).not.toBe(label(mine));
   expect((await other.get('/api/v3/orders')).json).toHaveLength(1);
   expect((await other.get(`/api/v3/orders/example.com/certs/${certificateId}`)).status).toBe(404);
@@ -58,8 +58,8 @@ it('lets two accounts have an order of the same name and DNS names, each with a 
 
 it('does not know a cluster of another account', async () => {
   await api.database.query(`INSERT INTO cluster (account_id, name) VALUES ($1, 'web')`, [owner.accountId]);
-  const answer = await other.post('/api/v3/orders', { dns_names: ['example.com'], cluster: 'web' });
-  expect(answer.json.sub_errors).toMatchObject([{ field: 'cluster', code: 'unknown_cluster' }]);
+  const response = await other.post('/api/v3/orders', { dns_names: ['example.com'], cluster: 'web' });
+  expect(response.json.sub_errors).toMatchObject([{ field: 'cluster', code: 'unknown_cluster' }]);
 });
 
 describe('authentication', () => {
@@ -71,11 +71,11 @@ describe('authentication', () => {
     expect((await owner.get(path)).status).toBe(200);
   });
 
-  it('answers 401 with a challenge without a key or with a wrong one', async () => {
+  it('returns 401 with a challenge without a key or with a wrong one', async () => {
     for (const headers of [{}, { authorization: `Bearer ${owner.accountId}_${'x'.repeat(32)}` }]) {
-      const answer = await api.call('GET', path, { headers: headers as Record<string, string> });
-      expect(answer).toMatchObject({ status: 401, json: { code: 'bad_credentials' } });
-      expect(answer.headers['www-authenticate']).toContain('Bearer');
+      const response = await api.call('GET', path, { headers: headers as Record<string, string> });
+      expect(response).toMatchObject({ status: 401, json: { code: 'bad_credentials' } });
+      expect(response.headers['www-authenticate']).toContain('Bearer');
     }
   });
 

@@ -2,7 +2,7 @@ import { Problem } from '@certwright/errors';
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import type { ReadMembers } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { type Answer, jsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse } from '../wire/response';
 import { assertMatches, entityTag, type Precondition } from '../wire/entity-tag';
 import type { OrderExpansion } from '../wire/expansion';
 import { noSuchOrder } from '../wire/problems';
@@ -31,7 +31,7 @@ export class UpdateOrder {
   ) {}
 
   /** @throws Problem `not_found`, `revision_mismatch`, `payment_required`, or `bad_request` with everything that is wrong */
-  async run(write: WriteRequest, modification: Modification): Promise<Answer> {
+  async run(write: WriteRequest, modification: Modification): Promise<HttpResponse> {
     const { name, request, precondition, expansion } = modification;
     const context = await this.contexts.of(write.accountId, request.value);
     return await this.requests.run(write, async (tx) => {
@@ -41,7 +41,7 @@ export class UpdateOrder {
       const { order, faults } = draftModification(before, request, context);
       if (faults.length > 0) throw Problem.ofFields(faults);
       const stored = await this.changes.modify(tx, before, order, productOf(order, context));
-      return jsonAnswer(200, await this.views.showOne(stored, expansion, tx), {
+      return jsonResponse(200, await this.views.showOne(stored, expansion, tx), {
         etag: entityTag(stored.revision),
       });
     });

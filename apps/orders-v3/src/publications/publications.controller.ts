@@ -2,7 +2,7 @@ import { Public } from '@certwright/service';
 import { Controller, Get, Param, Res } from '@nestjs/common';
 import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { sendAnswer } from '../wire/answer';
+import { sendResponse } from '../wire/response';
 import { PublicFailsWith } from '../wire/documented-errors';
 import { publications } from './publications';
 import { RetrievePublication } from './retrieve-publication.use-case';
@@ -28,6 +28,6 @@ export class PublicationsController {
   })
   @PublicFailsWith({ not_found: 'There is no such file' })
   async retrieve(@Param('file') file: string, @Res() reply: FastifyReply) {
-    sendAnswer(reply, await this.retrieval.run(file));
+    sendResponse(reply, await this.retrieval.run(file));
   }
 }

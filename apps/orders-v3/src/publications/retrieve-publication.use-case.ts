@@ -1,7 +1,7 @@
 import { Problem } from '@certwright/errors';
 import { encodePem } from '@certwright/pki';
 import { Injectable } from '@nestjs/common';
-import type { Answer } from '../wire/answer';
+import type { HttpResponse } from '../wire/response';
 import { publications } from './publications';
 import { PublicationsRepository } from './publications.repository';
 
@@ -13,7 +13,7 @@ export class RetrievePublication {
   constructor(private readonly repository: PublicationsRepository) {}
 
   /** @throws Problem `not_found`, also while the built-in CA has not published it yet */
-  async run(file: string): Promise<Answer> {
+  async run(file: string): Promise<HttpResponse> {
     const publication = publications.get(file);
     const der =
       publication === undefined ? null : await this.repository.find(publication.issuer, publication.kind);

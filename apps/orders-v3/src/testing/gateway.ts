@@ -13,7 +13,7 @@ import type {
   Zone,
 } from '@certwright/gateway-contract';
 
-interface Answer {
+interface FakeResponse {
   readonly status: number;
   readonly body: object;
   readonly headers?: Readonly<Record<string, string>>;
@@ -22,11 +22,11 @@ interface Answer {
 type MakeIntegration = IntegrationOwner & { readonly credentials: Credentials | SealedCredentials };
 
 /** How a message goes wrong. */
-export type Misfortune =
+export type Failure =
   /** Said before anything was done. */
-  | Answer
+  | FakeResponse
   /** Processed, but the response is lost. */
-  | 'answer is lost'
+  | 'response is lost'
   /** Received, but not processed until released. */
   | { readonly until: Promise<unknown> };
 
@@ -56,14 +56,14 @@ const description: GatewayDescription = {
  */
 export class FakeGateway {
   /** In the order of arrival. */
-  readonly asked: string[] = [];
+  readonly requests: string[] = [];
   /** Handle → what it was made for; a handle that was replaced is none any more. */
   readonly handles = new Map<string, MakeIntegration>();
   readonly description = description;
   zones: readonly Zone[] = [{ id: 'z1', name: 'example.com' }];
-  /** Every answer about an integration brings a new handle, as with rotating refresh tokens. */
+  /** Every response about an integration has a new handle, as with rotating refresh tokens. */
   reseals = false;
-  readonly #misfortunes = new Map<string, Misfortune[]>();
+  readonly #failures = new Map<string, Failure[]>();
   readonly #server: Server;
 
   private constructor(private readonly pem: string) {
@@ -84,21 +84,21 @@ export class FakeGateway {
   }
 
   /** The next message to this endpoint goes wrong, and those after it as the others say. */
-  willFail(endpoint: string, ...misfortunes: readonly Misfortune[]): void {
-    this.#misfortunes.set(endpoint, [...misfortunes]);
+  willFail(endpoint: string, ...failures: readonly Failure[]): void {
+    this.#failures.set(endpoint, [...failures]);
   }
 
   /** Messages to this endpoint so far. */
   count(endpoint: string): number {
-    return this.asked.filter((each) => each === endpoint).length;
+    return this.requests.filter((each) => each === endpoint).length;
   }
 
   reset(): void {
-    this.asked.length = 0;
+    this.requests.length = 0;
     this.handles.clear();
     this.zones = [{ id: 'z1', name: 'example.com' }];
     this.reseals = false;
-    this.#misfortunes.clear();
+    this.#failures.clear();
   }
 
   async close(): Promise<void> {
@@ -112,17 +112,17 @@ export class FakeGateway {
     const text = Buffer.concat(chunks).toString();
     const [path = ''] = String(request.url).split('?');
     const endpoint = path.slice(1);
-    this.asked.push(endpoint);
-    const misfortune = this.#misfortunes.get(endpoint)?.shift();
-    if (typeof misfortune === 'object' && 'until' in misfortune) await misfortune.until;
-    const early = typeof misfortune === 'object' && 'status' in misfortune ? misfortune : null;
-    const { status, body, headers } = early ?? this.#answer(endpoint, text);
-    if (misfortune === 'answer is lost') return void request.socket.destroy();
+    this.requests.push(endpoint);
+    const failure = this.#failures.get(endpoint)?.shift();
+    if (typeof failure === 'object' && 'until' in failure) await failure.until;
+    const early = typeof failure === 'object' && 'status' in failure ? failure : null;
+    const { status, body, headers } = early ?? this.#respond(endpoint, text);
+    if (failure === 'response is lost') return void request.socket.destroy();
     response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', ...headers });
     response.end(JSON.stringify(body));
   }
 
-  #answer(endpoint: string, text: string): Answer {
+  #respond(endpoint: string, text: string): FakeResponse {
     switch (endpoint) {
       case 'description':
         return { status: 200, body: description };
@@ -135,7 +135,7 @@ export class FakeGateway {
     }
   }
 
-  #make(request: MakeIntegration): Answer {
+  #make(request: MakeIntegration): FakeResponse {
     const { credentials } = request;
     if (credentials.type === 'bearer' && credentials['token'] === undefined) {
       const fault = { field: 'credentials.token', code: 'missing_field', message: 'It is needed.' };
@@ -146,7 +146,7 @@ export class FakeGateway {
     return { status: 200, body: { integration: this.#seal(request) } };
   }
 
-  #getZones({ integration, account, integration_id, provider }: Integrated): Answer {
+  #getZones({ integration, account, integration_id, provider }: Integrated): FakeResponse {
     const made = this.handles.get(integration);
     const holds =
       made?.account === account && made.integration_id === integration_id && made.provider === provider;
@@ -165,7 +165,7 @@ export class FakeGateway {
 }
 
 /** Error of the provider. @param handle a new one in the error */
-export function refusal(code: string, message: string, handle?: string): Answer {
+export function refusal(code: string, message: string, handle?: string): FakeResponse {
   const resealed = handle === undefined ? {} : { integration: handle };
   return { status: 502, body: { code, message, ...resealed } };
 }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { apiAccount, statementsOf } from '@certwright/core-testing';
 import { createLogger, Metrics, Readiness, type RunningProcess } from '@certwright/service';
 import {
-  type Answered,
+  type ReceivedResponse,
   DocumentedResponses,
   exchange,
   type Sent,
@@ -30,7 +30,7 @@ export class Tenant {
     this.call('POST', path, { body, headers });
   delete = (path: string, sent: Sent = {}) => this.call('DELETE', path, sent);
 
-  async call(method: string, path: string, { body, headers = {} }: Sent): Promise<Answered> {
+  async call(method: string, path: string, { body, headers = {} }: Sent): Promise<ReceivedResponse> {
     const withKey = { authorization: `Bearer ${this.apiKey}`, ...headers };
     return await this.api.call(method, path, { body, headers: withKey });
   }
@@ -115,13 +115,13 @@ export class RunningApi {
   }
 
   /** @throws Error when a JSON response differs from `openapi.json` */
-  async call(method: string, path: string, sent: Sent = {}): Promise<Answered> {
-    const answered = await exchange(this.url, method, path, sent);
-    const { status, json } = answered;
-    if (json === undefined) return answered;
+  async call(method: string, path: string, sent: Sent = {}): Promise<ReceivedResponse> {
+    const response = await exchange(this.url, method, path, sent);
+    const { status, json } = response;
+    if (json === undefined) return response;
     const differences = this.documented.differences({ method, path, status, body: json });
     if (differences.length > 0) throw new Error(`undocumented response:\n${differences.join('\n')}`);
-    return answered;
+    return response;
   }
 }
 

@@ -6,7 +6,7 @@ import { WebhookEndpoints } from '@certwright/delivery';
 import { type ReadMembers, unknownMemberFaults } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
-import { type Answer, jsonAnswer, type JsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse, type JsonResponse } from '../wire/response';
 import { EndpointSecrets, freshSigningSecret } from './endpoint-secrets';
 import { tooManyWebhooks } from '../wire/problems';
 import { DeliverableUrls } from './deliverable-urls';
@@ -29,7 +29,7 @@ export class CreateWebhook {
   ) {}
 
   /** @throws Problem `bad_request` with everything that is wrong; `conflict` when the account has the maximum number */
-  async run(write: WriteRequest, request: ReadMembers<WebhookRequest>): Promise<Answer> {
+  async run(write: WriteRequest, request: ReadMembers<WebhookRequest>): Promise<HttpResponse> {
     const faults = await this.faultsIn(request);
     const work = async (tx: Tx) => {
       if (faults.length > 0) throw Problem.ofFields(faults);
@@ -45,7 +45,7 @@ export class CreateWebhook {
     return [...faults, ...unknownMemberFaults(request), ...urlFaults];
   }
 
-  private async create(tx: Tx, accountId: string, request: Partial<WebhookRequest>): Promise<JsonAnswer> {
+  private async create(tx: Tx, accountId: string, request: Partial<WebhookRequest>): Promise<JsonResponse> {
     const { url, description = '', enabled = true } = request;
     if (url === undefined) throw Problem.ofFields([urlMissing]);
     const id = String(randomInt(ids.min, ids.below));
@@ -61,6 +61,6 @@ export class CreateWebhook {
     });
     if (endpoint === null) throw tooManyWebhooks();
     const location = this.addresses.webhook(id);
-    return jsonAnswer(201, webhookWithSecretJson(endpoint, secret, new Date()), { location });
+    return jsonResponse(201, webhookWithSecretJson(endpoint, secret, new Date()), { location });
   }
 }

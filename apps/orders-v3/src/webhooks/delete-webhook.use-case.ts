@@ -1,7 +1,7 @@
 import { Transactions } from '@certwright/core-schema';
 import { WebhookEndpoints } from '@certwright/delivery';
 import { Injectable } from '@nestjs/common';
-import { type Answer, emptyAnswer } from '../wire/answer';
+import { type HttpResponse, emptyResponse } from '../wire/response';
 import { isObjectId } from '../wire/request-parameters';
 import { noSuchWebhook } from '../wire/problems';
 
@@ -13,10 +13,10 @@ export class DeleteWebhook {
   ) {}
 
   /** With its deliveries and their log. @throws Problem `not_found` */
-  async run(accountId: string, id: string): Promise<Answer> {
+  async run(accountId: string, id: string): Promise<HttpResponse> {
     if (!isObjectId(id)) throw noSuchWebhook();
     const deleted = await this.transactions.run(async (tx) => await this.endpoints.delete(tx, accountId, id));
     if (!deleted) throw noSuchWebhook();
-    return emptyAnswer;
+    return emptyResponse;
   }
 }

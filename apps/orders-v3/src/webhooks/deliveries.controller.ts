@@ -19,7 +19,7 @@ import {
   ApiTags,
 } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { sendAnswer } from '../wire/answer';
+import { sendResponse } from '../wire/response';
 import { FailsWith, posted } from '../wire/documented-errors';
 import { ObjectId, Write } from '../wire/request-parameters';
 import { DeliverySchema, DeliveryWithBodySchema } from './delivery-json';
@@ -63,7 +63,7 @@ export class DeliveriesController {
     @ValidQuery() query: DeliveriesQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.page(accountId, id, query));
+    sendResponse(reply, await this.retrieval.page(accountId, id, query));
   }
 
   @Get('deliveries/:delivery_id')
@@ -76,7 +76,7 @@ export class DeliveriesController {
     @DeliveryId() deliveryId: string,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.one(accountId, id, deliveryId));
+    sendResponse(reply, await this.retrieval.one(accountId, id, deliveryId));
   }
 
   @Post('deliveries/:delivery_id/replay')
@@ -93,7 +93,7 @@ export class DeliveriesController {
     @NoBody() body: ReadMembers<object>,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.sending.replay(write, id, deliveryId, body));
+    sendResponse(reply, await this.sending.replay(write, id, deliveryId, body));
   }
 
   @Post('test')
@@ -111,6 +111,6 @@ export class DeliveriesController {
     @NoBody() body: ReadMembers<object>,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.sending.test(write, id, body));
+    sendResponse(reply, await this.sending.test(write, id, body));
   }
 }

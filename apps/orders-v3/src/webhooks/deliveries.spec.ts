@@ -37,7 +37,7 @@ describe('GET /api/v3/account/webhooks/{ID}/deliveries', () => {
     const { id } = await announced();
     await api.database.query(
       `INSERT INTO webhook_attempt (delivery_id, started_at, duration_ms, status, problem) VALUES
-         ($1, '2026-11-20T10:00:00.5Z', 15000, NULL, 'No answer within 15 s.'),
+         ($1, '2026-11-20T10:00:00.5Z', 15000, NULL, 'No response within 15 s.'),
          ($1, '2026-11-20T10:00:20Z', 12, 200, NULL)`,
       [id],
     );
@@ -59,7 +59,7 @@ describe('GET /api/v3/account/webhooks/{ID}/deliveries', () => {
             started_at: '2026-11-20T10:00:00Z',
             duration_ms: 15_000,
             status: null,
-            problem: 'No answer within 15 s.',
+            problem: 'No response within 15 s.',
           },
           { started_at: '2026-11-20T10:00:20Z', duration_ms: 12, status: 200, problem: null },
         ],
@@ -86,8 +86,8 @@ describe('GET /api/v3/account/webhooks/{ID}/deliveries', () => {
     ['after=x', 'after'],
     ['after=msg_%27', 'after'],
   ])('refuses ?%s', async (query, field) => {
-    const answer = await tenant.get(`${webhook}/deliveries?${query}`);
-    expect(answer).toMatchObject({ status: 400, json: { code: 'bad_query', sub_errors: [{ field }] } });
+    const response = await tenant.get(`${webhook}/deliveries?${query}`);
+    expect(response).toMatchObject({ status: 400, json: { code: 'bad_query', sub_errors: [{ field }] } });
   });
 });
 
@@ -105,7 +105,7 @@ describe('GET /api/v3/account/webhooks/{ID}/deliveries/{DELIVERY_ID}', () => {
 });
 
 describe('POST /api/v3/account/webhooks/{ID}/test', () => {
-  it('answers 201 with a delivery of the event test', async () => {
+  it('returns 201 with a delivery of the event test', async () => {
     const sent = await test();
 
     expect(sent.status).toBe(201);
@@ -164,7 +164,7 @@ describe('POST /api/v3/account/webhooks/{ID}/deliveries/{DELIVERY_ID}/replay', (
     expect(delivery).toMatchObject({ id, state: 'canceled', order: null });
   });
 
-  it('answers 404 for a delivery of another webhook', async () => {
+  it('returns 404 for a delivery of another webhook', async () => {
     const { id } = await announced();
     const { json } = await tenant.post('/api/v3/account/webhooks', { url: 'https://other.example.com/' });
     const elsewhere = `/api/v3/account/webhooks/${json.id}/deliveries/${id}`;

@@ -12,13 +12,13 @@ export class DeliveryAttemptSchema {
   @ApiProperty({ type: 'integer' })
   duration_ms: number;
 
-  @ApiProperty({ type: 'integer', nullable: true, description: 'HTTP status; null: there was no answer.' })
+  @ApiProperty({ type: 'integer', nullable: true, description: 'HTTP status; null: no response.' })
   status: number | null;
 
   @ApiProperty({
     type: String,
     nullable: true,
-    description: 'Why it failed, in words of ours; null: it did not.',
+    description: 'Why it failed; null when it succeeded.',
   })
   problem: string | null;
 }
@@ -40,7 +40,7 @@ export class DeliverySchema {
   @ApiProperty({
     type: String,
     nullable: true,
-    description: 'Name of the order that it tells of; null for a test, and when the order was deleted.',
+    description: 'Name of the order that it reports; null for a test, and when the order was deleted.',
   })
   order: string | null;
 
@@ -68,7 +68,7 @@ export class DeliverySchema {
 }
 
 export class DeliveryWithBodySchema extends DeliverySchema {
-  @ApiProperty({ description: 'What is signed and sent, to the letter.' })
+  @ApiProperty({ description: 'Exactly what is signed and sent.' })
   body: string;
 }
 

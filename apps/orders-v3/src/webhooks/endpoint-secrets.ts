@@ -23,7 +23,7 @@ export class EndpointSecrets {
     return credentials === null ? null : this.seal(credentials, credentialsContext(endpointId));
   }
 
-  /** An answer that shows a secret is kept sealed for the repetition of its request. */
+  /** A response that shows a secret is stored sealed, for a repeated request. */
   keeping({ accountId, path, key }: WriteRequest): Keeping {
     const context = `idempotency-record:${accountId}:${path}:${key}`;
     return {

@@ -1,7 +1,7 @@
 import { WebhookEndpoints, WebhookLog } from '@certwright/delivery';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
-import { type Answer, jsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse } from '../wire/response';
 import { isDeliveryId, isObjectId } from '../wire/request-parameters';
 import { noSuchDelivery, noSuchWebhook } from '../wire/problems';
 import { After, Limit, maxPageSize, nextPageLink } from '../wire/query-members';
@@ -25,24 +25,24 @@ export class RetrieveDeliveries {
   ) {}
 
   /** Newest first. @throws Problem `not_found` */
-  async page(accountId: string, webhookId: string, query: DeliveriesQuery): Promise<Answer> {
+  async page(accountId: string, webhookId: string, query: DeliveriesQuery): Promise<HttpResponse> {
     const { after, limit } = query;
     await this.assertExists(accountId, webhookId);
     const found = await this.log.page(accountId, webhookId, { after, limit: limit + 1 });
     const deliveries = found.slice(0, limit);
     const shown = await this.views.show(deliveries);
     const last = deliveries.at(-1);
-    if (found.length <= limit || last === undefined) return jsonAnswer(200, shown);
+    if (found.length <= limit || last === undefined) return jsonResponse(200, shown);
     const path = this.addresses.deliveries(webhookId);
-    return jsonAnswer(200, shown, { link: nextPageLink(path, last.id, query) });
+    return jsonResponse(200, shown, { link: nextPageLink(path, last.id, query) });
   }
 
   /** With the body that was sent. @throws Problem `not_found` */
-  async one(accountId: string, webhookId: string, id: string): Promise<Answer> {
+  async one(accountId: string, webhookId: string, id: string): Promise<HttpResponse> {
     await this.assertExists(accountId, webhookId);
     const delivery = isDeliveryId(id) ? await this.views.one(accountId, webhookId, id) : null;
     if (delivery === null) throw noSuchDelivery();
-    return jsonAnswer(200, delivery);
+    return jsonResponse(200, delivery);
   }
 
   private async assertExists(accountId: string, webhookId: string): Promise<void> {

@@ -2,7 +2,7 @@ import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { WebhookEndpoints } from '@certwright/delivery';
 import { type ReadMembers, validMembers } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { type Answer, jsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse } from '../wire/response';
 import { EndpointSecrets, freshSigningSecret } from './endpoint-secrets';
 import { isObjectId } from '../wire/request-parameters';
 import { noSuchWebhook } from '../wire/problems';
@@ -17,7 +17,7 @@ export class RotateWebhookSecret {
   ) {}
 
   /** The previous secret is valid for another 24 h. @throws Problem `not_found`, `bad_request` */
-  async run(write: WriteRequest, id: string, body: ReadMembers<object>): Promise<Answer> {
+  async run(write: WriteRequest, id: string, body: ReadMembers<object>): Promise<HttpResponse> {
     if (!isObjectId(id)) throw noSuchWebhook();
     validMembers(body);
     return await this.requests.run(
@@ -27,7 +27,7 @@ export class RotateWebhookSecret {
         const sealed = this.secrets.sealSecret(id, secret);
         const endpoint = await this.endpoints.rotateSecret(tx, write.accountId, id, sealed);
         if (endpoint === null) throw noSuchWebhook();
-        return jsonAnswer(200, webhookWithSecretJson(endpoint, secret, new Date()));
+        return jsonResponse(200, webhookWithSecretJson(endpoint, secret, new Date()));
       },
       this.secrets.keeping(write),
     );

@@ -9,7 +9,7 @@ import { type Tx } from '@certwright/core-schema';
 import { type ReadMembers, validMembers } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
-import { type Answer, jsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse } from '../wire/response';
 import { DeliveryViews } from './delivery-json';
 import { isDeliveryId, isObjectId } from '../wire/request-parameters';
 import { noSuchDelivery, noSuchWebhook, nothingSent } from '../wire/problems';
@@ -35,7 +35,7 @@ export class SendDelivery {
     webhookId: string,
     id: string,
     body: ReadMembers<object>,
-  ): Promise<Answer> {
+  ): Promise<HttpResponse> {
     return await this.send(write, webhookId, body, async (tx, { accountId }, freshId) => {
       if (!isDeliveryId(id) || (await this.views.one(accountId, webhookId, id, tx)) === null)
         throw noSuchDelivery();
@@ -44,7 +44,7 @@ export class SendDelivery {
   }
 
   /** @throws Problem `not_found`, `conflict`, `bad_request` */
-  async test(write: WriteRequest, webhookId: string, body: ReadMembers<object>): Promise<Answer> {
+  async test(write: WriteRequest, webhookId: string, body: ReadMembers<object>): Promise<HttpResponse> {
     return await this.send(write, webhookId, body, async (tx, endpoint, freshId) => {
       return await this.deliveries.enqueue(tx, {
         deliveryId: freshId,
@@ -63,7 +63,7 @@ export class SendDelivery {
     webhookId: string,
     body: ReadMembers<object>,
     enqueue: (tx: Tx, endpoint: WebhookEndpoint, freshId: string) => Promise<boolean>,
-  ): Promise<Answer> {
+  ): Promise<HttpResponse> {
     if (!isObjectId(webhookId)) throw noSuchWebhook();
     validMembers(body);
     const { accountId } = write;
@@ -73,7 +73,7 @@ export class SendDelivery {
       const freshId = freshDeliveryId();
       if (!(await enqueue(tx, endpoint, freshId))) throw nothingSent();
       const shown = await this.views.one(accountId, webhookId, freshId, tx);
-      return jsonAnswer(201, shown, { location: this.addresses.delivery(webhookId, freshId) });
+      return jsonResponse(201, shown, { location: this.addresses.delivery(webhookId, freshId) });
     });
   }
 }

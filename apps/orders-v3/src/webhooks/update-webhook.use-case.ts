@@ -4,7 +4,7 @@ import { type Tx } from '@certwright/core-schema';
 import { type WebhookEndpoint, type WebhookEndpointChange, WebhookEndpoints } from '@certwright/delivery';
 import { type ReadMembers, unknownMemberFaults } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { type Answer, jsonAnswer } from '../wire/answer';
+import { type HttpResponse, jsonResponse } from '../wire/response';
 import { EndpointSecrets } from './endpoint-secrets';
 import { isObjectId } from '../wire/request-parameters';
 import { noSuchWebhook } from '../wire/problems';
@@ -22,7 +22,7 @@ export class UpdateWebhook {
   ) {}
 
   /** @throws Problem `not_found`, or `bad_request` with everything that is wrong */
-  async run(write: WriteRequest, id: string, request: ReadMembers<WebhookRequest>): Promise<Answer> {
+  async run(write: WriteRequest, id: string, request: ReadMembers<WebhookRequest>): Promise<HttpResponse> {
     if (!isObjectId(id)) throw noSuchWebhook();
     const { accountId } = write;
     const { value, faults } = request;
@@ -33,7 +33,7 @@ export class UpdateWebhook {
       if (before === null) throw noSuchWebhook();
       if (all.length > 0) throw Problem.ofFields(all);
       const after = await this.update(tx, before, value);
-      return jsonAnswer(200, webhookJson(after, new Date()));
+      return jsonResponse(200, webhookJson(after, new Date()));
     });
   }
 

@@ -17,7 +17,7 @@ export class WebhookSchema {
   @ApiProperty({ ...documentedUrl, description: 'Without user and password.' })
   url: string;
 
-  @ApiProperty({ description: 'A user and a password are kept for it.' })
+  @ApiProperty({ description: 'Whether a user and a password are stored for it.' })
   has_credentials: boolean;
 
   @ApiProperty()
@@ -29,7 +29,7 @@ export class WebhookSchema {
   @ApiProperty({
     type: String,
     nullable: true,
-    description: 'Why the platform switched it off; null when it did not. Enabling it again forgets it.',
+    description: 'Why the platform disabled it; null when it did not. Enabling the webhook clears it.',
   })
   disabled_reason: string | null;
 
@@ -37,7 +37,7 @@ export class WebhookSchema {
     type: String,
     format: 'date-time',
     nullable: true,
-    description: 'Until then, after a rotation, the secret before signs as well.',
+    description: 'Until then, after a rotation, the previous secret signs as well.',
   })
   previous_secret_valid_until: string | null;
 
@@ -48,7 +48,7 @@ export class WebhookSchema {
 export class WebhookWithSecretSchema extends WebhookSchema {
   @ApiProperty({
     example: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDTYKSVpSXxlQ=',
-    description: 'Signs every delivery, as Standard Webhooks has it. Shown here and never again.',
+    description: 'Signs every delivery, according to Standard Webhooks. Shown in this response only.',
   })
   secret: string;
 }

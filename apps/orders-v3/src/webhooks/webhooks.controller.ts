@@ -10,7 +10,7 @@ import {
 import { Controller, Delete, Get, Post, Res } from '@nestjs/common';
 import { ApiBasicAuth, ApiBearerAuth, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { sendAnswer } from '../wire/answer';
+import { sendResponse } from '../wire/response';
 import { FailsWith, posted } from '../wire/documented-errors';
 import { ObjectId, Write } from '../wire/request-parameters';
 import { CreateWebhook } from './create-webhook.use-case';
@@ -48,15 +48,15 @@ export class WebhooksController {
   @ApiResponse({ status: 200, description: 'Success', type: [WebhookSchema] })
   @FailsWith()
   async list(@Caller() { accountId }: CallerIdentity, @Res() reply: FastifyReply) {
-    sendAnswer(reply, await this.retrieval.all(accountId));
+    sendResponse(reply, await this.retrieval.all(accountId));
   }
 
   @Post()
   @ApiOperation({
     operationId: 'createWebhook',
-    summary: 'Adds a webhook; its signing secret is shown in this answer and never again',
+    summary: 'Adds a webhook; its signing secret is shown in this response only',
     description:
-      'Whenever the current certificate of an order changes, the order object with current_cert.leaf, .chain and .root expanded is posted to every enabled webhook, signed as Standard Webhooks has it. What counts as delivered is an answer 2xx within 15 s; redirects are not followed; failures are tried again for some three days.',
+      'Whenever the current certificate of an order changes, the order object with current_cert.leaf, .chain and .root expanded is posted to every enabled webhook, signed according to Standard Webhooks. A delivery succeeds with a 2xx response within 15 s; redirects are not followed; failures are retried for about three days.',
   })
   @ApiResponse({ status: 201, description: 'Created', type: WebhookWithSecretSchema })
   @FailsWith({ ...invalidWebhook, too_many_webhooks: 'The account has 20 webhooks', ...posted })
@@ -65,7 +65,7 @@ export class WebhooksController {
     @BodyOf(WebhookRequest) request: ReadMembers<WebhookRequest>,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.creation.run(write, request));
+    sendResponse(reply, await this.creation.run(write, request));
   }
 
   @Get(':id')
@@ -77,7 +77,7 @@ export class WebhooksController {
     @ObjectId('Of the webhook.') id: string,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.one(accountId, id));
+    sendResponse(reply, await this.retrieval.one(accountId, id));
   }
 
   @Post(':id')
@@ -93,7 +93,7 @@ export class WebhooksController {
     @BodyOf(WebhookRequest) request: ReadMembers<WebhookRequest>,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.updating.run(write, id, request));
+    sendResponse(reply, await this.updating.run(write, id, request));
   }
 
   @Delete(':id')
@@ -108,13 +108,13 @@ export class WebhooksController {
     @ObjectId('Of the webhook.') id: string,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.deletion.run(accountId, id));
+    sendResponse(reply, await this.deletion.run(accountId, id));
   }
 
   @Post(':id/rotate_secret')
   @ApiOperation({
     operationId: 'rotateWebhookSecret',
-    summary: 'Makes a new signing secret, shown in this answer and never again',
+    summary: 'Makes a new signing secret, shown in this response only',
     description:
       'For 24 h deliveries are signed with both: webhook-signature has one signature of each. Rotating again within that time ends the older of the two at once.',
   })
@@ -126,6 +126,6 @@ export class WebhooksController {
     @NoBody() body: ReadMembers<object>,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.rotation.run(write, id, body));
+    sendResponse(reply, await this.rotation.run(write, id, body));
   }
 }

@@ -1,5 +1,5 @@
 import { SealingKeys } from '@certwright/sealing';
-import type { Answered } from '@certwright/testing';
+import type { ReceivedResponse } from '@certwright/testing';
 import { RunningApi, specSealingKey, type Tenant } from '../testing/running-api';
 
 const path = '/api/v3/account/webhooks';
@@ -18,8 +18,8 @@ beforeEach(async () => {
 });
 afterAll(() => api.stop());
 
-const create = async (body: object = { url }): Promise<Answered> => await tenant.post(path, body);
-const faultsOf = ({ json }: Answered) =>
+const create = async (body: object = { url }): Promise<ReceivedResponse> => await tenant.post(path, body);
+const faultsOf = ({ json }: ReceivedResponse) =>
   json.sub_errors.map(({ field, code }: Record<string, string>) => `${field} ${code}`);
 
 interface EndpointRow {
@@ -36,7 +36,7 @@ async function stored(id: number): Promise<EndpointRow> {
 }
 
 describe('POST /api/v3/account/webhooks', () => {
-  it('answers 201 with the location, the webhook and, this once, its secret', async () => {
+  it('returns 201 with the location, the webhook and, this once, its secret', async () => {
     const created = await create({ url, description: 'Production' });
 
     expect(created.status).toBe(201);
@@ -71,16 +71,16 @@ describe('POST /api/v3/account/webhooks', () => {
   });
 
   it('reports all errors at once, and stores nothing', async () => {
-    const answer = await create({
+    const response = await create({
       url: 7,
       description: 'a\nb',
       enabled: 'yes',
       secret: 'mine',
       colour: 'red',
     });
-    expect(answer.status).toBe(400);
-    expect(answer.json.code).toBe('bad_request');
-    expect(faultsOf(answer).sort()).toEqual([
+    expect(response.status).toBe(400);
+    expect(response.json.code).toBe('bad_request');
+    expect(faultsOf(response).sort()).toEqual([
       'colour invalid_value',
       'description invalid_value',
       'enabled invalid_value',
@@ -101,10 +101,10 @@ describe('POST /api/v3/account/webhooks', () => {
     'http://192.168.8.1/',
     'http://localhost:3000/',
   ])('refuses %s, to which no delivery would be made', async (special) => {
-    const answer = await create({ url: special });
-    expect(answer.status).toBe(400);
-    expect(faultsOf(answer)).toEqual(['url invalid_value']);
-    expect(answer.json.sub_errors[0].message).toMatch(/not public|the machine itself/);
+    const response = await create({ url: special });
+    expect(response.status).toBe(400);
+    expect(faultsOf(response)).toEqual(['url invalid_value']);
+    expect(response.json.sub_errors[0].message).toMatch(/not public|the machine itself/);
   });
 
   it.each(['http://hooks.example.com:25/', 'https://192.168.7.1:6679/', 'https://hooks.example.com:22/a'])(
@@ -112,13 +112,13 @@ describe('POST /api/v3/account/webhooks', () => {
     async (refused) => {
       const { port } = new URL(refused);
       const { id } = (await create()).json as { id: string };
-      for (const answer of [
+      for (const response of [
         await create({ url: refused }),
         await tenant.post(`${path}/${id}`, { url: refused }),
       ]) {
-        expect(answer.status).toBe(400);
-        expect(faultsOf(answer)).toEqual(['url invalid_value']);
-        expect(answer.json.sub_errors[0].message).toContain(
+        expect(response.status).toBe(400);
+        expect(faultsOf(response)).toEqual(['url invalid_value']);
+        expect(response.json.sub_errors[0].message).toContain(
           `Port ${port} is reserved for a protocol other than HTTP. Use another port.`,
         );
       }
@@ -130,10 +130,10 @@ describe('POST /api/v3/account/webhooks', () => {
     expect((await create({ url: 'https://no-such-host.invalid/' })).status).toBe(201);
   });
 
-  it('answers 409 for the twenty-first, also when they come together', async () => {
-    const answers = await Promise.all(Array.from({ length: 24 }, () => create()));
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(20);
-    expect(answers.filter(({ json }) => json.code === 'conflict')).toHaveLength(4);
+  it('returns 409 for the twenty-first, also when they come together', async () => {
+    const responses = await Promise.all(Array.from({ length: 24 }, () => create()));
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(20);
+    expect(responses.filter(({ json }) => json.code === 'conflict')).toHaveLength(4);
     expect((await tenant.get(path)).json).toHaveLength(20);
   });
 
@@ -158,11 +158,11 @@ describe('POST /api/v3/account/webhooks', () => {
 describe('POST /api/v3/account/webhooks/{ID}', () => {
   it('changes what is sent, and keeps what is left out', async () => {
     const { id } = (await create({ url, description: 'old' })).json;
-    const answer = await tenant.post(`${path}/${id}`, { description: 'new', enabled: false });
-    expect(answer.status).toBe(200);
-    expect(answer.json).toMatchObject({ id, url, description: 'new', enabled: false });
-    expect(answer.json).not.toHaveProperty('secret');
-    expect((await tenant.post(`${path}/${id}`, {})).json).toEqual(answer.json);
+    const response = await tenant.post(`${path}/${id}`, { description: 'new', enabled: false });
+    expect(response.status).toBe(200);
+    expect(response.json).toMatchObject({ id, url, description: 'new', enabled: false });
+    expect(response.json).not.toHaveProperty('secret');
+    expect((await tenant.post(`${path}/${id}`, {})).json).toEqual(response.json);
   });
 
   it('takes a webhook that was read back as it is, and keeps its credentials', async () => {
@@ -183,18 +183,18 @@ describe('POST /api/v3/account/webhooks/{ID}', () => {
   it('forgets why the platform switched it off when it is enabled again', async () => {
     const { id } = (await create()).json;
     await api.database.query(
-      `UPDATE webhook_endpoint SET enabled = false, disabled_reason = 'It answered 410.' WHERE id = $1`,
+      `UPDATE webhook_endpoint SET enabled = false, disabled_reason = 'It responded 410.' WHERE id = $1`,
       [id],
     );
-    expect((await tenant.get(`${path}/${id}`)).json.disabled_reason).toBe('It answered 410.');
+    expect((await tenant.get(`${path}/${id}`)).json.disabled_reason).toBe('It responded 410.');
     const enabled = await tenant.post(`${path}/${id}`, { enabled: true });
     expect(enabled.json).toMatchObject({ enabled: true, disabled_reason: null });
   });
 
   it('refuses what a creation refuses', async () => {
     const { id } = (await create()).json;
-    const answer = await tenant.post(`${path}/${id}`, { url: 'http://10.0.0.1/', colour: 1 });
-    expect(faultsOf(answer).sort()).toEqual(['colour invalid_value', 'url invalid_value']);
+    const response = await tenant.post(`${path}/${id}`, { url: 'http://10.0.0.1/', colour: 1 });
+    expect(faultsOf(response).sort()).toEqual(['colour invalid_value', 'url invalid_value']);
   });
 });
 
@@ -233,7 +233,7 @@ describe('POST /api/v3/account/webhooks/{ID}/rotate_secret', () => {
 });
 
 describe('DELETE /api/v3/account/webhooks/{ID}', () => {
-  it('answers 204, and 404 from then on', async () => {
+  it('returns 204, and 404 from then on', async () => {
     const { id } = (await create()).json;
     expect(await tenant.delete(`${path}/${id}`)).toMatchObject({ status: 204, text: '' });
     expect((await tenant.delete(`${path}/${id}`)).status).toBe(404);
@@ -244,7 +244,7 @@ describe('DELETE /api/v3/account/webhooks/{ID}', () => {
 
 describe('another account', () => {
   const delivery = `msg_${'A'.repeat(27)}`;
-  const probes: readonly [string, (of: Tenant, id: number) => Promise<Answered>][] = [
+  const probes: readonly [string, (of: Tenant, id: number) => Promise<ReceivedResponse>][] = [
     ['GET', (of, id) => of.get(`${path}/${id}`)],
     ['POST', (of, id) => of.post(`${path}/${id}`, { enabled: false })],
     ['DELETE', (of, id) => of.delete(`${path}/${id}`)],
@@ -258,24 +258,24 @@ describe('another account', () => {
   it.each(probes)('returns the same for %s as for an unknown webhook', async (_what, probe) => {
     const { id } = (await create()).json;
     const other = await api.tenant('Full Access');
-    const [theirs, nobodys] = [await probe(other, id), await probe(other, 12)];
-    expect(theirs.status).toBe(404);
-    expect(theirs.text).toBe(nobodys.text);
+    const [foreign, missing] = [await probe(other, id), await probe(other, 12)];
+    expect(foreign.status).toBe(404);
+    expect(foreign.text).toBe(missing.text);
     expect((await tenant.get(`${path}/${id}`)).json.enabled).toBe(true);
     expect((await other.get(path)).json).toEqual([]);
   });
 });
 
 it.each(['0', '-1', '1.5', 'x', '9007199254740992', '%00', '__proto__'])(
-  'answers 400 or 404 to the id %s',
+  'returns 400 or 404 to the id %s',
   async (id) => {
-    for (const answer of [
+    for (const response of [
       await tenant.get(`${path}/${id}`),
       await tenant.post(`${path}/${id}`, { enabled: true }),
       await tenant.get(`${path}/${id}/deliveries`),
     ]) {
-      expect([400, 404]).toContain(answer.status);
-      expect(answer.json).toHaveProperty('code');
+      expect([400, 404]).toContain(response.status);
+      expect(response.json).toHaveProperty('code');
     }
   },
 );

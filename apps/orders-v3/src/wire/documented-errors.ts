@@ -106,7 +106,7 @@ export const errorExamples = new ErrorExamples(
     too_many_integrations: tooManyIntegrations(),
     integration_lost: new Problem(
       'conflict',
-      'The DNS integration can no longer be opened: it must be made again.',
+      'The DNS integration can no longer be opened; create it again.',
     ),
     idempotency_key_in_use,
     revision_mismatch,
@@ -138,7 +138,7 @@ const documented = (reasons: Reasons) =>
 
 /** Errors of every public address. */
 const everywhere: Reasons = {
-  internal_error: 'A fault of the service; repeat with back-off',
+  internal_error: 'An error of the service; retry with back-off',
   service_outage: 'Temporarily unavailable; see Retry-After',
 };
 

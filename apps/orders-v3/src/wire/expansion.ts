@@ -1,11 +1,11 @@
-/** Which expandable members of a certificate the answer carries. */
+/** Which expandable members of a certificate the response has. */
 export interface CertificateExpansion {
   readonly leaf: boolean;
   readonly chain: boolean;
   readonly root: boolean;
 }
 
-/** Which expandable members of an order the answer carries. */
+/** Which expandable members of an order the response has. */
 export interface OrderExpansion {
   readonly csr: boolean;
   /** Null: `current_cert` is left out. */
@@ -15,31 +15,31 @@ export interface OrderExpansion {
 
 /** @param expand the values of the `expand` parameter; unknown names are ignored */
 export function orderExpansion(expand: unknown): OrderExpansion {
-  const asked = askedFor(expand);
-  const currentCert = certificateMembers(asked, 'current_cert.');
+  const requested = requestedMembers(expand);
+  const currentCert = certificateMembers(requested, 'current_cert.');
   const { leaf, chain, root } = currentCert;
   return {
-    csr: asked.has('csr'),
+    csr: requested.has('csr'),
     // A nested name alone yields its parent with the base fields too.
-    currentCert: asked.has('current_cert') || leaf || chain || root ? currentCert : null,
-    issuance: asked.has('issuance'),
+    currentCert: requested.has('current_cert') || leaf || chain || root ? currentCert : null,
+    issuance: requested.has('issuance'),
   };
 }
 
 /** @param expand the values of the `expand` parameter; unknown names are ignored */
 export function certificateExpansion(expand: unknown): CertificateExpansion {
-  return certificateMembers(askedFor(expand), '');
+  return certificateMembers(requestedMembers(expand), '');
 }
 
-function certificateMembers(asked: ReadonlySet<unknown>, prefix: string): CertificateExpansion {
+function certificateMembers(requested: ReadonlySet<unknown>, prefix: string): CertificateExpansion {
   return {
-    leaf: asked.has(`${prefix}leaf`),
-    chain: asked.has(`${prefix}chain`),
-    root: asked.has(`${prefix}root`),
+    leaf: requested.has(`${prefix}leaf`),
+    chain: requested.has(`${prefix}chain`),
+    root: requested.has(`${prefix}root`),
   };
 }
 
 /** A parameter that occurs once is a string, a repeated one is an array. */
-function askedFor(expand: unknown): ReadonlySet<unknown> {
+function requestedMembers(expand: unknown): ReadonlySet<unknown> {
   return new Set<unknown>(Array.isArray(expand) ? expand : [expand]);
 }

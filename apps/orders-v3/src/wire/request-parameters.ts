@@ -14,7 +14,8 @@ const ifMatch = createParamDecorator((_data: unknown, context: ExecutionContext)
 
 const writeRequest = createParamDecorator((_data: unknown, context: ExecutionContext): WriteRequest => {
   const { headers, params, body, caller, routeOptions } = requestOf(context);
-  if (caller === null || routeOptions.url === undefined) throw new Error('@Write() is on a public route');
+  if (caller === null || routeOptions.url === undefined)
+    throw new Error('@Write() is used on a public route');
   // The same path for every percent-encoding of it.
   const path = routeOptions.url.replace(/:(\w+)/g, (_, name: string) =>
     encodeURIComponent(params[name] ?? ''),
@@ -30,7 +31,7 @@ export const IfMatch = () =>
     ApiHeader({
       name: 'If-Match',
       required: false,
-      description: 'Entity tags of the order, such as "3", or *. Another revision is answered 412.',
+      description: 'Entity tags of the order, such as "3", or *. 412 for another revision.',
     }),
   );
 
@@ -42,7 +43,7 @@ export const Write = () =>
       name: 'Idempotency-Key',
       required: false,
       description:
-        '1 to 255 visible ASCII characters. The same request with the same key within 24 h gets the same answer.',
+        '1 to 255 visible ASCII characters. The same request with the same key within 24 h gets the same response.',
     }),
   );
 

@@ -8,7 +8,7 @@ export interface AddressedServer {
   readonly port: number;
   /** Connections accepted so far, by local address, and the maximum open at once. */
   readonly taken: string[];
-  readonly open: { now: number; most: number };
+  readonly open: { now: number; max: number };
   close(): Promise<void>;
 }
 
@@ -17,12 +17,12 @@ export async function serveAddresses(
   behaviours: Readonly<Record<string, Behaviour>>,
 ): Promise<AddressedServer> {
   const taken: string[] = [];
-  const open = { now: 0, most: 0 };
+  const open = { now: 0, max: 0 };
   const sockets = new Set<Socket>();
   const listen = async (address: string, port: number): Promise<Server> => {
     const server = createServer((socket) => {
       taken.push(address);
-      open.most = Math.max(open.most, (open.now += 1));
+      open.max = Math.max(open.max, (open.now += 1));
       sockets.add(socket);
       socket
         .on('error', () => undefined)
@@ -68,8 +68,8 @@ async function listenAll(addresses: readonly string[], listen: Listen, tries = 1
 const portOf = (server: Server | undefined): number =>
   (server?.address() as AddressInfo | undefined)?.port ?? 0;
 
-/** TLS with these certificates, the leaf first; `asked` records the requested server names. */
-export function presents(certificates: readonly ForgedCertificate[], asked: string[] = []): Behaviour {
+/** TLS with these certificates, the leaf first; `serverNames` records the requested server names. */
+export function presents(certificates: readonly ForgedCertificate[], serverNames: string[] = []): Behaviour {
   const context: SecureContext = createSecureContext({
     key: certificates[0]?.key,
     cert: certificates.map(({ pem }) => pem).join(''),
@@ -79,7 +79,7 @@ export function presents(certificates: readonly ForgedCertificate[], asked: stri
       isServer: true,
       secureContext: context,
       SNICallback: (name, done) => {
-        asked.push(name);
+        serverNames.push(name);
         done(null, context);
       },
     });

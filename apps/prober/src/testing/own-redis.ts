@@ -23,8 +23,8 @@ export interface OwnRedis {
 
 /** A real Redis that a spec may kill and start again on the same port. */
 export async function startOwnRedis(port: number): Promise<OwnRedis> {
-  const ask = ['--input-type=module', '-e', findBinary];
-  const found = execFileSync(process.execPath, ask, { cwd: workspaceRoot, encoding: 'utf8' });
+  const findArgs = ['--input-type=module', '-e', findBinary];
+  const found = execFileSync(process.execPath, findArgs, { cwd: workspaceRoot, encoding: 'utf8' });
   const { command, env } = JSON.parse(found) as RedisBinary;
   const settings = { bind: '127.0.0.1', port: String(port), save: '', appendonly: 'no' };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);

@@ -23,7 +23,7 @@ const statusOf = {
  */
 export function inconclusion(error: unknown, signal: AbortSignal): Inconclusion | null {
   if (signal.aborted && error === signal.reason)
-    return { status: 'connect_error', problem: 'There was no answer in time.' };
+    return { status: 'connect_error', problem: 'There was no response in time.' };
   if (!(error instanceof OutboundFault)) return null;
   // The network matters only to the operator of the prober: it may differ from the customer's.
   if (error.kind === 'refused_address')

@@ -36,7 +36,7 @@ describe('a question about an installation', () => {
     ['port 0', { ...question, port: 0 }],
     ['port 65536', { ...question, port: 65_536 }],
     ['half a port', { ...question, port: 443.5 }],
-    ['a port in words', { ...question, port: '443' }],
+    ['a port as text', { ...question, port: '443' }],
     ['a digest in capitals', { ...question, leafSha256: digest.toUpperCase() }],
     ['no digest', { ...question, chainSha256: [''] }],
     ['too many digests', { ...question, temporarySha256: Array<string>(101).fill(digest) }],

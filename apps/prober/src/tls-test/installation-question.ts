@@ -3,7 +3,7 @@ import { isWildcard, parseDnsName } from '@certwright/dns-names';
 import { type InstallationQuestion, maxTestedHosts } from '@certwright/jobs';
 
 /** Maximum number of digests; no real chain is longer. */
-const mostDigests = 100;
+const maxDigests = 100;
 
 /** Reads a question from any value; null: invalid. */
 export function readInstallationQuestion(value: unknown): InstallationQuestion | null {
@@ -12,13 +12,13 @@ export function readInstallationQuestion(value: unknown): InstallationQuestion |
     Record<string, unknown>
   >;
   if (!isListOf(hosts, maxTestedHosts, isHost) || !isDnsName(serverName) || !isPort(port)) return null;
-  if (!isDigest(leafSha256) || !isListOf(chainSha256, mostDigests, isDigest)) return null;
-  if (!isListOf(temporarySha256, mostDigests, isDigest)) return null;
+  if (!isDigest(leafSha256) || !isListOf(chainSha256, maxDigests, isDigest)) return null;
+  if (!isListOf(temporarySha256, maxDigests, isDigest)) return null;
   return { hosts, port, serverName, leafSha256, chainSha256, temporarySha256 };
 }
 
-function isListOf<T>(value: unknown, most: number, is: (each: unknown) => each is T): value is T[] {
-  return Array.isArray(value) && value.length <= most && value.every(is);
+function isListOf<T>(value: unknown, max: number, is: (each: unknown) => each is T): value is T[] {
+  return Array.isArray(value) && value.length <= max && value.every(is);
 }
 
 /** An address with a zone (`fe80::1%eth0`) is only valid on one machine. */

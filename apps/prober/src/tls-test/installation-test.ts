@@ -14,17 +14,17 @@ import { Injectable } from '@nestjs/common';
 import { Counter, Histogram } from 'prom-client';
 import { inconclusion, type Inconclusion } from './inconclusion';
 import { readInstallationQuestion } from './installation-question';
-import { judgePresented } from './presented-judgement';
+import { checkPresented } from './check-presented';
 import { type LookedUpHost, testPlan } from './test-plan';
 
 /** Maximum share of the total time for resolving addresses: a slow resolver must leave time for the servers. */
 const lookUpShare = 0.5;
 
 /** Look-ups, and then connections, of one test. */
-const mostSideBySide = 16;
+const maxConcurrent = 16;
 
 /** Maximum bytes read from one server: about forty certificates of usual size. */
-const mostOctets = 65_536;
+const maxBytes = 65_536;
 
 /** Checks which certificates the servers of some hosts present to visitors. */
 @Injectable()
@@ -59,7 +59,7 @@ export class InstallationTest {
    * @param value an `InstallationQuestion`, unless the sender is not ours
    * @returns undefined for an unreadable question: a newer client gets no response, as if there were no prober yet
    */
-  async answer(value: unknown): Promise<InstallationAnswer | undefined> {
+  async respond(value: unknown): Promise<InstallationAnswer | undefined> {
     const question = readInstallationQuestion(value);
     if (question === null) {
       this.log.warn({}, 'a question about an installation cannot be read');
@@ -69,11 +69,11 @@ export class InstallationTest {
     const passedMs = () => performance.now() - begunMs;
     const { withinMs } = this.times;
     const hosts = await within(withinMs * lookUpShare, async (signal) =>
-      sideBySide(question.hosts, mostSideBySide, (host) => this.#lookUp(host, signal)),
+      mapConcurrently(question.hosts, maxConcurrent, (host) => this.#lookUp(host, signal)),
     );
     const { toTest, known } = testPlan(hosts);
     const tested = await within(withinMs - passedMs(), async (signal) =>
-      sideBySide(toTest, mostSideBySide, (each) => this.#test(each, question, signal)),
+      mapConcurrently(toTest, maxConcurrent, (each) => this.#test(each, question, signal)),
     );
     const inAnyOrder = [...tested, ...known];
     const tests = question.hosts.flatMap((host) => inAnyOrder.filter((each) => each.host === host));
@@ -86,7 +86,7 @@ export class InstallationTest {
     try {
       return { host, addresses: await this.guard.everyAddressOf(host, signal), problem: null };
     } catch (error) {
-      return { host, addresses: [], problem: this.#inWords(error, signal) };
+      return { host, addresses: [], problem: this.#messageOf(error, signal) };
     }
   }
 
@@ -101,17 +101,17 @@ export class InstallationTest {
         port: question.port,
         serverName: isIP(host) === 0 ? host : question.serverName,
         timeoutMs: this.times.connectionWithinMs,
-        maxBytes: mostOctets,
+        maxBytes,
         signal,
       });
-      return { host, address, status: 'conclusive', ...judgePresented(presented, question) };
+      return { host, address, status: 'conclusive', ...checkPresented(presented, question) };
     } catch (error) {
-      return { host, address, ...this.#inWords(error, signal) };
+      return { host, address, ...this.#messageOf(error, signal) };
     }
   }
 
   /** One address whose test fails with an internal error must not affect the others. */
-  #inWords(error: unknown, signal: AbortSignal): Inconclusion {
+  #messageOf(error: unknown, signal: AbortSignal): Inconclusion {
     const known = inconclusion(error, signal);
     if (known !== null) return known;
     this.log.warn({ err: error }, 'an address could not be tested');
@@ -131,9 +131,9 @@ async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>):
 }
 
 /** Runs the work for all items, in order, with limited concurrency. */
-async function sideBySide<Item, Done>(
+async function mapConcurrently<Item, Done>(
   items: readonly Item[],
-  most: number,
+  max: number,
   work: (item: Item) => Promise<Done>,
 ): Promise<Done[]> {
   const done: Done[] = [];
@@ -141,6 +141,6 @@ async function sideBySide<Item, Done>(
   const takeTurns = async (): Promise<void> => {
     for (const [at, item] of queue) done[at] = await work(item);
   };
-  await Promise.all(Array.from({ length: most }, takeTurns));
+  await Promise.all(Array.from({ length: max }, takeTurns));
   return done;
 }

@@ -1,4 +1,4 @@
-import { mostInAll, mostOfHost, testPlan } from './test-plan';
+import { maxInAll, maxPerHost, testPlan } from './test-plan';
 
 const found = (host: string, count: number) => ({
   host,
@@ -20,14 +20,14 @@ describe('the plan of a test', () => {
     expect(known).toEqual([{ host: 'a', address: '', ...problem }]);
   });
 
-  it(`takes ${mostOfHost} addresses of a host, and says that there are more`, () => {
-    expect(testPlan([found('a', mostOfHost)]).known).toEqual([]);
-    const { toTest, known } = testPlan([found('a', mostOfHost + 3)]);
-    expect(toTest).toHaveLength(mostOfHost);
+  it(`takes ${maxPerHost} addresses of a host, and says that there are more`, () => {
+    expect(testPlan([found('a', maxPerHost)]).known).toEqual([]);
+    const { toTest, known } = testPlan([found('a', maxPerHost + 3)]);
+    expect(toTest).toHaveLength(maxPerHost);
     expect(known).toEqual([
       {
         host: 'a',
-        address: `a/${mostOfHost}`,
+        address: `a/${maxPerHost}`,
         status: 'internal_error',
         problem:
           'This address and 2 more of the host were not tested: no more than 16 addresses of a host are.',
@@ -35,11 +35,11 @@ describe('the plan of a test', () => {
     ]);
   });
 
-  it(`takes ${mostInAll} addresses in all, of each host its share, and every host that is cut says so`, () => {
+  it(`takes ${maxInAll} addresses in all, of each host its share, and every host that is cut says so`, () => {
     const hosts = Array.from({ length: 100 }, (_, at) => found(`h${at}`, at === 0 ? 3 : 1));
     const { toTest, known } = testPlan(hosts);
-    expect(toTest.map(({ host }) => host)).toEqual(Array.from({ length: mostInAll }, (_, at) => `h${at}`));
-    expect(known).toHaveLength(1 + 100 - mostInAll);
+    expect(toTest.map(({ host }) => host)).toEqual(Array.from({ length: maxInAll }, (_, at) => `h${at}`));
+    expect(known).toHaveLength(1 + 100 - maxInAll);
     expect(known[0]).toMatchObject({ host: 'h0', address: 'h0/1' });
     expect(known[0]?.problem).toMatch(/^This address and 1 more of the host were not tested: .*64 addresses/);
     expect(known.at(-1)?.problem).toMatch(/^This address was not tested/);

@@ -10,10 +10,10 @@ export interface LookedUpHost {
 }
 
 /** Addresses of one host that are tested: more than big sites publish. */
-export const mostOfHost = 16;
+export const maxPerHost = 16;
 
 /** Addresses that one test connects to, all hosts together. */
-export const mostInAll = 64;
+export const maxInAll = 64;
 
 export interface TestPlan {
   /** In the order in which they are tested: the first address of each host, then the second of each. */
@@ -27,11 +27,11 @@ export interface TestPlan {
  * reports that in place of the first omitted one: a partial test must not look like a complete one.
  */
 export function testPlan(hosts: readonly LookedUpHost[]): TestPlan {
-  const ranks = Array.from({ length: mostOfHost }, (_, rank) => rank);
+  const ranks = Array.from({ length: maxPerHost }, (_, rank) => rank);
   const toTest = ranks
     .flatMap((rank) => hosts.map(({ host, addresses }) => ({ host, address: addresses[rank] })))
     .filter((each): each is TestedAddress => each.address !== undefined)
-    .slice(0, mostInAll);
+    .slice(0, maxInAll);
   return { toTest, known: hosts.flatMap((each) => knownOf(each, toTest)) };
 }
 
@@ -55,7 +55,7 @@ function knownOf(
 
 function leftOver(left: number, tested: number): string {
   const what = left === 1 ? 'This address was' : `This address and ${left - 1} more of the host were`;
-  return tested === mostOfHost
-    ? `${what} not tested: no more than ${mostOfHost} addresses of a host are.`
-    : `${what} not tested: one test connects to no more than ${mostInAll} addresses. Ask for fewer hosts at once.`;
+  return tested === maxPerHost
+    ? `${what} not tested: no more than ${maxPerHost} addresses of a host are.`
+    : `${what} not tested: one test connects to no more than ${maxInAll} addresses. Ask for fewer hosts at once.`;
 }

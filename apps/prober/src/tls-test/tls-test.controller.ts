@@ -8,7 +8,7 @@ export class TlsTestController {
   constructor(private readonly test: InstallationTest) {}
 
   @MessagePattern('test-installation')
-  async answer(@Payload() question: unknown): Promise<InstallationAnswer | undefined> {
-    return await this.test.answer(question);
+  async respond(@Payload() question: unknown): Promise<InstallationAnswer | undefined> {
+    return await this.test.respond(question);
   }
 }

@@ -21,7 +21,7 @@ import { InstallationTest } from './installation-test';
 
 const log = createLogger('spec', 'silent');
 const metrics = new Metrics('prober');
-const asked: string[] = [];
+const serverNames: string[] = [];
 const undo: (() => unknown)[] = [];
 let root: ForgedCertificate;
 let intermediate: ForgedCertificate;
@@ -56,7 +56,7 @@ beforeAll(async () => {
   leaf = forgeCertificate('www.example.com', intermediate);
   temporary = forgeCertificate('www.example.com');
   servers = await serveAddresses({
-    '127.0.0.1': presents([leaf, intermediate], asked),
+    '127.0.0.1': presents([leaf, intermediate], serverNames),
     '::1': presents([leaf, intermediate, root]),
     '127.0.0.2': presents([leaf]),
     '127.0.0.3': presents([temporary]),
@@ -85,9 +85,9 @@ beforeAll(async () => {
   undo.push(() => probes.close());
 }, 60_000);
 beforeEach(() => {
-  asked.length = 0;
+  serverNames.length = 0;
   servers.taken.length = 0;
-  servers.open.most = servers.open.now;
+  servers.open.max = servers.open.now;
 });
 afterAll(async () => {
   for (const step of undo.reverse()) await step();
@@ -102,16 +102,16 @@ const questionOn = (hosts: readonly string[], more: Partial<InstallationQuestion
   temporarySha256: [temporary.sha256],
   ...more,
 });
-/** Asks again when the question or its answer was lost, as any asker does. */
+/** Retries when the question or its response was lost, as every client does. */
 async function test(
   hosts: readonly string[],
   more: Partial<InstallationQuestion> = {},
 ): Promise<InstallationAnswer['tests']> {
   for (let tries = 0; tries < 10; tries += 1) {
-    const namesBefore = asked.length;
-    const answer = await probes.askTls(questionOn(hosts, more));
-    if (answer !== null) return answer.tests;
-    asked.length = namesBefore;
+    const namesBefore = serverNames.length;
+    const response = await probes.askTls(questionOn(hosts, more));
+    if (response !== null) return response.tests;
+    serverNames.length = namesBefore;
   }
   throw new Error('the prober did not answer');
 }
@@ -123,8 +123,8 @@ async function testWith(
 ): Promise<InstallationAnswer['tests']> {
   const here = new InstallationTest(by, { log, metrics: new Metrics('spec') } as RunningProcess);
   Object.assign(here.times, times);
-  const answer = await here.answer(questionOn(hosts));
-  return answer?.tests ?? [];
+  const response = await here.respond(questionOn(hosts));
+  return response?.tests ?? [];
 }
 const conclusive = (
   host: string,
@@ -136,7 +136,7 @@ const conclusive = (
   status: 'conclusive',
   ...found,
 });
-const words = (text: string) => expect.stringContaining(text) as string;
+const message = (text: string) => expect.stringContaining(text) as string;
 
 describe('the test of an installation', () => {
   it('looks at every IPv4 and IPv6 address of every host, in the order of the hosts', async () => {
@@ -156,12 +156,12 @@ describe('the test of an installation', () => {
 
   it('uses the host as server name, and for an address the given name', async () => {
     await test(['both.example.com']);
-    expect(asked).toEqual(['both.example.com']);
+    expect(serverNames).toEqual(['both.example.com']);
     expect(await test(['127.0.0.1', '::1'], { serverName: 'cn.example.com' })).toEqual([
       conclusive('127.0.0.1', '127.0.0.1'),
       conclusive('::1', '::1'),
     ]);
-    expect(asked).toEqual(['both.example.com', 'cn.example.com']);
+    expect(serverNames).toEqual(['both.example.com', 'cn.example.com']);
   });
 
   it('reports for each address why there is no result, and never quotes the server', async () => {
@@ -177,13 +177,13 @@ describe('the test of an installation', () => {
         host: 'text.example.com',
         address: '127.0.0.5',
         status: 'handshake_error',
-        problem: words('not TLS'),
+        problem: message('not TLS'),
       },
       {
         host: 'www.example.net',
         address: '',
         status: 'connect_error',
-        problem: words('www.example.net'),
+        problem: message('www.example.net'),
       },
     ]);
     expect(JSON.stringify(tests)).not.toContain('secret');
@@ -218,7 +218,7 @@ describe('the test of an installation', () => {
           host: 'silent.example.com',
           address: '127.0.0.6',
           status: 'handshake_error',
-          problem: words('did not complete the TLS handshake in time'),
+          problem: message('did not complete the TLS handshake in time'),
         },
         conclusive('both.example.com', '::1'),
         conclusive('both.example.com', '127.0.0.1'),
@@ -231,14 +231,14 @@ describe('the test of an installation', () => {
     const tests = await testWith({ withinMs: 5_000 }, ['crowd.example.com', 'silent.example.com']);
     expect(performance.now() - begun).toBeLessThan(10_000);
     expect(tests).toHaveLength(16 + 1 + 1);
-    const late = { status: 'connect_error', problem: 'There was no answer in time.' };
+    const late = { status: 'connect_error', problem: 'There was no response in time.' };
     expect(tests.slice(0, 16)).toEqual(
       Array.from({ length: 16 }, () => expect.objectContaining(late) as object),
     );
-    expect(tests[16]).toMatchObject({ status: 'internal_error', problem: words('and 3 more of the host') });
+    expect(tests[16]).toMatchObject({ status: 'internal_error', problem: message('and 3 more of the host') });
     expect(tests[17]).toMatchObject({ host: 'silent.example.com', ...late });
     // Seventeen addresses were to be tested, and none let go of its place.
-    expect([servers.taken.length, servers.open.most]).toEqual([16, 16]);
+    expect([servers.taken.length, servers.open.max]).toEqual([16, 16]);
     await eventually(() => expect(servers.open.now).toBe(0));
   });
 
@@ -254,7 +254,7 @@ describe('the test of an installation', () => {
         host: 'www.example.com',
         address: '',
         status: 'connect_error',
-        problem: 'There was no answer in time.',
+        problem: 'There was no response in time.',
       },
       conclusive('127.0.0.1', '127.0.0.1'),
     ]);

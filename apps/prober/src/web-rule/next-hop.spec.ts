@@ -1,9 +1,9 @@
-import { type HopAnswer, mostRedirects, nextHop } from './next-hop';
+import { type HopResponse, maxRedirects, nextHop } from './next-hop';
 
 const ports = [80, 443];
 const hop = (url: string) => ({ url, status: 302, address: '192.0.2.1' });
 const from = [hop('http://www.example.com/rule?a=b')];
-const to = (location: string | undefined, status = 302): HopAnswer => ({ status, location });
+const to = (location: string | undefined, status = 302): HopResponse => ({ status, location });
 const problem = (text: string) => ({ kind: 'problem', problem: expect.stringContaining(text) as string });
 
 describe('the next hop', () => {
@@ -47,7 +47,7 @@ describe('the next hop', () => {
   });
 
   it('is the tenth at most', () => {
-    const hops = Array.from({ length: mostRedirects }, (_, at) => hop(`http://www.example.com/${at}`));
+    const hops = Array.from({ length: maxRedirects }, (_, at) => hop(`http://www.example.com/${at}`));
     expect(nextHop(hops, to('/on'), ports)).toEqual({ kind: 'follow', url: 'http://www.example.com/on' });
     expect(nextHop([...hops, hop('http://www.example.com/on')], to('/more'), ports)).toEqual(
       problem('10 redirects'),

@@ -1,7 +1,7 @@
 import type { ProbeHop } from '@certwright/jobs';
 
 /** Response of one hop. */
-export interface HopAnswer {
+export interface HopResponse {
   readonly status: number;
   /** Unchanged: bytes as Latin-1. */
   readonly location: string | undefined;
@@ -13,10 +13,10 @@ export type NextHop =
   | { readonly kind: 'problem'; readonly problem: string };
 
 /** Same maximum as Let's Encrypt. */
-export const mostRedirects = 10;
+export const maxRedirects = 10;
 
 /** A longer address is of no use to a rule, and is not repeated in messages. */
-const longestUrl = 2_048;
+const maxUrlLength = 2_048;
 
 /** RFC 9110 §15.4; 300 and 304 lead nowhere by themselves. */
 const redirects: readonly number[] = [301, 302, 303, 307, 308];
@@ -28,14 +28,14 @@ const redirects: readonly number[] = [301, 302, 303, 307, 308];
  */
 export function nextHop(
   hops: readonly ProbeHop[],
-  answer: HopAnswer,
+  response: HopResponse,
   allowedPorts: readonly number[],
 ): NextHop {
-  if (!redirects.includes(answer.status)) return { kind: 'arrived' };
+  if (!redirects.includes(response.status)) return { kind: 'arrived' };
   const from = hops.at(-1)?.url ?? '';
   const problem = (text: string): NextHop => ({ kind: 'problem', problem: `${from} ${text}` });
-  const url = redirectTarget(answer.location ?? '', from);
-  if (url === null) return problem(`answers ${answer.status} without a usable address to go on to.`);
+  const url = redirectTarget(response.location ?? '', from);
+  if (url === null) return problem(`responds with ${response.status} without a usable address to go on to.`);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     return problem(`redirects to an address that is neither http nor https.`);
   }
@@ -44,20 +44,20 @@ export function nextHop(
     return problem(`redirects to port ${port}; only ${inWords(allowedPorts)} are looked at.`);
   }
   if (hops.some((hop) => hop.url === url.href)) return problem(`redirects in a circle, back to ${url.href}.`);
-  if (hops.length > mostRedirects)
-    return problem(`is the end of ${mostRedirects} redirects, and redirects again.`);
+  if (hops.length > maxRedirects)
+    return problem(`is the end of ${maxRedirects} redirects, and redirects again.`);
   return { kind: 'follow', url: url.href };
 }
 
 function redirectTarget(location: string, from: string): URL | null {
   const text = Buffer.from(location, 'latin1').toString('utf8');
-  if (text === '' || text.length > longestUrl || !URL.canParse(text, from)) return null;
+  if (text === '' || text.length > maxUrlLength || !URL.canParse(text, from)) return null;
   const url = new URL(text, from);
   url.hash = '';
   // A redirect must not make us send credentials.
   url.username = '';
   url.password = '';
-  return url.href.length > longestUrl ? null : url;
+  return url.href.length > maxUrlLength ? null : url;
 }
 
 function inWords(ports: readonly number[]): string {

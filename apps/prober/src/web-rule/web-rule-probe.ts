@@ -17,7 +17,7 @@ import { nextHop } from './next-hop';
 type ProbeOutcome = 'answered' | 'question' | 'redirect' | OutboundFaultKind;
 
 /** Maximum bytes of a body: a rule returns one line, so more is a web page or an attack. */
-const longestBody = 65_536;
+const maxBodyBytes = 65_536;
 /** Maximum bytes passed to the caller; they travel through Redis. */
 const reportedBody = 4_096;
 
@@ -30,7 +30,7 @@ const headers = {
 
 interface Finding {
   readonly outcome: ProbeOutcome;
-  readonly answer: WebRuleAnswer;
+  readonly result: WebRuleAnswer;
 }
 
 /** Requests a URL from the web server of a name as a CA would before it issues. */
@@ -63,12 +63,12 @@ export class WebRuleProbe {
   }
 
   /** @param question a `WebRuleQuestion`, unless the sender is not ours */
-  async answer(question: unknown): Promise<WebRuleAnswer> {
+  async respond(question: unknown): Promise<WebRuleAnswer> {
     const begunMs = performance.now();
-    const { outcome, answer } = await this.#look(question, begunMs + this.withinMs);
+    const { outcome, result } = await this.#look(question, begunMs + this.withinMs);
     this.probes.inc({ outcome });
     this.durations.observe((performance.now() - begunMs) / 1_000);
-    return answer;
+    return result;
   }
 
   async #look(question: unknown, untilMs: number): Promise<Finding> {
@@ -76,8 +76,8 @@ export class WebRuleProbe {
     const hops: ProbeHop[] = [];
     if (!first.ok) return failed('question', first.problem, hops);
     for (let url = first.url; ;) {
-      const found = await this.#ask(url, untilMs);
-      if (found instanceof OutboundFault) return failed(found.kind, this.#inWords(url, found), hops);
+      const found = await this.#request(url, untilMs);
+      if (found instanceof OutboundFault) return failed(found.kind, this.#messageOf(url, found), hops);
       hops.push({ url, status: found.status, address: found.address });
       const next = nextHop(
         hops,
@@ -90,14 +90,14 @@ export class WebRuleProbe {
     }
   }
 
-  async #ask(url: string, untilMs: number): Promise<GuardedAnswer | OutboundFault> {
+  async #request(url: string, untilMs: number): Promise<GuardedAnswer | OutboundFault> {
     try {
       return await guardedRequest(this.guard, {
         url,
         method: 'GET',
         headers,
         timeoutMs: Math.max(1, untilMs - performance.now()),
-        maxResponseBytes: longestBody,
+        maxResponseBytes: maxBodyBytes,
         allowedPorts: this.allowedPorts,
         // The certificate is not verified: it may not exist yet, or have expired. CAs do not verify it either, and no
         // confidential data is sent.
@@ -109,10 +109,10 @@ export class WebRuleProbe {
     }
   }
 
-  #inWords(url: string, { kind, message }: OutboundFault): string {
+  #messageOf(url: string, { kind, message }: OutboundFault): string {
     // The time left for this hop is not relevant to callers.
     return kind === 'timeout'
-      ? `${url} gave no complete answer within the ${this.withinMs / 1_000} s that all hops have together.`
+      ? `${url} returned no complete response within the ${this.withinMs / 1_000} s that all hops have together.`
       : `${url}: ${message}`;
   }
 }
@@ -122,11 +122,12 @@ function arrived(
   { status, body, truncated }: GuardedAnswer,
   hops: readonly ProbeHop[],
 ): Finding {
-  if (truncated) return failed('too_large', `${url} answers more than ${longestBody / 1_024} KiB.`, hops);
+  if (truncated)
+    return failed('too_large', `${url} responds with more than ${maxBodyBytes / 1_024} KiB.`, hops);
   const beginning = body.subarray(0, reportedBody).toString('utf8');
-  return { outcome: 'answered', answer: { kind: 'answered', status, body: beginning, hops } };
+  return { outcome: 'answered', result: { kind: 'answered', status, body: beginning, hops } };
 }
 
 function failed(outcome: ProbeOutcome, problem: string, hops: readonly ProbeHop[]): Finding {
-  return { outcome, answer: { kind: 'failed', problem, hops } };
+  return { outcome, result: { kind: 'failed', problem, hops } };
 }

@@ -8,7 +8,7 @@ export class WebRuleController {
   constructor(private readonly probe: WebRuleProbe) {}
 
   @MessagePattern('probe-web-rule')
-  async answer(@Payload() question: unknown): Promise<WebRuleAnswer> {
-    return await this.probe.answer(question);
+  async respond(@Payload() question: unknown): Promise<WebRuleAnswer> {
+    return await this.probe.respond(question);
   }
 }

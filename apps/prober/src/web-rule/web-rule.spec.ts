@@ -109,14 +109,14 @@ async function serveSelfSigned(): Promise<Server> {
   return server;
 }
 
-const ask = (path: string, dnsName = 'www.example.com'): Promise<WebRuleAnswer> =>
+const probe = (path: string, dnsName = 'www.example.com'): Promise<WebRuleAnswer> =>
   probes.ask({ dnsName, path });
 const at = (path: string, host = 'www.example.com') => `http://${host}:${site.port}${path}`;
 const hop = (url: string, status: number) => ({ url, status, address: '127.0.0.1' });
 
 describe('a web server rule', () => {
   it('is requested from the addresses of the name, with our user agent', async () => {
-    expect(await ask('/rule')).toEqual({
+    expect(await probe('/rule')).toEqual({
       kind: 'answered',
       status: 200,
       body: expect.stringMatching(/^rule for Mozilla\/5\.0 \(compatible; Certwright-Prober;/) as string,
@@ -125,25 +125,25 @@ describe('a web server rule', () => {
   });
 
   it('is followed over redirects to other paths and hosts, without the user and password in them', async () => {
-    expect(await ask('/moved')).toMatchObject({
+    expect(await probe('/moved')).toMatchObject({
       kind: 'answered',
       hops: [hop(at('/moved'), 301), hop(at('/rule'), 200)],
     });
-    expect(await ask('/host')).toMatchObject({
+    expect(await probe('/host')).toMatchObject({
       kind: 'answered',
       hops: [hop(at('/host'), 302), hop(at('/rule', 'other.example.com'), 200)],
     });
   });
 
   it('is read over https whatever the certificate, as CAs do', async () => {
-    expect(await ask('/secure')).toMatchObject({ kind: 'answered', body: 'rule over TLS' });
+    expect(await probe('/secure')).toMatchObject({ kind: 'answered', body: 'rule over TLS' });
   });
 
   it('is read after ten redirects, and not after eleven', async () => {
-    const ten = await ask('/chain-10-0');
+    const ten = await probe('/chain-10-0');
     expect(ten).toMatchObject({ kind: 'answered', body: 'the end' });
     expect(ten.hops).toHaveLength(11);
-    const eleven = await ask('/chain-11-0');
+    const eleven = await probe('/chain-11-0');
     expect(eleven).toMatchObject({
       kind: 'failed',
       problem: expect.stringContaining('10 redirects') as string,
@@ -159,17 +159,17 @@ describe('a web server rule', () => {
     ['/self', 'not public (private use'],
     ['/file', 'neither http nor https'],
     ['/port', 'redirects to port 6379'],
-    ['/large', 'answers more than 64 KiB'],
+    ['/large', 'responds with more than 64 KiB'],
     ['/reset', 'closed before the response was complete'],
-  ])('at %s fails in words for the customer', async (path, words) => {
-    const answer = await ask(path);
-    expect(answer).toMatchObject({ kind: 'failed', problem: expect.stringContaining(words) as string });
+  ])('at %s fails with a message for the customer', async (path, message) => {
+    const result = await probe(path);
+    expect(result).toMatchObject({ kind: 'failed', problem: expect.stringContaining(message) as string });
   });
 
   it('is refused where the name itself leads inside, is a wildcard, or does not exist', async () => {
     const problems = async (dnsName: string) => {
-      const answer = await ask('/rule', dnsName);
-      return answer.kind === 'failed' ? answer.problem : 'answered';
+      const result = await probe('/rule', dnsName);
+      return result.kind === 'failed' ? result.problem : 'answered';
     };
     expect(await problems('metadata.example.com')).toContain('not public (link-local');
     expect(await problems('*.example.com')).toContain('wildcard');
@@ -177,13 +177,13 @@ describe('a web server rule', () => {
   });
 
   it('is evaluated by the caller: another status is a response too', async () => {
-    expect(await ask('/missing')).toMatchObject({ kind: 'answered', status: 404, body: 'no such rule' });
+    expect(await probe('/missing')).toMatchObject({ kind: 'answered', status: 404, body: 'no such rule' });
   });
 
   it('is answered with 4 KiB at most, as text', async () => {
-    const long = await ask('/long');
+    const long = await probe('/long');
     expect(long.kind === 'answered' && Buffer.from(long.body).length).toBe(4_096);
-    expect(await ask('/binary')).toMatchObject({ kind: 'answered', body: 'a\uFFFDb' });
+    expect(await probe('/binary')).toMatchObject({ kind: 'answered', body: 'a\uFFFDb' });
   });
 
   it.each(['/slow', '/slow-hops-0'])(
@@ -193,10 +193,10 @@ describe('a web server rule', () => {
         metrics: new Metrics('spec'),
       } as RunningProcess);
       quick.withinMs = 500;
-      expect(await quick.answer({ dnsName: 'www.example.com', path })).toMatchObject({
+      expect(await quick.respond({ dnsName: 'www.example.com', path })).toMatchObject({
         kind: 'failed',
         problem: expect.stringContaining(
-          'gave no complete answer within the 0.5 s that all hops have together.',
+          'returned no complete response within the 0.5 s that all hops have together.',
         ) as string,
       });
     },

@@ -17,7 +17,7 @@ import {
   addToOutbox,
   Transactions,
   type Tx,
-  askedAgain,
+  checkRequested,
 } from '@certwright/core-schema';
 
 type LiveRow = Omit<LiveRecord, 'problem'> & {
@@ -101,7 +101,7 @@ export class ApprovalRecords {
   /** A standing record was not found where CAs look for it. */
   async doubt(recordId: string): Promise<void> {
     await this.database.query(
-      `UPDATE approval_record SET ${askedAgain} WHERE id = $1 AND state = 'standing' AND due_at IS NULL`,
+      `UPDATE approval_record SET ${checkRequested} WHERE id = $1 AND state = 'standing' AND due_at IS NULL`,
       [recordId],
     );
   }

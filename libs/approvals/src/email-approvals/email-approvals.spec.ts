@@ -79,7 +79,7 @@ const ageAsking = async ({ planId }: Mailbox, interval: string) => {
   );
 };
 
-const askAgain = async ({ planId }: Mailbox) =>
+const requestMailsAgain = async ({ planId }: Mailbox) =>
   await core.transactions.run(async (tx) => await core.wakeUps.wakePlan(tx, planId));
 
 const digest = (token: string) => createHash('sha256').update(token).digest();
@@ -113,13 +113,13 @@ describe('a request to a mailbox', () => {
   it('orders another one when the caller requested it, ten minutes after the last at the earliest', async () => {
     const box = await mailbox();
     await approvals.request(box, longAgo);
-    await askAgain(box);
+    await requestMailsAgain(box);
     await approvals.request(box, longAgo);
     expect(await mailsTo(box)).toHaveLength(1);
     await ageAsking(box, '11 min');
     await approvals.request(box, longAgo);
     expect(await mailsTo(box)).toHaveLength(1);
-    await askAgain(box);
+    await requestMailsAgain(box);
     await approvals.request(box, longAgo);
     await approvals.request(box, longAgo);
     expect(await mailsTo(box)).toHaveLength(2);

@@ -15,7 +15,7 @@ import {
   type LinkRow,
   linkStatement,
   useLink,
-  type Asking,
+  type MailRequest,
   linkLifeMs,
   throttledUntil,
   throttleWindowMs,
@@ -31,7 +31,7 @@ export interface Mailbox {
   readonly address: string;
 }
 
-export interface AskedMailbox extends Asking {
+export interface AskedMailbox extends MailRequest {
   readonly approvalId: string;
   readonly planId: string;
   readonly dnsName: string;

@@ -1,7 +1,7 @@
 import { advanceIssuance } from '@certwright/jobs';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { askForRecordsOf, Outbox, type Tx, wakePlan, wakeWhere } from '@certwright/core-schema';
+import { requestRecordChecks, Outbox, type Tx, wakePlan, wakeWhere } from '@certwright/core-schema';
 
 /** Makes open issuances due now: a client requested it, or the event they waited for has happened. */
 @Injectable()
@@ -17,7 +17,7 @@ export class IssuanceWakeUps {
    * request. Mailboxes that have not approved get another mail, and missing records are tried again.
    */
   async wakePlan(tx: Tx, planId: string): Promise<void> {
-    await tx.query(`${askForRecordsOf('$1')} AND state = 'wanted'`, [planId]);
+    await tx.query(`${requestRecordChecks('$1')} AND state = 'wanted'`, [planId]);
     const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(wakePlan('$1'), [planId]);
     for (const { id, lease_token } of rows) await this.outbox.add(tx, advanceIssuance(id, lease_token));
   }

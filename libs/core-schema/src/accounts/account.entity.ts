@@ -4,7 +4,7 @@ import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 @Check('account_country', `country ~ '^[A-Z]{2}$'`)
 export class AccountEntity {
   /** Random, so that accounts cannot be counted; the part of an API key before the underscore. */
-  @PrimaryColumn('bigint', { comment: 'random 47-bit integer; stands in front of every API key' })
+  @PrimaryColumn('bigint', { comment: 'random 47-bit integer; the prefix of every API key' })
   id!: string;
 
   @Column('text')

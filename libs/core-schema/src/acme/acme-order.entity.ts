@@ -62,7 +62,11 @@ export class AcmeOrderEntity {
   })
   replaces!: string | null;
 
-  @Column('timestamptz', { name: 'finalized_at', nullable: true, comment: 'before the CA is told to issue' })
+  @Column('timestamptz', {
+    name: 'finalized_at',
+    nullable: true,
+    comment: 'before the request to the CA to issue',
+  })
   finalizedAt!: Date | null;
 
   /** For releases without outcomes; read with `storedOutcome`. */

@@ -76,8 +76,8 @@ export class ApprovalRecordEntity implements Omit<ApprovalRecord, 'problem'> {
   dueAt!: Date | null;
 
   /** Read before each decision: a due time that was computed before the newest request is discarded. */
-  @Column('integer', { default: 0, comment: 'how often somebody asked for a look' })
-  asks!: number;
+  @Column('integer', { default: 0, comment: 'number of requested checks' })
+  asks!: number; // language: name of the column
 
   @Column('timestamptz', {
     name: 'standing_at',

@@ -13,7 +13,7 @@ export class CaSigningEntity {
   issuanceId!: string;
 
   @Index('ca_signing_serial', { unique: true })
-  @Column('bytea', { name: 'serial_number', comment: 'content octets of the DER INTEGER' })
+  @Column('bytea', { name: 'serial_number', comment: 'content bytes of the DER INTEGER' })
   serialNumber!: Buffer;
 
   @Column('bytea', { comment: 'TBSCertificate, DER' })

@@ -30,7 +30,7 @@ export class CaLimitBucketEntity {
   @Index('ca_limit_bucket_spent_until')
   @Column('timestamptz', {
     name: 'spent_until',
-    comment: 'nothing is spent any more, as far as nobody takes',
+    comment: 'when nothing is spent any more, unless more is taken',
   })
   spentUntil!: Date;
 }

@@ -1,4 +1,4 @@
-import { asksMailbox, wantedApproval } from './wanted-approval';
+import { requiresMailbox, wantedApproval } from './wanted-approval';
 
 /** The approval that the link of a mail requests. */
 export interface ApprovalRequest {
@@ -74,7 +74,7 @@ export const linkStatement = `
   JOIN account ON account.id = approval.account_id
   JOIN plan ON plan.id = approval.plan_id
   LEFT JOIN terms ON terms.id = plan.terms_id
-  LEFT JOIN issuance ON ${asksMailbox('issuance')}
+  LEFT JOIN issuance ON ${requiresMailbox('issuance')}
   LEFT JOIN terms AS attempted ON attempted.id = issuance.terms_id
   LEFT JOIN order_v3 ON order_v3.plan_id = plan.id
   LEFT JOIN cert_object_v2 ON cert_object_v2.plan_id = plan.id

@@ -5,7 +5,7 @@ import { EmailApprovalEntity } from './email-approval.entity';
 @Entity('email_approval_token')
 @Check('email_approval_token_length', `octet_length(sha256) = 32`)
 export class EmailApprovalTokenEntity {
-  @PrimaryColumn('bytea', { comment: 'SHA-256 over the token as it stands in the link' })
+  @PrimaryColumn('bytea', { comment: 'SHA-256 over the token as written in the link' })
   sha256!: Buffer;
 
   @Index('email_approval_token_approval')

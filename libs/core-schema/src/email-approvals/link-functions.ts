@@ -1,10 +1,10 @@
 import { advanceIssuance } from '@certwright/jobs';
 import type { DefinerFunction } from '@certwright/postgres';
-import { askForRecordsOf } from '../approval-records/asking';
+import { requestRecordChecks } from '../approval-records/record-checks';
 import { wakePlan } from '../issuances/wake-statements';
 import { linkOfToken, linkStatement, useLink } from './approval-links';
 
-const nudge = advanceIssuance('%s', '%s');
+const wakeUp = advanceIssuance('%s', '%s');
 
 /**
  * Link operations of approval-responder, as functions that run as the owner of the tables: its role sees the subject
@@ -27,7 +27,7 @@ export const linkFunctions: readonly DefinerFunction[] = [
         link jsonb;
         approval_of_link bigint;
         plan_of_link bigint;
-        hastened record;
+        woken record;
       BEGIN
         PERFORM 1 FROM plan WHERE id = (${linkOfToken}) FOR UPDATE;
         link := approval_link($1);
@@ -38,11 +38,11 @@ export const linkFunctions: readonly DefinerFunction[] = [
         approval_of_link := link ->> 'approvalId';
         plan_of_link := link ->> 'planId';
         ${useLink('approval_of_link')};
-        ${askForRecordsOf('plan_of_link')} AND state = 'wanted';
-        FOR hastened IN ${wakePlan('plan_of_link')} LOOP
+        ${requestRecordChecks('plan_of_link')} AND state = 'wanted';
+        FOR woken IN ${wakePlan('plan_of_link')} LOOP
           INSERT INTO outbox (job, job_id, payload) VALUES (
-            '${nudge.name}', format('${nudge.id}', hastened.id, hastened.lease_token),
-            format('${JSON.stringify(nudge.payload)}', hastened.id)::jsonb);
+            '${wakeUp.name}', format('${wakeUp.id}', woken.id, woken.lease_token),
+            format('${JSON.stringify(wakeUp.payload)}', woken.id)::jsonb);
         END LOOP;
         RETURN link;
       END $$`,

@@ -2,7 +2,7 @@
 const way = `jsonb_build_object('method', 'email', 'approverEmail', approval.address)`;
 
 /** Whether an open issuance requires the mailbox of `approval`. @param issuance its alias */
-export const asksMailbox = (issuance: string) => `
+export const requiresMailbox = (issuance: string) => `
   ${issuance}.plan_id = approval.plan_id AND ${issuance}.state = 'open'
   AND ${issuance}.approvals @> jsonb_build_array(jsonb_build_object('dnsName', approval.dns_name, 'way', ${way}))`;
 
@@ -16,4 +16,4 @@ export const wantedApproval = `(
     AND CASE WHEN order_v3.plan_id IS NULL AND terms.approval_ways ? approval.dns_name
       THEN terms.approval_ways -> approval.dns_name @> ${way}
       ELSE coalesce(order_v3.approver_emails, terms.approver_emails) ->> approval.dns_name = approval.address END
-  OR EXISTS (SELECT 1 FROM issuance AS asking WHERE ${asksMailbox('asking')}))`;
+  OR EXISTS (SELECT 1 FROM issuance AS requiring WHERE ${requiresMailbox('requiring')}))`;

@@ -17,7 +17,9 @@ export class IdempotencyRecordEntity {
   })
   bodySha256!: Buffer;
 
-  @Column('integer', { comment: '0: reserved, and the body is the token of whoever carries it out' })
+  @Column('integer', {
+    comment: '0: reserved; the body is the token of the request that holds the reservation',
+  })
   status!: number;
 
   @Column('jsonb')

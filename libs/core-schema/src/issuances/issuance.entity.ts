@@ -86,8 +86,8 @@ export class IssuanceEntity implements Omit<Issuance, 'approvals' | 'lastError'>
   leasedUntil!: Date | null;
 
   /** Otherwise the holder of the lease would overwrite the requested due time with its own, later one. */
-  @Column('boolean', { default: false, comment: 'asked for again while it was leased' })
-  hastened!: boolean;
+  @Column('boolean', { default: false, comment: 'requested again while it was leased' })
+  hastened!: boolean; // language: name of the column
 
   @Column('timestamptz', {
     name: 'expires_by',

@@ -1,4 +1,4 @@
-import { askAgain } from '../email-approvals/asking';
+import { requestMailsAgain } from '../email-approvals/mail-requests';
 
 /** Open issuances that wait for their next step, and those that a worker holds. */
 export const wakeWhere = (whose: string) => `
@@ -14,7 +14,7 @@ export const wakeWhere = (whose: string) => `
  * @param planId its placeholder, `$1`
  */
 export const wakePlan = (planId: string) => `
-  WITH asked AS (${askAgain(planId)})
+  WITH requested AS (${requestMailsAgain(planId)})
   ${wakeWhere(`plan_id = ${planId}`)}
     AND opened_at < clock_timestamp() - interval '1 second'
   RETURNING id, lease_token`;

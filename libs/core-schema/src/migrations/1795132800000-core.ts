@@ -22,7 +22,7 @@ const up = [
       disabled_at TIMESTAMP WITH TIME ZONE,
       CONSTRAINT "PK_54115ee388cdb6d86bb4bf5b2ea" PRIMARY KEY (id)
     )`,
-  `COMMENT ON COLUMN account.id IS 'random 47-bit integer; stands in front of every API key'`,
+  `COMMENT ON COLUMN account.id IS 'random 47-bit integer; the prefix of every API key'`,
   `CREATE TABLE account_user (
       id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
       account_id bigint NOT NULL,
@@ -168,7 +168,7 @@ const up = [
       revocation_reason integer,
       CONSTRAINT "PK_60ec5c8ac4d7a62e42d655d2c46" PRIMARY KEY (issuance_id)
     )`,
-  `COMMENT ON COLUMN ca_signing.serial_number IS 'content octets of the DER INTEGER'`,
+  `COMMENT ON COLUMN ca_signing.serial_number IS 'content bytes of the DER INTEGER'`,
   `COMMENT ON COLUMN ca_signing.tbs IS 'TBSCertificate, DER'`,
   `COMMENT ON COLUMN ca_signing.revocation_reason IS 'CRLReason, RFC 5280, 5.3.1'`,
   `CREATE UNIQUE INDEX ca_signing_serial ON ca_signing (serial_number)`,

@@ -36,7 +36,7 @@ const up = [
       CONSTRAINT email_approval_token_length CHECK (octet_length(sha256) = 32),
       CONSTRAINT "PK_13fed08aed9f5a193c183156616" PRIMARY KEY (sha256)
     )`,
-  `COMMENT ON COLUMN email_approval_token.sha256 IS 'SHA-256 over the token as it stands in the link'`,
+  `COMMENT ON COLUMN email_approval_token.sha256 IS 'SHA-256 over the token as written in the link'`,
   `CREATE INDEX email_approval_token_approval ON email_approval_token (approval_id)`,
   `CREATE INDEX email_approval_token_expires ON email_approval_token (expires_at)`,
   `CREATE TABLE mail (
@@ -152,8 +152,8 @@ const up = [
       CONSTRAINT "PK_e4ff77b66cdd20591ba6189a1f9" PRIMARY KEY (id)
     )`,
   `CREATE INDEX webhook_attempt_delivery ON webhook_attempt (delivery_id, id)`,
-  `ALTER TABLE issuance ADD hastened boolean NOT NULL DEFAULT false`,
-  `COMMENT ON COLUMN issuance.hastened IS 'asked for again while it was leased'`,
+  `ALTER TABLE issuance ADD hastened boolean NOT NULL DEFAULT false`, // language: a column
+  `COMMENT ON COLUMN issuance.hastened IS 'requested again while it was leased'`, // language: a column
   `ALTER TABLE plan ADD current_version integer NOT NULL DEFAULT '0'`,
   `ALTER TABLE plan ADD announced_version integer NOT NULL DEFAULT '0'`,
   `ALTER TABLE plan ADD renew_at TIMESTAMP WITH TIME ZONE`,
@@ -200,7 +200,7 @@ const down = [
   `DROP INDEX plan_unannounced`,
   `DROP INDEX plan_renewal`,
   `ALTER TABLE certificate DROP COLUMN ca_reference, DROP COLUMN ca_revoked_at`,
-  `ALTER TABLE issuance DROP COLUMN hastened`,
+  `ALTER TABLE issuance DROP COLUMN hastened`, // language: a column
   `ALTER TABLE plan DROP COLUMN current_version, DROP COLUMN announced_version, DROP COLUMN renew_at`,
   `DROP TABLE webhook_attempt`,
   `DROP TABLE webhook_delivery`,

@@ -75,7 +75,7 @@ const up = [
   `COMMENT ON COLUMN approval_record.zone_name IS 'the zone of the integration that holds it'`,
   `COMMENT ON COLUMN approval_record.record_handle IS 'sealed by the gateway'`,
   `COMMENT ON COLUMN approval_record.failures IS 'failures in a row'`,
-  `COMMENT ON COLUMN approval_record.asks IS 'how often somebody asked for a look'`,
+  `COMMENT ON COLUMN approval_record.asks IS 'number of requested checks'`, // language: a column
   `COMMENT ON COLUMN approval_record.standing_at IS 'last seen at every authoritative server since it was added'`,
   `CREATE INDEX approval_record_integration ON approval_record (integration_id)`,
   `CREATE INDEX approval_record_removed ON approval_record (removed_at) WHERE state = 'removed'`,
@@ -95,7 +95,7 @@ const up = [
   `ALTER TABLE approval_record_use ADD CONSTRAINT "FK_a3f1c34959316d1072bb2a2c098" FOREIGN KEY (record_id) REFERENCES approval_record(id) ON DELETE CASCADE`,
   `ALTER TABLE approval_record_use ADD CONSTRAINT "FK_1aa10ce1d94d52359fcda8559fc" FOREIGN KEY (plan_id) REFERENCES plan(id)`,
   `COMMENT ON COLUMN idempotency_record.body_sha256 IS 'SHA-256 over the body as canonical JSON; sealed when the body holds credentials'`,
-  `COMMENT ON COLUMN idempotency_record.status IS '0: reserved, and the body is the token of whoever carries it out'`,
+  `COMMENT ON COLUMN idempotency_record.status IS '0: reserved; the body is the token of the request that holds the reservation'`,
 ];
 
 /** Children before parents. */

@@ -78,7 +78,7 @@ const up = [
       CONSTRAINT "PK_0cfbc1f7ec8a89996640136b9d0" PRIMARY KEY (id)
     )`,
   `COMMENT ON COLUMN acme_order.replaces IS 'ARI identifier (RFC 9773) of the certificate that it replaces'`,
-  `COMMENT ON COLUMN acme_order.finalized_at IS 'before the CA is told to issue'`,
+  `COMMENT ON COLUMN acme_order.finalized_at IS 'before the request to the CA to issue'`,
   `COMMENT ON COLUMN acme_order.problem IS 'why it failed, in words for the caller'`,
   `CREATE INDEX acme_order_issuance ON acme_order (issuance_id, id)`,
   `CREATE UNIQUE INDEX acme_order_one_per_issuance ON acme_order (issuance_id) WHERE state <> 'failed'`,
@@ -111,7 +111,7 @@ const up = [
     )`,
   `COMMENT ON COLUMN ca_limit_bucket.spent IS 'tokens; more than the limit has: the CA itself said to wait'`,
   `COMMENT ON COLUMN ca_limit_bucket.at IS 'as of when'`,
-  `COMMENT ON COLUMN ca_limit_bucket.spent_until IS 'nothing is spent any more, as far as nobody takes'`,
+  `COMMENT ON COLUMN ca_limit_bucket.spent_until IS 'when nothing is spent any more, unless more is taken'`,
   `CREATE INDEX ca_limit_bucket_spent_until ON ca_limit_bucket (spent_until)`,
   `CREATE TABLE challenge_file (
       token text COLLATE "C" NOT NULL,

@@ -202,10 +202,10 @@ const up = [
 ];
 
 const down = [
-  // Terms never change: a product that some name stays, and nobody can order it.
+  // Terms never change: a product that some terms name remains, unavailable for orders.
   `UPDATE product SET available = false WHERE name = 'paid_ev_ca'`,
   `DELETE FROM product WHERE name = 'paid_ev_ca' AND NOT EXISTS (SELECT FROM terms WHERE product = 'paid_ev_ca')`,
-  // Nobody is left who would show them, so nothing is renewed for them.
+  // No API is left that would show them, so nothing is renewed for them.
   `UPDATE plan SET closed_at = now() WHERE owner = 'certs-v2' AND closed_at IS NULL`,
   // First of all what the unique index would not take.
   `DELETE FROM expiration_notice USING certificate WHERE certificate.id = certificate_id AND imported`,

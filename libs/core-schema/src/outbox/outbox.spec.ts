@@ -32,8 +32,8 @@ describe('the relay', () => {
   it('keeps rows that could not be sent', async () => {
     await add('1');
     await expect(
-      core.outbox.relay(10, async () => await Promise.reject(new Error('Redis is away'))),
-    ).rejects.toThrow('Redis is away');
+      core.outbox.relay(10, async () => await Promise.reject(new Error('Redis is unavailable'))),
+    ).rejects.toThrow('Redis is unavailable');
     expect((await core.outbox.backlog()).rows).toBe(1);
   });
 

@@ -22,7 +22,7 @@ export const certsV2: RoleGrants = {
       select: `
         id account_id integration_id dns_name zone_name state attempted_at added_at record_handle stopped_at
         problem outcome failures due_at asks`,
-      update: 'due_at asks',
+      update: 'due_at asks', // language: a column
     },
     approval_record_use: { select: '*' },
     blocked_key: { select: 'spki_sha256 account_id reason' },
@@ -78,7 +78,7 @@ export const certsV2: RoleGrants = {
         id plan_id account_id terms_id state approvals last_error opened_at due_at lease_token public_id
         expires_by`,
       insert: 'plan_id account_id terms_id revision state approvals due_at expires_by',
-      update: 'terms_id state approvals due_at lease_token leased_until closed_at hastened',
+      update: 'terms_id state approvals due_at lease_token leased_until closed_at hastened', // language: a column
     },
     ledger_entry: { insert: 'account_id kind cents currency charge_id note' },
     mail: {

@@ -11,8 +11,8 @@ export const ordersV3: RoleGrants = {
     },
     api_key: { select: 'id account_id secret_sha256 permissions disabled_at' },
     approval_record: {
-      select: 'id integration_id dns_name state stopped_at problem outcome failures due_at asks',
-      update: 'state failures due_at asks',
+      select: 'id integration_id dns_name state stopped_at problem outcome failures due_at asks', // language: a column
+      update: 'state failures due_at asks', // language: a column
     },
     approval_record_use: { select: '*', delete: true },
     blocked_key: {
@@ -66,7 +66,7 @@ export const ordersV3: RoleGrants = {
       select: '*',
       insert: `
         plan_id account_id terms_id revision replaces_certificate_id state approvals due_at expires_by`,
-      update: 'state due_at lease_token leased_until closed_at hastened',
+      update: 'state due_at lease_token leased_until closed_at hastened', // language: a column
     },
     ledger_entry: { insert: 'account_id kind cents currency charge_id note' },
     order_v3: {

@@ -19,13 +19,13 @@ const errorOf = async (work: () => Promise<unknown>): Promise<unknown> =>
 
 describe('databaseOutage', () => {
   it('is a service_outage when the connection is refused', async () => {
-    const away = coreDataSource({
+    const unreachable = coreDataSource({
       url: 'postgres://x@127.0.0.1:1/x',
       applicationName: 'spec',
       poolSize: 1,
       statementTimeoutMs: 1_000,
     });
-    expect(databaseOutage(await errorOf(async () => await away.initialize()))).toMatchObject({
+    expect(databaseOutage(await errorOf(async () => await unreachable.initialize()))).toMatchObject({
       code: 'service_outage',
     });
   });

@@ -43,10 +43,10 @@ describe('a server that no longer responds', () => {
     );
     process.kill(pid, 'SIGSTOP');
     try {
-      const answer: unknown = await database
+      const failure: unknown = await database
         .query('SELECT $1::int AS one', [1])
         .catch((error: unknown) => error);
-      expect(databaseOutage(answer)).toMatchObject({ code: 'service_outage' });
+      expect(databaseOutage(failure)).toMatchObject({ code: 'service_outage' });
       await eventually(async () =>
         expect(await database.query('SELECT $1::int AS one', [1])).toEqual([{ one: 1 }]),
       );

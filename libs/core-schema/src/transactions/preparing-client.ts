@@ -61,7 +61,7 @@ class PreparingClient extends DatabaseClient {
    */
   private giveUp(afterMs: number): void {
     const { connection } = this as unknown as { connection: { stream: Socket } };
-    const error = new Error(`Connection terminated: no answer in ${Math.round(afterMs)} ms`);
+    const error = new Error(`Connection terminated: no response in ${Math.round(afterMs)} ms`);
     connection.stream.destroy(Object.assign(error, { code: 'ETIMEDOUT' }));
   }
 

@@ -6,7 +6,7 @@ import { isSerializationFailure } from './database-error';
 export type Tx = EntityManager;
 
 /** Maximum repetitions of a transaction after a conflict with another one. */
-const mostTries = 4;
+const maxAttempts = 4;
 
 @Injectable()
 export class Transactions {
@@ -21,7 +21,7 @@ export class Transactions {
       try {
         return await this.database.transaction(work);
       } catch (error) {
-        if (attempt >= mostTries || !isSerializationFailure(error)) throw error;
+        if (attempt >= maxAttempts || !isSerializationFailure(error)) throw error;
       }
     }
   }

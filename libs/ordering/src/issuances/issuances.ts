@@ -15,7 +15,7 @@ import {
   type StoredIssuanceError,
   storedOutcome,
 } from '@certwright/outcome-messages';
-import { askForRecordsOf, Outbox, type Tx } from '@certwright/core-schema';
+import { requestRecordChecks, Outbox, type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { pendingApproval } from './pending-approval';
@@ -76,7 +76,7 @@ export class Issuances {
    */
   async open(tx: Tx, request: OpenIssuance): Promise<string> {
     // Records that only the superseded issuance used are checked: they may no longer be needed.
-    if (request.approvalWays) await tx.query(askForRecordsOf('$1'), [request.planId]);
+    if (request.approvalWays) await tx.query(requestRecordChecks('$1'), [request.planId]);
     const { now, dueAt } = await this.closeOpen(tx, request.planId, 'superseded');
     const due = dueAfterModification(now, request.settlingMs, dueAt);
     const [row] = await tx.query<[{ id: string }]>(

@@ -2,7 +2,7 @@ import { leases } from '@certwright/postgres';
 import { isDeepStrictEqual } from 'node:util';
 import type { ApprovalWay, NameApproval } from '@certwright/issuance';
 import { approvalOf, type StoredApproval, toStoredApproval } from '@certwright/outcome-messages';
-import { askForRecordsOf, askAgain, type Tx } from '@certwright/core-schema';
+import { requestRecordChecks, requestMailsAgain, type Tx } from '@certwright/core-schema';
 import { secondsToNextMail } from '@certwright/approvals';
 import { pendingApproval } from './pending-approval';
 
@@ -36,8 +36,8 @@ export async function redoApprovals(
 ): Promise<Redone | TooSoon | null> {
   if ((await openOf(tx, planId, '')) === null) return null;
   // The order of locks: records and mailboxes before the issuance.
-  await tx.query(askForRecordsOf('$1'), [planId]);
-  await tx.query(askAgain('$1'), [planId]);
+  await tx.query(requestRecordChecks('$1'), [planId]);
+  await tx.query(requestMailsAgain('$1'), [planId]);
   const open = await openOf(tx, planId, 'FOR NO KEY UPDATE');
   if (open === null) return null;
   const approvals = open.approvals.map((approval) => approvalUnder(ways, approval));

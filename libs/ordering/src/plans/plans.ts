@@ -1,7 +1,7 @@
 import { baseName } from '@certwright/dns-names';
 import type { ApprovalWay, KeyType, Plan } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
-import { askForRecordsOf, type Tx, type PlanOwner } from '@certwright/core-schema';
+import { requestRecordChecks, type Tx, type PlanOwner } from '@certwright/core-schema';
 
 export interface NewPlan {
   readonly accountId: string;
@@ -57,7 +57,7 @@ export class Plans {
            owner_facts)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id),
        moved AS (UPDATE plan SET terms_id = stored.id FROM stored WHERE plan.id = $1),
-       requested AS (${askForRecordsOf('$1')})
+       requested AS (${requestRecordChecks('$1')})
        SELECT id FROM stored`,
       [
         planId,
@@ -81,7 +81,7 @@ export class Plans {
    */
   async clearTerms(tx: Tx, planId: string, dnsNames: readonly string[] | null = null): Promise<void> {
     await tx.query(
-      `WITH requested AS (${askForRecordsOf('$1')}),
+      `WITH requested AS (${requestRecordChecks('$1')}),
        unused AS (
          DELETE FROM approval_record_use USING approval_record AS record
          WHERE plan_id = $1 AND record.id = record_id AND NOT record.dns_name = ANY ($2::text[]))
@@ -93,7 +93,7 @@ export class Plans {
   /** @returns the new revision */
   async modify(tx: Tx, planId: string, change: PlanChange): Promise<number> {
     const [rows] = await tx.query<[{ revision: number }[], number]>(
-      `WITH requested AS (${askForRecordsOf('$1')})
+      `WITH requested AS (${requestRecordChecks('$1')})
        UPDATE plan SET revision = revision + 1, auto_renew = $2, muted = $3, paused = $4
        WHERE id = $1 RETURNING revision`,
       [planId, change.autoRenew, change.muted, change.paused],
@@ -106,7 +106,7 @@ export class Plans {
   /** Permanent: the plan issues no more certificates, and its download URL is removed. */
   async close(tx: Tx, planId: string): Promise<void> {
     await tx.query(
-      `WITH requested AS (${askForRecordsOf('$1')})
+      `WITH requested AS (${requestRecordChecks('$1')})
        UPDATE plan SET closed_at = now() WHERE id = $1 AND closed_at IS NULL`,
       [planId],
     );

@@ -14,7 +14,7 @@ import {
   utcTime,
 } from '../testing/certificate-forge';
 import { algorithms, commonName, spkiOf } from '../testing/csr-forge';
-import { fromHex, int, nul, octets, oid, seq, tlv } from '../testing/der-forge';
+import { fromHex, int, nul, octetString, oid, seq, tlv } from '../testing/der-forge';
 import { subjectAltName } from '../testing/csr-forge';
 
 const pair = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -87,7 +87,7 @@ describe('reading a certificate', () => {
     ['a day that is not in the calendar', { notAfter: utcTime('260231000000Z') }],
     ['the same extension twice', { extensions: [isNoCa, isNoCa] }],
     ['empty extensions', { extensions: [] }],
-    ['an extension that is no DER', { extensions: [seq(oid('2.5.29.17'), octets(fromHex('3080')))] }],
+    ['an extension that is no DER', { extensions: [seq(oid('2.5.29.17'), octetString(fromHex('3080')))] }],
     ['a serial number that is not minimal', { serial: fromHex('02020001') }],
   ])('refuses %s', (_what, parts) => expect(readCertificate(leafOf(parts)).ok).toBe(false));
 

@@ -54,7 +54,7 @@ export type IssuedMismatch =
 export type IssuedMismatchCode = IssuedMismatch['code'];
 
 /** Maximum number of certificates between leaf and root; CAs use one or two. */
-const longestChain = 8;
+const maxChainLength = 8;
 
 /** id-kp-serverAuth (RFC 5280, section 4.2.1.12). */
 const serverAuth = '1.3.6.1.5.5.7.3.1';
@@ -67,8 +67,8 @@ export function checkIssued(
   issued: IssuedCertificate,
   expectation: IssuedExpectation,
 ): readonly IssuedMismatch[] {
-  if (issued.chain.length > longestChain)
-    return [{ code: 'broken_chain', fault: 'too_long', max: longestChain }];
+  if (issued.chain.length > maxChainLength)
+    return [{ code: 'broken_chain', fault: 'too_long', max: maxChainLength }];
   const places: CertificatePlace[] = ['leaf', ...issued.chain.map((_, index) => index + 1), 'root'];
   const certificates: Certificate[] = [];
   const unreadable: IssuedMismatch[] = [];

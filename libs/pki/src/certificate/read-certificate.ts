@@ -6,7 +6,7 @@ import {
   booleanValue,
   integerValue,
   objectIdentifierValue,
-  octetsOfBitString,
+  bitStringBytes,
   octetStringValue,
   timeValue,
 } from '../der/der-values';
@@ -73,7 +73,7 @@ function readSignedCertificate(der: Uint8Array): Certificate {
   const outer = DerReader.sequence(parseDer(der), 'Certificate');
   const tbsElement = outer.next('TBSCertificate');
   const algorithmElement = outer.next('signature algorithm');
-  const signature = octetsOfBitString(outer.next('signature'), 'the signature');
+  const signature = bitStringBytes(outer.next('signature'), 'the signature');
   outer.end();
   return {
     der,
@@ -175,6 +175,6 @@ function serialHex(serial: bigint): string {
   return `${serial < 0n ? '-' : ''}${digits.length % 2 === 0 ? '' : '0'}${digits}`;
 }
 
-function hex(octets: Uint8Array): string {
-  return Buffer.from(octets).toString('hex');
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex');
 }

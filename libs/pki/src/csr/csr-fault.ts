@@ -1,4 +1,4 @@
-import type { KeyFault } from '../keys/judge-key';
+import type { KeyFault } from '../keys/check-key';
 
 /**
  * An error in a CSR. `code` is the API's error code; the other members specify the case. Never contains key material.

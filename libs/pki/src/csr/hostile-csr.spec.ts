@@ -1,8 +1,8 @@
 import { generateKeyPairSync, getDiffieHellman } from 'node:crypto';
 import fc from 'fast-check';
-import { csrLimits, decodeCsrField, judgeCsr, readCsr } from '../index';
+import { csrLimits, decodeCsrField, checkCsr, readCsr } from '../index';
 import { dns, forgeCsr, rsaSpki } from '../testing/csr-forge';
-import { fromHex, int, nul, octets, seq, set, tlv } from '../testing/der-forge';
+import { fromHex, int, nul, octetString, seq, set, tlv } from '../testing/der-forge';
 import { parseDer } from '../der/der-element';
 
 // Thousands of requests are checked in one test.
@@ -15,15 +15,15 @@ function isAccepted(der: Uint8Array, mustNameEveryDnsName = false): boolean {
   const reading = readCsr(der);
   if (!reading.ok) return false;
   const expectations = { keyType: undefined, dnsNames: ['example.com'], rule: { mustNameEveryDnsName } };
-  return judgeCsr(reading.csr, expectations, { keyBlocked: false }).length === 0;
+  return checkCsr(reading.csr, expectations, { keyBlocked: false }).length === 0;
 }
 
 /** Positions of the length bytes of all elements of the valid request. */
-function lengthsOf(der: Buffer): { at: number; length: number; octets: number }[] {
-  const found: { at: number; length: number; octets: number }[] = [];
+function lengthsOf(der: Buffer): { at: number; length: number; lengthBytes: number }[] {
+  const found: { at: number; length: number; lengthBytes: number }[] = [];
   const walk = (element: ReturnType<typeof parseDer>): void => {
     const header = element.raw.length - element.content.length;
-    found.push({ at: element.offset + 1, length: element.content.length, octets: header - 1 });
+    found.push({ at: element.offset + 1, length: element.content.length, lengthBytes: header - 1 });
     element.children.forEach(walk);
   };
   walk(parseDer(der));
@@ -65,7 +65,7 @@ describe.each([
     });
 
     it('every length encoded in another way', () => {
-      for (const { at, length, octets: width } of lengthsOf(valid)) {
+      for (const { at, length, lengthBytes: width } of lengthsOf(valid)) {
         const around = (...header: number[]) =>
           Buffer.concat([valid.subarray(0, at), Buffer.from(header), valid.subarray(at + width)]);
         const indefinite = Buffer.concat([
@@ -132,7 +132,7 @@ describe('work is bounded', () => {
     ['twenty thousand empty sequences', () => filled(seq())],
     [
       'a set of two thousand large elements',
-      () => set(...Array.from({ length: 2000 }, () => octets(Buffer.alloc(28)))),
+      () => set(...Array.from({ length: 2000 }, () => octetString(Buffer.alloc(28)))),
     ],
     ['one integer of 60 KB', () => seq(tlv(2, long))],
     ['an RSA modulus of 60 KB', () => rsaRequest(rsaSpki(long))],
@@ -151,9 +151,9 @@ describe('work is bounded', () => {
     ],
     ['an object identifier of 60 KB', () => seq(tlv(6, Buffer.alloc(60_000, 0x81)))],
     ['a text of 60 KB', () => seq(tlv(0x13, Buffer.alloc(60_000, 0x41)))],
-    ['octets of zero', () => Buffer.alloc(csrLimits.maxBytes)],
-    ['octets of FF', () => Buffer.alloc(csrLimits.maxBytes, 0xff)],
-    ['more octets than allowed', () => Buffer.alloc(1 << 20, 0x30)],
+    ['bytes of 00', () => Buffer.alloc(csrLimits.maxBytes)],
+    ['bytes of FF', () => Buffer.alloc(csrLimits.maxBytes, 0xff)],
+    ['more bytes than allowed', () => Buffer.alloc(1 << 20, 0x30)],
   ];
 
   // Each takes at most 20 ms; the margin allows for a slow machine, and is still far below a quadratic step.

@@ -2,7 +2,7 @@ import type { DerElement, DerLimits } from '../der/der-element';
 import { parseDer } from '../der/der-element';
 import { DerError } from '../der/der-error';
 import { DerReader } from '../der/der-reader';
-import { expectUniversal, integerValue, objectIdentifierValue, octetsOfBitString } from '../der/der-values';
+import { expectUniversal, integerValue, objectIdentifierValue, bitStringBytes } from '../der/der-values';
 import { tags } from '../der/der-primitives';
 import { readDistinguishedName } from '../distinguished-name';
 import { readExtensions, readSubjectAlternativeNames, type SubjectAlternativeNames } from '../extensions';
@@ -56,7 +56,7 @@ function readRequest(der: Uint8Array): Csr {
   const request = DerReader.sequence(parseDer(der, csrLimits), 'CertificationRequest');
   const infoElement = request.next('CertificationRequestInfo');
   const signatureAlgorithm = readSignatureAlgorithm(request.next('signature algorithm'), true);
-  const signature = octetsOfBitString(request.next('signature'), 'the signature');
+  const signature = bitStringBytes(request.next('signature'), 'the signature');
   request.end();
 
   const info = DerReader.sequence(infoElement, 'CertificationRequestInfo');

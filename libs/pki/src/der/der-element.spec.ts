@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import { bits, bool, fromHex, int, nul, octets, oid, seq, set, tlv, utf8 } from '../testing/der-forge';
+import { bits, bool, fromHex, int, nul, octetString, oid, seq, set, tlv, utf8 } from '../testing/der-forge';
 import {
   DerError,
   DerReader,
   explicitContent,
   integerValue,
   objectIdentifierValue,
-  octetsOfBitString,
+  bitStringBytes,
   parseDer,
   textValue,
   timeValue,
@@ -24,13 +24,13 @@ const faultOf = (bytes: Uint8Array) => {
 
 describe('DER: one encoding of a value, and only that one is read', () => {
   it.each([
-    ['a length in more octets than will do', '30810101', /minimal/],
+    ['a length in more bytes than will do', '30810101', /minimal/],
     ['a long length with a leading zero', '3082000102', /minimal/],
     ['an indefinite length', '3080020100' + '0000', /indefinite/],
-    ['a length of five octets', '308500000000010500', /four octets/],
-    ['a reserved length of 127 octets', '30ff', /four octets/],
-    ['octets after the end', '020100' + '00', /follow after/],
-    ['no octets', '', /cut off/],
+    ['a length of five bytes', '308500000000010500', /four bytes/],
+    ['a reserved length of 127 bytes', '30ff', /four bytes/],
+    ['bytes after the end', '020100' + '00', /follow after/],
+    ['no bytes', '', /cut off/],
     ['a tag alone', '30', /cut off/],
     ['a length that is cut off', '3082', /cut off/],
     ['content that is cut off', '3005020100', /ends after/],
@@ -48,7 +48,7 @@ describe('DER: one encoding of a value, and only that one is read', () => {
     ['a negative INTEGER with a leading FF', '0202ff80', /minimal/],
     ['an ENUMERATED with a leading zero', '0a020001', /minimal/],
     ['a BOOLEAN of 01', '010101', /BOOLEAN/],
-    ['a BOOLEAN of two octets', '0102ffff', /BOOLEAN/],
+    ['a BOOLEAN of two bytes', '0102ffff', /BOOLEAN/],
     ['a NULL with content', '050100', /NULL/],
     ['an empty OBJECT IDENTIFIER', '0600', /wrong length/],
     ['an OBJECT IDENTIFIER with a padded arc', '06032a8001', /minimal/],
@@ -60,7 +60,7 @@ describe('DER: one encoding of a value, and only that one is read', () => {
     ['a BIT STRING whose unused bits are set', '03020101', /unused bits/],
     ['a UTF8String that is not UTF-8', '0c02c080', /UTF-8/],
     ['a PrintableString with a control character', '130100', /characters/],
-    ['an IA5String with an octet above 7F', '160180', /characters/],
+    ['an IA5String with a byte above 7F', '160180', /characters/],
     ['a BMPString of an odd length', '1e0141', /length/],
     ['a UTCTime without seconds', '170b' + Buffer.from('2601010000Z').toString('hex'), /characters/],
     ['a UTCTime with a time zone', '1711' + Buffer.from('260101000000+0100').toString('hex'), /characters/],
@@ -82,16 +82,16 @@ describe('DER: one encoding of a value, and only that one is read', () => {
       int(2n ** 64n),
       bits(fromHex('80'), 7),
       bits(fromHex('')),
-      octets(fromHex('00')),
+      octetString(fromHex('00')),
       nul(),
       oid('2.5.4.3'),
       utf8('ü'),
-      set(int(1), int(1), int(2), octets()),
+      set(int(1), int(1), int(2), octetString()),
       set(),
       tlv(0x80, fromHex('ff')),
       tlv(0xa3, int(5)),
-      octets(Buffer.alloc(200)),
-      octets(Buffer.alloc(300)),
+      octetString(Buffer.alloc(200)),
+      octetString(Buffer.alloc(300)),
     );
     expect(faultOf(everything)).toBeUndefined();
     expect(parseDer(everything).children).toHaveLength(18);
@@ -108,8 +108,8 @@ describe('bounded work', () => {
   });
 
   it('rejects 64 KiB and one byte before parsing it', () => {
-    expect(faultOf(Buffer.alloc(64 * 1024 + 1, 0x30))).toMatch(/more than 65536 octets/);
-    expect(faultOf(octets(Buffer.alloc(64 * 1024 - 4)))).toBeUndefined();
+    expect(faultOf(Buffer.alloc(64 * 1024 + 1, 0x30))).toMatch(/more than 65536 bytes/);
+    expect(faultOf(octetString(Buffer.alloc(64 * 1024 - 4)))).toBeUndefined();
   });
 
   it('counts every element, and stops at the first one too many', () => {
@@ -168,7 +168,7 @@ describe('reading values', () => {
   });
 
   it('rejects a BIT STRING with unused bits when whole bytes are required', () => {
-    expect(() => octetsOfBitString(parseDer(bits(fromHex('80'), 7)), 'it')).toThrow(DerError);
+    expect(() => bitStringBytes(parseDer(bits(fromHex('80'), 7)), 'it')).toThrow(DerError);
   });
 
   it('rejects missing elements, extra elements and elements of another type', () => {

@@ -44,11 +44,11 @@ interface Budget {
  */
 export function parseDer(bytes: Uint8Array, limits: DerLimits = defaultDerLimits): DerElement {
   if (bytes.length > limits.maxBytes)
-    throw new DerError(`more than ${limits.maxBytes} octets`, limits.maxBytes);
+    throw new DerError(`more than ${limits.maxBytes} bytes`, limits.maxBytes);
   const budget: Budget = { elements: limits.maxElements, maxDepth: limits.maxDepth };
   const element = readElement(bytes, 0, bytes.length, 1, budget);
   if (element.raw.length !== bytes.length) {
-    throw new DerError('octets follow after the end of the structure', element.raw.length);
+    throw new DerError('bytes follow after the end of the structure', element.raw.length);
   }
   return element;
 }
@@ -62,7 +62,7 @@ function readElement(
 ): DerElement {
   if (depth > budget.maxDepth) throw new DerError(`elements nest deeper than ${budget.maxDepth}`, offset);
   if (budget.elements-- <= 0) throw new DerError('too many elements', offset);
-  const identifier = octetAt(bytes, offset, end);
+  const identifier = byteAt(bytes, offset, end);
   const tagNumber = identifier & 0x1f;
   // X.690, section 8.1.2.4: tag numbers from 31 need more bytes. No structure of X.509 or PKCS #10 has one.
   if (tagNumber === 0x1f) throw new DerError('a tag number above 30', offset);
@@ -104,23 +104,23 @@ function readChildren(
 
 /** X.690, section 10.1: definite form, in the minimum number of bytes. */
 function readLength(bytes: Uint8Array, offset: number, end: number): { length: number; start: number } {
-  const first = octetAt(bytes, offset, end);
+  const first = byteAt(bytes, offset, end);
   if (first < 0x80) return { length: first, start: offset + 1 };
   if (first === 0x80) throw new DerError('an indefinite length', offset);
-  const octets = first & 0x7f;
+  const count = first & 0x7f;
   // Four bytes already encode lengths far above any limit, and stay exact integers.
-  if (octets > 4) throw new DerError('a length of more than four octets', offset);
+  if (count > 4) throw new DerError('a length of more than four bytes', offset);
   let length = 0;
-  for (let i = 1; i <= octets; i++) length = length * 256 + octetAt(bytes, offset + i, end);
-  if (length < 0x80 || length < 256 ** (octets - 1))
+  for (let i = 1; i <= count; i++) length = length * 256 + byteAt(bytes, offset + i, end);
+  if (length < 0x80 || length < 256 ** (count - 1))
     throw new DerError('a length that is not minimal', offset);
-  return { length, start: offset + 1 + octets };
+  return { length, start: offset + 1 + count };
 }
 
-function octetAt(bytes: Uint8Array, offset: number, end: number): number {
-  const octet = offset < end ? bytes[offset] : undefined;
-  if (octet === undefined) throw new DerError('the structure is cut off', offset);
-  return octet;
+function byteAt(bytes: Uint8Array, offset: number, end: number): number {
+  const byte = offset < end ? bytes[offset] : undefined;
+  if (byte === undefined) throw new DerError('the structure is cut off', offset);
+  return byte;
 }
 
 function checkUniversal(tagNumber: number, constructed: boolean, content: Uint8Array, offset: number): void {

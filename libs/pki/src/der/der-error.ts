@@ -6,7 +6,7 @@ export class DerError extends Error {
     /** Offset of the error, in bytes from the start of the DER. */
     readonly offset: number,
   ) {
-    super(`${reason} (at octet ${offset})`);
+    super(`${reason} (at byte ${offset})`);
     this.name = 'DerError';
   }
 }

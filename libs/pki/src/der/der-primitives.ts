@@ -27,7 +27,7 @@ export const tags = {
 type PrimitiveTag = Exclude<(typeof tags)[keyof typeof tags], 16 | 17>;
 
 /** Bytes of an OBJECT IDENTIFIER; the longest one registered for anything read here has 11. */
-const longestObjectIdentifier = 64;
+const maxObjectIdentifierBytes = 64;
 
 /** Content rules of DER by type: undefined when valid, else the error. */
 const rules = {
@@ -91,11 +91,11 @@ function bitString(content: Uint8Array): string | undefined {
 
 /** X.690, section 8.19.2: arcs in base 128, without a leading zero digit, the last one complete. */
 function objectIdentifier(content: Uint8Array): string | undefined {
-  if (content.length === 0 || content.length > longestObjectIdentifier)
+  if (content.length === 0 || content.length > maxObjectIdentifierBytes)
     return 'an OBJECT IDENTIFIER of a wrong length';
   if ((content.at(-1) ?? 0x80) >= 0x80) return 'an OBJECT IDENTIFIER that is cut off';
   const padded = content.some(
-    (octet, index) => octet === 0x80 && (index === 0 || (content[index - 1] ?? 0) < 0x80),
+    (byte, index) => byte === 0x80 && (index === 0 || (content[index - 1] ?? 0) < 0x80),
   );
   return padded ? 'an OBJECT IDENTIFIER that is not minimal' : undefined;
 }

@@ -26,8 +26,8 @@ export function integerValue(element: DerElement, what: string): bigint {
 }
 
 /** Big-endian; zero bytes mean 0. */
-export function unsignedInteger(octets: Uint8Array): bigint {
-  return octets.length === 0 ? 0n : BigInt(`0x${Buffer.from(octets).toString('hex')}`);
+export function unsignedInteger(bytes: Uint8Array): bigint {
+  return bytes.length === 0 ? 0n : BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
 }
 
 export function booleanValue(element: DerElement, what: string): boolean {
@@ -39,9 +39,9 @@ export function octetStringValue(element: DerElement, what: string): Uint8Array 
 }
 
 /** A whole number of bytes, as every key and signature has. */
-export function octetsOfBitString(element: DerElement, what: string): Uint8Array {
+export function bitStringBytes(element: DerElement, what: string): Uint8Array {
   const { content, offset } = expectUniversal(element, tags.bitString, what);
-  if (content[0] !== 0) throw new DerError(`${what} does not consist of whole octets`, offset);
+  if (content[0] !== 0) throw new DerError(`${what} does not consist of whole bytes`, offset);
   return content.subarray(1);
 }
 
@@ -50,9 +50,9 @@ export function objectIdentifierValue(element: DerElement, what: string): string
   const { content } = expectUniversal(element, tags.objectIdentifier, what);
   const numbers: bigint[] = [];
   let number = 0n;
-  for (const octet of content) {
-    number = (number << 7n) | BigInt(octet & 0x7f);
-    if (octet < 0x80) {
+  for (const byte of content) {
+    number = (number << 7n) | BigInt(byte & 0x7f);
+    if (byte < 0x80) {
       numbers.push(number);
       number = 0n;
     }

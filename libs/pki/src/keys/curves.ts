@@ -7,19 +7,19 @@ export type CurveName = (typeof curveNames)[number];
 interface Curve {
   readonly p: bigint;
   readonly b: bigint;
-  readonly octets: number;
+  readonly fieldBytes: number;
 }
 
 const curves: Readonly<Record<CurveName, Curve>> = {
   'P-256': {
     p: 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n,
     b: 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn,
-    octets: 32,
+    fieldBytes: 32,
   },
   'P-384': {
     p: 2n ** 384n - 2n ** 128n - 2n ** 96n + 2n ** 32n - 1n,
     b: 0xb3312fa7e23ee7e4988e056be3f82d19181d9c6efe8141120314088f5013875ac656398d8a2ed19d2a85c8edd3ec2aefn,
-    octets: 48,
+    fieldBytes: 48,
   },
 };
 
@@ -50,10 +50,10 @@ export type PointFault = 'not_uncompressed' | 'not_on_curve';
  * uncompressed form.
  */
 export function pointFault(curve: CurveName, point: Uint8Array): PointFault | undefined {
-  const { p, b, octets } = curves[curve];
-  if (point[0] !== 0x04 || point.length !== 1 + 2 * octets) return 'not_uncompressed';
-  const x = unsignedInteger(point.subarray(1, 1 + octets));
-  const y = unsignedInteger(point.subarray(1 + octets));
+  const { p, b, fieldBytes } = curves[curve];
+  if (point[0] !== 0x04 || point.length !== 1 + 2 * fieldBytes) return 'not_uncompressed';
+  const x = unsignedInteger(point.subarray(1, 1 + fieldBytes));
+  const y = unsignedInteger(point.subarray(1 + fieldBytes));
   if (x >= p || y >= p) return 'not_on_curve';
   return (y * y - (x * x - 3n) * x - b) % p === 0n ? undefined : 'not_on_curve';
 }

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { parseDer } from '../der/der-element';
 import { DerReader } from '../der/der-reader';
-import { integerValue, octetsOfBitString } from '../der/der-values';
+import { integerValue, bitStringBytes } from '../der/der-values';
 import { encodeInteger, encodeTlv } from '../der/der-writer';
 
 /**
@@ -39,7 +39,7 @@ export function powerOfTwo(exponent: bigint, modulus: bigint): bigint {
   }
   const info = DerReader.sequence(parseDer(spki), 'SubjectPublicKeyInfo');
   info.next('algorithm');
-  return integerValue(parseDer(octetsOfBitString(info.next('public key'), 'the public key')), 'the power');
+  return integerValue(parseDer(bitStringBytes(info.next('public key'), 'the public key')), 'the power');
 }
 
 /** The same by square and multiply: about 70 ms for 4096 bits instead of 15. */

@@ -7,11 +7,11 @@ import { smallPrimes } from './small-primes';
 const generator = 65537n;
 
 /** The maximum prime of M for the shortest keys; longer keys only add primes to these. */
-const largestPrime = 167n;
+const maxPrime = 167n;
 
 /** Per prime, the residues that are powers of the generator; primes for which all residues are powers are useless. */
 const fingerprints = smallPrimes
-  .filter((prime) => prime > 2n && prime <= largestPrime)
+  .filter((prime) => prime > 2n && prime <= maxPrime)
   .map((prime) => ({ prime, residues: powersModulo(prime) }))
   .filter(({ prime, residues }) => residues.size < Number(prime) - 1);
 

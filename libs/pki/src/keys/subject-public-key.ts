@@ -3,7 +3,7 @@ import { parseDer } from '../der/der-element';
 import { DerError } from '../der/der-error';
 import { tags } from '../der/der-primitives';
 import { DerReader } from '../der/der-reader';
-import { integerValue, isUniversal, objectIdentifierValue, octetsOfBitString } from '../der/der-values';
+import { integerValue, isUniversal, objectIdentifierValue, bitStringBytes } from '../der/der-values';
 import { sha256Hex } from '../fingerprints';
 import { type CurveName, curveOfOid } from './curves';
 
@@ -55,14 +55,14 @@ export function readSubjectPublicKey(element: DerElement): SubjectPublicKey {
   algorithm.end();
   const subjectPublicKey = info.next('public key');
   info.end();
-  const key = readKey(oid, parameters, octetsOfBitString(subjectPublicKey, 'the public key'), element.offset);
+  const key = readKey(oid, parameters, bitStringBytes(subjectPublicKey, 'the public key'), element.offset);
   return { key, spkiDer: element.raw, spkiSha256: sha256Hex(element.raw) };
 }
 
 function readKey(
   oid: string,
   parameters: DerElement | undefined,
-  octets: Uint8Array,
+  key: Uint8Array,
   offset: number,
 ): PublicKey {
   if (oid === rsaEncryption) {
@@ -70,14 +70,14 @@ function readKey(
     if (parameters === undefined || !isUniversal(parameters, tags.null)) {
       throw new DerError('an RSA public key algorithm whose parameters are not NULL', offset);
     }
-    return readRsaKey(octets);
+    return readRsaKey(key);
   }
-  if (oid === ecPublicKey) return { kind: 'ecdsa', ...readCurve(parameters), point: octets };
+  if (oid === ecPublicKey) return { kind: 'ecdsa', ...readCurve(parameters), point: key };
   return { kind: 'other', algorithm: otherAlgorithms[oid] ?? oid };
 }
 
-function readRsaKey(octets: Uint8Array): PublicKey {
-  const reader = DerReader.sequence(parseDer(octets), 'RSAPublicKey');
+function readRsaKey(key: Uint8Array): PublicKey {
+  const reader = DerReader.sequence(parseDer(key), 'RSAPublicKey');
   const modulus = integerValue(reader.next('modulus'), 'the RSA modulus');
   const exponent = integerValue(reader.next('exponent'), 'the RSA exponent');
   reader.end();

@@ -10,7 +10,7 @@ import { ecSpki, pointOffCurve, rsaSpki } from '../testing/csr-forge';
 import { fromHex, nul, oid, seq } from '../testing/der-forge';
 import { pointFault } from './curves';
 import { powerOfTwo, powerOfTwoInBigInt } from './fermat-test';
-import { judgeKey } from './judge-key';
+import { checkKey } from './check-key';
 import { hasRocaFingerprint, rocaFalsePositiveRate } from './roca';
 import { rsaWeakness } from './rsa-weakness';
 import { smallPrimes } from './small-primes';
@@ -21,7 +21,7 @@ import { readSubjectPublicKey } from './subject-public-key';
 jest.setTimeout(60_000);
 
 const keyOf = (spki: Uint8Array) => readSubjectPublicKey(parseDer(spki)).key;
-const codesOf = (spki: Uint8Array) => judgeKey(keyOf(spki)).map(({ code }) => code);
+const codesOf = (spki: Uint8Array) => checkKey(keyOf(spki)).map(({ code }) => code);
 const exported = (key: KeyObject) => key.export({ type: 'spki', format: 'der' });
 const unsigned = (bytes: Uint8Array) => BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
 
@@ -38,7 +38,7 @@ const q = generatePrimeSync(1024, { bigint: true });
 describe('RSA keys', () => {
   it.each([2048, 3072])('of %i bits that OpenSSL has made are accepted', (modulusLength) => {
     const { publicKey } = generateKeyPairSync('rsa', { modulusLength });
-    expect(judgeKey(keyOf(exported(publicKey)))).toEqual([]);
+    expect(checkKey(keyOf(exported(publicKey)))).toEqual([]);
   });
 
   it.each([1024, 2040, 2047, 2049, 2056, 4095, 4097, 8192, 65536])(
@@ -68,14 +68,14 @@ describe('RSA keys', () => {
     ['a prime modulus of 2048 bits', unsigned(getDiffieHellman('modp14').getPrime()), 65537n, 'prime'],
     ['a prime modulus of 4096 bits', unsigned(getDiffieHellman('modp16').getPrime()), 65537n, 'prime'],
   ])('are weak with %s', (_what, modulus, exponent, reason) => {
-    const [fault, ...others] = judgeKey(keyOf(rsaSpki(modulus, exponent)));
+    const [fault, ...others] = checkKey(keyOf(rsaSpki(modulus, exponent)));
     expect(fault).toEqual({ code: 'weak_key', weakness: reason });
     expect(others).toEqual([]);
   });
 
   it('are weak with a negative modulus', () => {
     const negative = fromHex(`ff${'00'.repeat(256)}`);
-    expect(judgeKey(keyOf(rsaSpki(negative)))).toEqual([expect.objectContaining({ code: 'weak_key' })]);
+    expect(checkKey(keyOf(rsaSpki(negative)))).toEqual([expect.objectContaining({ code: 'weak_key' })]);
   });
 
   it('are not considered weak when their primes are as far apart as usual', () => {
@@ -103,7 +103,7 @@ describe('ROCA (CVE-2017-15361)', () => {
   it('recognises a key of the flawed generator', () => {
     const first = flawedPrime(1234n, 3n << 1022n);
     const second = flawedPrime(987n, 7n << 1021n);
-    const [fault] = judgeKey(keyOf(rsaSpki(first * second)));
+    const [fault] = checkKey(keyOf(rsaSpki(first * second)));
     expect(fault).toEqual({ code: 'weak_key', weakness: 'roca' });
   });
 
@@ -211,16 +211,16 @@ describe('ECDSA keys', () => {
   }
 
   it('that are compressed, hybrid, at infinity or cut off are malformed', () => {
-    const { point } = keyOf(exported(pair('P-256'))) as { point: Uint8Array };
+    const { point: valid } = keyOf(exported(pair('P-256'))) as { point: Uint8Array };
     const wrong = [
-      Buffer.concat([fromHex('02'), point.subarray(1, 33)]),
-      Buffer.concat([fromHex('06'), point.subarray(1)]),
+      Buffer.concat([fromHex('02'), valid.subarray(1, 33)]),
+      Buffer.concat([fromHex('06'), valid.subarray(1)]),
       fromHex('00'),
       fromHex(''),
-      point.subarray(0, 64),
-      Buffer.concat([point, fromHex('00')]),
+      valid.subarray(0, 64),
+      Buffer.concat([valid, fromHex('00')]),
     ];
-    for (const octets of wrong) expect(codesOf(ecSpki(p256, octets))).toEqual(['malformed_csr']);
+    for (const point of wrong) expect(codesOf(ecSpki(p256, point))).toEqual(['malformed_csr']);
   });
 
   it('agree with OpenSSL about every point', () => {
@@ -240,7 +240,7 @@ describe('keys of another algorithm are of an unsupported type', () => {
     ['X25519', generateKeyPairSync('x25519').publicKey],
     ['RSASSA-PSS', generateKeyPairSync('rsa-pss', { modulusLength: 2048 }).publicKey],
   ])('%s', (name, key) => {
-    const faults = judgeKey(keyOf(exported(key)));
+    const faults = checkKey(keyOf(exported(key)));
     expect(faults).toEqual([{ code: 'unsupported_key_type', keyType: name, allowed: ['rsa', 'ecdsa'] }]);
   });
 });

@@ -53,12 +53,12 @@ const signatureAlgorithm = sequence(encodeObjectIdentifier('1.3.101.112'));
 const organization = 'Temporary certificate, not trusted';
 
 /** ub-common-name (RFC 5280, appendix A.1). The alternative names are the relevant ones. */
-const longestCommonName = 64;
+const maxCommonNameLength = 64;
 
 function distinguishedName(commonName: string | undefined): Uint8Array {
   const attribute = (type: string, value: string) =>
     encodeTlv(0x31, sequence(encodeObjectIdentifier(type), encodeTlv(0x0c, Buffer.from(value))));
-  const fits = commonName !== undefined && commonName.length <= longestCommonName;
+  const fits = commonName !== undefined && commonName.length <= maxCommonNameLength;
   return sequence(attribute('2.5.4.10', organization), ...(fits ? [attribute('2.5.4.3', commonName)] : []));
 }
 

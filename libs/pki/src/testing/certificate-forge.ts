@@ -1,6 +1,6 @@
 import { sign } from 'node:crypto';
 import { algorithms, commonName, dns, type KeyPair, spkiOf, subjectAltName } from './csr-forge';
-import { bits, bool, fromHex, int, octets, oid, seq, tlv } from './der-forge';
+import { bits, bool, fromHex, int, octetString, oid, seq, tlv } from './der-forge';
 
 /** Deviations of a forged certificate; everything else is a correct server certificate for example.com. */
 export interface CertificateParts {
@@ -18,12 +18,13 @@ export interface CertificateParts {
 
 export const utcTime = (text: string) => tlv(0x17, Buffer.from(text));
 export const names = (...values: readonly string[]) => subjectAltName(...values.map(dns));
-export const serverAuth = seq(oid('2.5.29.37'), octets(seq(oid('1.3.6.1.5.5.7.3.1'))));
-export const clientAuth = seq(oid('2.5.29.37'), octets(seq(oid('1.3.6.1.5.5.7.3.2'))));
-export const isCa = seq(oid('2.5.29.19'), bool(0xff), octets(seq(bool(0xff))));
-export const isNoCa = seq(oid('2.5.29.19'), octets(seq()));
-export const subjectKeyId = (hex: string) => seq(oid('2.5.29.14'), octets(octets(fromHex(hex))));
-export const authorityKeyId = (hex: string) => seq(oid('2.5.29.35'), octets(seq(tlv(0x80, fromHex(hex)))));
+export const serverAuth = seq(oid('2.5.29.37'), octetString(seq(oid('1.3.6.1.5.5.7.3.1'))));
+export const clientAuth = seq(oid('2.5.29.37'), octetString(seq(oid('1.3.6.1.5.5.7.3.2'))));
+export const isCa = seq(oid('2.5.29.19'), bool(0xff), octetString(seq(bool(0xff))));
+export const isNoCa = seq(oid('2.5.29.19'), octetString(seq()));
+export const subjectKeyId = (hex: string) => seq(oid('2.5.29.14'), octetString(octetString(fromHex(hex))));
+export const authorityKeyId = (hex: string) =>
+  seq(oid('2.5.29.35'), octetString(seq(tlv(0x80, fromHex(hex)))));
 
 /** Signed with ECDSA by `issuer`, valid from 2026-01-01 to 2026-12-31. */
 export function forgeCertificate(subject: KeyPair, issuer: KeyPair, parts: CertificateParts = {}): Buffer {

@@ -1,5 +1,5 @@
 import { type KeyObject, sign } from 'node:crypto';
-import { bits, fromHex, int, nul, octets, oid, seq, set, tlv, utf8 } from './der-forge';
+import { bits, fromHex, int, nul, octetString, oid, seq, set, tlv, utf8 } from './der-forge';
 
 /** Deviations of a forged request; everything else is a correct request for example.com. */
 export interface CsrParts {
@@ -35,7 +35,7 @@ export function extensionRequest(...extensions: readonly Uint8Array[]): Uint8Arr
 }
 
 export function subjectAltName(...names: readonly Uint8Array[]): Uint8Array {
-  return seq(oid('2.5.29.17'), octets(seq(...names)));
+  return seq(oid('2.5.29.17'), octetString(seq(...names)));
 }
 
 export function spkiOf(key: KeyObject): Uint8Array {

@@ -5,11 +5,11 @@ export const tlv = encodeTlv;
 export const seq = (...parts: readonly Uint8Array[]) => tlv(0x30, ...parts);
 export const set = (...parts: readonly Uint8Array[]) => tlv(0x31, ...parts);
 export const int = (value: bigint | number) => encodeInteger(BigInt(value));
-export const octets = (...parts: readonly Uint8Array[]) => tlv(0x04, ...parts);
+export const octetString = (...parts: readonly Uint8Array[]) => tlv(0x04, ...parts);
 export const bits = (content: Uint8Array, unused = 0) => tlv(0x03, Buffer.from([unused]), content);
 export const nul = () => tlv(0x05);
 export const utf8 = (text: string) => tlv(0x0c, Buffer.from(text));
-export const bool = (octet: number) => tlv(0x01, Buffer.from([octet]));
+export const bool = (byte: number) => tlv(0x01, Buffer.from([byte]));
 export const fromHex = (hex: string) => Buffer.from(hex, 'hex');
 
 export function oid(dotted: string): Uint8Array {

@@ -59,27 +59,27 @@ const known: KnownApiKey = {
 };
 
 describe('the cache of API keys', () => {
-  function cached(answer: () => Promise<KnownApiKey | null>, maxEntries = 100) {
-    let asked = 0;
+  function cached(find: () => Promise<KnownApiKey | null>, maxEntries = 100) {
+    let lookups = 0;
     const clock = { ms: 0 };
-    const source: ApiKeys = { find: () => ((asked += 1), answer()) };
+    const source: ApiKeys = { find: () => ((lookups += 1), find()) };
     const cache = new ApiKeyCache(source, { nowMs: () => clock.ms, maxEntries });
-    return { cache, clock, asked: () => asked };
+    return { cache, clock, lookups: () => lookups };
   }
   const digest = (n: number): Buffer => apiKeySha256(String(n));
 
-  it.each([[known], [null]])('answers %o again for 10 s', async (answer) => {
-    const { cache, clock, asked } = cached(() => Promise.resolve(answer));
-    expect([await cache.find(digest(1)), await cache.find(digest(1)), asked()]).toEqual([answer, answer, 1]);
+  it.each([[known], [null]])('answers %o again for 10 s', async (find) => {
+    const { cache, clock, lookups } = cached(() => Promise.resolve(find));
+    expect([await cache.find(digest(1)), await cache.find(digest(1)), lookups()]).toEqual([find, find, 1]);
     clock.ms += 10_000;
     await cache.find(digest(1));
-    expect(asked()).toBe(2);
+    expect(lookups()).toBe(2);
   });
 
   it('looks a key up once for concurrent requests', async () => {
-    const { cache, asked } = cached(() => Promise.resolve(known));
+    const { cache, lookups } = cached(() => Promise.resolve(known));
     expect(await Promise.all([1, 1, 1].map((n) => cache.find(digest(n))))).toEqual([known, known, known]);
-    expect(asked()).toBe(1);
+    expect(lookups()).toBe(1);
   });
 
   it('does not remember a failed look-up', async () => {
@@ -93,29 +93,29 @@ describe('the cache of API keys', () => {
   });
 
   it('forgets a key that was disabled, also while a look-up of it is under way', async () => {
-    const answers: ((found: KnownApiKey | null) => void)[] = [];
-    const { cache, asked } = cached(() => new Promise((resolve) => answers.push(resolve)));
+    const resolvers: ((found: KnownApiKey | null) => void)[] = [];
+    const { cache, lookups } = cached(() => new Promise((resolve) => resolvers.push(resolve)));
     const early = cache.find(digest(1));
     cache.forget(digest(1));
     const late = cache.find(digest(1));
-    answers[1]?.({ ...known, disabled: true });
-    answers[0]?.(known);
+    resolvers[1]?.({ ...known, disabled: true });
+    resolvers[0]?.(known);
     expect([await early, await late]).toEqual([known, { ...known, disabled: true }]);
     expect(await cache.find(digest(1))).toMatchObject({ disabled: true });
     cache.clear();
     void cache.find(digest(1));
-    expect(asked()).toBe(3);
+    expect(lookups()).toBe(3);
   });
 
   it('caches a bounded number of results; unknown keys evict no known ones', async () => {
-    const { cache, asked } = cached(() => Promise.resolve(asked() === 1 ? known : null), 3);
+    const { cache, lookups } = cached(() => Promise.resolve(lookups() === 1 ? known : null), 3);
     await cache.find(digest(0));
     for (let n = 1; n <= 10; n += 1) await cache.find(digest(n));
     await cache.find(digest(0));
     await cache.find(digest(10));
-    expect(asked()).toBe(11);
+    expect(lookups()).toBe(11);
     await cache.find(digest(1));
-    expect(asked()).toBe(12);
+    expect(lookups()).toBe(12);
   });
 });
 

@@ -145,7 +145,7 @@ export class Authenticator {
 const familiarMs = 48 * 3_600_000;
 
 /** Maximum number of pairs of user and address, about 400 bytes each. The oldest sign-in is dropped first. */
-const mostPairs = 10_000;
+const maxPairs = 10_000;
 
 /**
  * Addresses from which users have signed in. Failed attempts from elsewhere can block a user name, but not at these
@@ -168,7 +168,7 @@ class FamiliarAddresses {
     this.#untilMs.delete(key);
     this.#untilMs.set(key, this.nowMs() + familiarMs);
     for (const [oldest, untilMs] of this.#untilMs) {
-      if (untilMs > this.nowMs() && this.#untilMs.size <= mostPairs) break;
+      if (untilMs > this.nowMs() && this.#untilMs.size <= maxPairs) break;
       this.#untilMs.delete(oldest);
     }
   }

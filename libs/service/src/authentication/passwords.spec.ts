@@ -34,9 +34,9 @@ function setUp({ maxRemembered = 1_000 } = {}) {
     }
   };
   const found = async (password: string, userName?: string) => {
-    const answer = find(password, userName);
+    const result = find(password, userName);
     await endAll();
-    return await answer;
+    return await result;
   };
   return { clock, checks, stored, find, found, endAll };
 }
@@ -108,17 +108,17 @@ describe('a password', () => {
 describe('passwords are checked', () => {
   it('once for all who send the same at the same time', async () => {
     const { checks, find, endAll } = setUp();
-    const answers = Promise.all(['right', 'right', 'right'].map((password) => find(password)));
+    const results = Promise.all(['right', 'right', 'right'].map((password) => find(password)));
     await endAll();
-    expect(await answers).toEqual([user, user, user]);
+    expect(await results).toEqual([user, user, user]);
     expect(checks).toHaveLength(1);
   });
 
   it('but never once for two users, or guesses at one who does not exist would cost less', async () => {
     const { checks, find, endAll } = setUp();
-    const answers = Promise.all(['b@example.com', 'c@example.com'].map((name) => find('right', name)));
+    const results = Promise.all(['b@example.com', 'c@example.com'].map((name) => find('right', name)));
     await endAll();
-    await answers;
+    await results;
     expect(checks).toHaveLength(2);
   });
 
@@ -128,9 +128,9 @@ describe('passwords are checked', () => {
     for (let turn = 0; turn < 5; turn += 1) await nextTurn();
     expect(checks).toHaveLength(2);
     await endAll();
-    const answers = await Promise.all(all);
-    expect(answers.slice(0, 18)).toEqual(Array(18).fill(null));
-    expect(answers[18]).toMatchObject({ code: 'service_outage', retryAfterS: 2 });
+    const results = await Promise.all(all);
+    expect(results.slice(0, 18)).toEqual(Array(18).fill(null));
+    expect(results[18]).toMatchObject({ code: 'service_outage', retryAfterS: 2 });
     const after = find('right');
     await endAll();
     expect(await after).toEqual(user);

@@ -142,7 +142,7 @@ describe('wrong passwords', () => {
     expect(await admit(basic('a@example.com:right'), { addressKey: '192.0.2.2' })).toBe('42 user:7');
   });
 
-  it('are answered 429 after ten for one user name, wherever they come from', async () => {
+  it('receive 429 after ten for one user name, wherever they come from', async () => {
     const { admit, checks } = setUp();
     const outcomes: string[] = [];
     for (let n = 0; n < 12; n += 1)

@@ -1,5 +1,5 @@
 import { type SampleApi, sampleKeys, startSampleApi } from '../testing/sample-api';
-import { exchange, parseAnswer, request } from '../testing/wire';
+import { exchange, parseResponse, request } from '../testing/wire';
 
 let api: SampleApi;
 beforeAll(async () => {
@@ -9,7 +9,7 @@ afterAll(() => api.app.close());
 
 /** After each attack the process lives, and has never answered 5xx nor logged an error. */
 afterEach(async () => {
-  const health = parseAnswer(await exchange(api.port, request('GET /healthz')));
+  const health = parseResponse(await exchange(api.port, request('GET /healthz')));
   expect(health.status).toBe(200);
   expect(api.lines.filter((line) => /"level":"(error|fatal)"/.test(line))).toEqual([]);
 });
@@ -19,7 +19,7 @@ const bearer = `Authorization: Bearer ${sampleKeys.owner}`;
 /** Status and code of the answer to these bytes, which must be a Problem in the API's dialect. */
 async function refusal(...parts: readonly (string | Buffer)[]): Promise<[number, unknown]> {
   const raw = await exchange(api.port, ...parts);
-  const { status, headers, body } = parseAnswer(raw);
+  const { status, headers, body } = parseResponse(raw);
   expect(headers['x-request-id']).toMatch(/^[\w.-]{1,128}$/);
   expect(headers['content-type']).toBe('application/json; charset=utf-8');
   expect(headers['content-length']).toBe(String(Buffer.byteLength(body, 'latin1')));
@@ -33,7 +33,9 @@ describe('credentials', () => {
     ['an unknown scheme', 'Authorization: Negotiate abc'],
     ['a password', `Authorization: Basic ${Buffer.from(`${sampleKeys.owner}:x`).toString('base64')}`],
   ])('%s: 401 with both challenges', async (_what, header) => {
-    const { status, headers, body } = parseAnswer(await exchange(api.port, request('GET /whoami', [header])));
+    const { status, headers, body } = parseResponse(
+      await exchange(api.port, request('GET /whoami', [header])),
+    );
     expect([status, (JSON.parse(body) as { code: string }).code, headers['www-authenticate']]).toEqual([
       401,
       'bad_credentials',
@@ -44,13 +46,13 @@ describe('credentials', () => {
   it('that work say who calls, as Bearer and as Basic', async () => {
     const basic = `Authorization: Basic ${Buffer.from(`${sampleKeys.owner}:`).toString('base64')}`;
     for (const header of [bearer, basic]) {
-      expect(parseAnswer(await exchange(api.port, request('GET /whoami', [header]))).body).toBe(
+      expect(parseResponse(await exchange(api.port, request('GET /whoami', [header]))).body).toBe(
         '{"accountId":"42","keyId":"1"}',
       );
     }
   });
 
-  it('that are disabled, or lack the permission, are answered 403', async () => {
+  it('that are disabled, or lack the permission, receive 403', async () => {
     expect(await refusal(request('GET /orders', [`Authorization: Bearer ${sampleKeys.disabled}`]))).toEqual([
       403,
       'disabled_credentials',
@@ -61,15 +63,15 @@ describe('credentials', () => {
     ]);
   });
 
-  it('beyond their rate are answered 429 with Retry-After', async () => {
+  it('beyond their rate receive 429 with Retry-After', async () => {
     const write = request('DELETE /orders/a', [`Authorization: Bearer ${sampleKeys.busy}`]);
     // At once: one more is due each second.
-    const answers = await Promise.all(Array.from({ length: 5 }, () => exchange(api.port, write)));
-    const limited = answers.map(parseAnswer).filter(({ status }) => status !== 204);
+    const responses = await Promise.all(Array.from({ length: 5 }, () => exchange(api.port, write)));
+    const limited = responses.map(parseResponse).filter(({ status }) => status !== 204);
     expect(limited.map(({ status, headers }) => [status, headers['retry-after']])).toEqual([[429, '1']]);
   });
 
-  it('that are wrong are answered 429 after ten from one address, right ones still work', async () => {
+  it('that are wrong receive 429 after ten from one address, right ones still work', async () => {
     const own = await startSampleApi({ trustedProxies: ['127.0.0.0/8'] });
     try {
       const from = (address: string, key: string): Promise<string> =>
@@ -83,11 +85,11 @@ describe('credentials', () => {
       const wrong = `1_${'w'.repeat(32)}`;
       const statuses: number[] = [];
       for (let i = 0; i < 11; i += 1)
-        statuses.push(parseAnswer(await from(`2001:db8:0:1::${i}`, wrong)).status);
+        statuses.push(parseResponse(await from(`2001:db8:0:1::${i}`, wrong)).status);
       expect(statuses).toEqual([...Array<number>(10).fill(401), 429]);
-      expect(parseAnswer(await from('2001:db8:0:1::1', sampleKeys.owner)).status).toBe(200);
-      expect(parseAnswer(await from('2001:db8:0:2::1', wrong)).status).toBe(401);
-      expect(parseAnswer(await from('not an address', wrong)).status).toBe(401);
+      expect(parseResponse(await from('2001:db8:0:1::1', sampleKeys.owner)).status).toBe(200);
+      expect(parseResponse(await from('2001:db8:0:2::1', wrong)).status).toBe(401);
+      expect(parseResponse(await from('not an address', wrong)).status).toBe(401);
     } finally {
       await own.app.close();
     }
@@ -98,7 +100,7 @@ describe('credentials', () => {
     try {
       const statusOf = async (forwarded: string): Promise<number> => {
         const headers = [`Authorization: Bearer 1_${'w'.repeat(32)}`, `X-Forwarded-For: ${forwarded}`];
-        return parseAnswer(await exchange(own.port, request('GET /whoami', headers))).status;
+        return parseResponse(await exchange(own.port, request('GET /whoami', headers))).status;
       };
       const statuses: number[] = [];
       for (let port = 40_000; port < 40_011; port += 1) {

@@ -100,8 +100,8 @@ export function durationMs<D extends number | null = number>(
 }
 
 function showDuration(valueMs: number): string {
-  const largestFirst = Object.entries(msPerUnit).reverse();
-  const [unit, ms] = largestFirst.find(([, each]) => valueMs >= each && valueMs % each === 0) ?? ['ms', 1];
+  const descending = Object.entries(msPerUnit).reverse();
+  const [unit, ms] = descending.find(([, each]) => valueMs >= each && valueMs % each === 0) ?? ['ms', 1];
   return `${valueMs / ms}${unit}`;
 }
 

@@ -25,7 +25,7 @@ const rootPolicy =
 
 const htmlType = 'text/html; charset=utf-8';
 
-export interface DocumentationAnswer {
+export interface DocumentationResponse {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer;
 }
@@ -82,7 +82,7 @@ export class ApiDocumentation {
   }
 
   /** @param accept the `Accept` header of the request */
-  async root(accept: string | undefined): Promise<DocumentationAnswer> {
+  async root(accept: string | undefined): Promise<DocumentationResponse> {
     const { title, version, description } = await this.info();
     const { docs, openApi, status } = this.#links;
     if (!prefersHtml(accept)) {
@@ -117,7 +117,7 @@ export class ApiDocumentation {
     return { headers, body: markup };
   }
 
-  async page(): Promise<DocumentationAnswer> {
+  async page(): Promise<DocumentationResponse> {
     const { docs } = this.#links;
     const { title } = await this.info();
     const { markup } = html`<!doctype html>
@@ -142,7 +142,7 @@ export class ApiDocumentation {
   }
 
   /** @throws Problem `not_found` */
-  async asset(name: string): Promise<DocumentationAnswer> {
+  async asset(name: string): Promise<DocumentationResponse> {
     if (name === 'openapi.json') return await this.openApi();
     if (name === 'start.js') return this.start();
     const contentType = assetTypes.get(name);
@@ -151,7 +151,7 @@ export class ApiDocumentation {
     return { headers, body: await this.file(name) };
   }
 
-  async openApi(): Promise<DocumentationAnswer> {
+  async openApi(): Promise<DocumentationResponse> {
     return {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(await this.document()),
@@ -179,7 +179,7 @@ export class ApiDocumentation {
     return (await this.document()).info;
   }
 
-  /** Kept in memory: a megabyte and a half that nobody can make the process read again and again. */
+  /** Kept in memory: 1.5 MB, which requests must not make the process read again and again. */
   private async file(name: string): Promise<Buffer> {
     const folder = path.dirname(require.resolve('swagger-ui-dist/package.json'));
     const file = this.#assets.get(name) ?? readFile(path.join(folder, name));
@@ -187,7 +187,7 @@ export class ApiDocumentation {
     return await file;
   }
 
-  private start(): DocumentationAnswer {
+  private start(): DocumentationResponse {
     const options = {
       url: this.#links.openApi,
       dom_id: '#swagger-ui',

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, RouteShorthandOptions } from 'fastify';
-import { type ProblemAnswering, sendProblem } from '../http/problem-filter';
+import { type ProblemHandling, sendProblem } from '../http/problem-filter';
 import {
   ApiDocumentation,
-  type DocumentationAnswer,
+  type DocumentationResponse,
   type DocumentedApi,
   documentationPaths,
 } from './api-documentation';
@@ -11,14 +11,14 @@ import {
 export function registerDocumentationRoutes(
   instance: FastifyInstance,
   api: DocumentedApi,
-  answering: ProblemAnswering,
+  handling: ProblemHandling,
 ): void {
   const documentation = new ApiDocumentation(api);
   const { roots, docs, assets, openApi } = documentationPaths(api.path);
   const options: RouteShorthandOptions = {
     config: { access: { kind: 'public' } },
     // Nest installs its own handler of errors only for the routes that come after it.
-    errorHandler: (error, request, reply) => sendProblem(error, request, reply, answering),
+    errorHandler: (error, request, reply) => sendProblem(error, request, reply, handling),
   };
   for (const root of roots)
     instance.get(root, options, async ({ headers }, reply) =>
@@ -32,6 +32,6 @@ export function registerDocumentationRoutes(
 }
 
 /** As bytes: to a text Fastify adds a charset. */
-function send(reply: FastifyReply, { headers, body }: DocumentationAnswer): FastifyReply {
+function send(reply: FastifyReply, { headers, body }: DocumentationResponse): FastifyReply {
   return reply.code(200).headers(headers).send(Buffer.from(body));
 }

@@ -24,9 +24,9 @@ const get = (path: string, accept: string, method = 'GET') =>
 
 describe.each(['/', '/v1', '/v1/'])('GET %s', (root) => {
   it('returns JSON to a program', async () => {
-    const answer = await get(root, '*/*');
-    expect([answer.status, answer.headers.get('vary')]).toEqual([200, 'Accept']);
-    expect(await answer.json()).toEqual({
+    const response = await get(root, '*/*');
+    expect([response.status, response.headers.get('vary')]).toEqual([200, 'Accept']);
+    expect(await response.json()).toEqual({
       name: info.title,
       version: info.version,
       description: info.description,
@@ -37,15 +37,15 @@ describe.each(['/', '/v1', '/v1/'])('GET %s', (root) => {
   });
 
   it('returns a page to a browser', async () => {
-    const answer = await get(root, browser);
-    const page = await answer.text();
-    expect(answer.status).toBe(200);
-    expect(Object.fromEntries(answer.headers)).toMatchObject({
+    const response = await get(root, browser);
+    const page = await response.text();
+    expect(response.status).toBe(200);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
       'content-type': 'text/html; charset=utf-8',
       'x-content-type-options': 'nosniff',
       vary: 'Accept',
     });
-    const policy = answer.headers.get('content-security-policy');
+    const policy = response.headers.get('content-security-policy');
     expect(policy).toContain("default-src 'none'");
     expect(policy).not.toContain('unsafe');
     expect(page).toContain('<h1>Sample &lt;API&gt;</h1>');
@@ -65,8 +65,8 @@ describe.each(['/', '/v1', '/v1/'])('GET %s', (root) => {
   });
 
   it('returns 405 with Allow for other methods', async () => {
-    const answer = await get(root, '*/*', 'POST');
-    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+    const response = await get(root, '*/*', 'POST');
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
   });
 });
 
@@ -98,9 +98,9 @@ it('serves the document, Swagger UI, and no other file of its package', async ()
     ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
     ['favicon-32x32.png', 'image/png'],
   ]) {
-    const answer = await get(`/v1/docs/${file}`, '*/*');
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, type]);
-    expect((await answer.arrayBuffer()).byteLength).toBeGreaterThan(100);
+    const response = await get(`/v1/docs/${file}`, '*/*');
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, type]);
+    expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(100);
   }
   const none = await get('/v1/docs/package.json', '*/*');
   expect([none.status, await none.json()]).toMatchObject([404, { code: 'not_found' }]);

@@ -1,5 +1,5 @@
 import type { Problem } from '@certwright/errors';
-import type { RenderProblem } from '../http/answer';
+import type { RenderProblem } from '../http/problem-response';
 
 export interface Reference {
   readonly $ref: string;

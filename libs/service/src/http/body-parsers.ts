@@ -9,15 +9,15 @@ type Done = (error: Error | null, body?: unknown) => void;
 /** Accepts JSON, and forms if the API does. Any other type is 415, including Fastify's `text/plain`. */
 export function registerBodyParsers(
   instance: FastifyInstance,
-  largestBody: number,
+  maxBodyBytes: number,
   acceptForms: boolean,
 ): void {
   instance.removeAllContentTypeParsers();
-  addParser(instance, 'application/json', largestBody, parseJsonBody);
-  if (acceptForms) addParser(instance, 'application/x-www-form-urlencoded', largestBody, parseFormBody);
+  addParser(instance, 'application/json', maxBodyBytes, parseJsonBody);
+  if (acceptForms) addParser(instance, 'application/x-www-form-urlencoded', maxBodyBytes, parseFormBody);
 }
 
-function addParser(instance: FastifyInstance, contentType: string, largestBody: number, parse: Parse): void {
+function addParser(instance: FastifyInstance, contentType: string, maxBodyBytes: number, parse: Parse): void {
   const parser = (request: FastifyRequest, bytes: Buffer, done: Done): void => {
     let body: unknown;
     try {
@@ -29,7 +29,7 @@ function addParser(instance: FastifyInstance, contentType: string, largestBody: 
     }
     done(null, body);
   };
-  instance.addContentTypeParser(contentType, { parseAs: 'buffer', bodyLimit: largestBody }, parser);
+  instance.addContentTypeParser(contentType, { parseAs: 'buffer', bodyLimit: maxBodyBytes }, parser);
 }
 
 /** Many clients send a `Content-Type` with a DELETE that has no body. */

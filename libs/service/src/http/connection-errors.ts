@@ -2,7 +2,7 @@ import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } 
 import type { Socket } from 'node:net';
 import { Problem } from '@certwright/errors';
 import type { Metrics } from '../operations/metrics';
-import { answerSafely, type ProblemAnswering } from './problem-filter';
+import { renderSafely, type ProblemHandling } from './problem-filter';
 import { requestIdOf } from './request-id';
 import { isUnadmitted, logUnadmitted } from './tls';
 
@@ -15,16 +15,16 @@ interface ParserError extends Error {
  * client.
  */
 export function clientErrorHandler(
-  answering: ProblemAnswering,
+  handling: ProblemHandling,
   metrics: Metrics,
 ): (error: ParserError, socket: Socket) => void {
   return (error, socket) => {
     if (isUnadmitted(socket)) {
-      logUnadmitted(error, socket, answering.log);
+      logUnadmitted(error, socket, handling.log);
       socket.destroy();
       return;
     }
-    const pending = pendingAnswer(socket);
+    const pending = pendingResponse(socket);
     if (error.code === 'ECONNRESET' || !socket.writable || pending?.headersSent === true) {
       socket.destroy();
       return;
@@ -35,19 +35,19 @@ export function clientErrorHandler(
       return;
     }
     const requestId = requestIdOf({ headers: {} });
-    const { status, headers, body } = answerSafely(
+    const { status, headers, body } = renderSafely(
       problemOf(error),
-      answering.renderProblem,
-      answering.jsonContentType,
-      answering.log,
+      handling.renderProblem,
+      handling.jsonContentType,
+      handling.log,
     );
-    answering.log.info(
+    handling.log.info(
       { method: null, route: null, status, request_id: requestId, parser: error.code },
       'request',
     );
     metrics.observeRequest({ method: 'unread', route: undefined, status, seconds: 0 });
     const all = {
-      ...answering.headers,
+      ...handling.headers,
       ...headers,
       'x-request-id': requestId,
       'content-length': String(Buffer.byteLength(body)),
@@ -67,7 +67,7 @@ export function clientErrorHandler(
 const lingerMs = 1_000;
 
 /** The response that Node is writing, or about to write, on this socket. Not a public API of Node. */
-function pendingAnswer(socket: Socket): ServerResponse | undefined {
+function pendingResponse(socket: Socket): ServerResponse | undefined {
   return (socket as Socket & { readonly _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 }
 
@@ -85,21 +85,21 @@ function problemOf(error: ParserError): Problem {
 }
 
 /** Handles an `Expect` other than `100-continue` (RFC 9110 §10.1.1): Node's own response has no body. */
-export function answerUnknownExpectation(server: Server, answering: ProblemAnswering): void {
+export function rejectUnknownExpectation(server: Server, handling: ProblemHandling): void {
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const problem = new Problem('bad_request', 'The Expect header supports only 100-continue.');
-    const { status, headers, body } = answerSafely(
+    const { status, headers, body } = renderSafely(
       problem,
-      answering.renderProblem,
-      answering.jsonContentType,
-      answering.log,
+      handling.renderProblem,
+      handling.jsonContentType,
+      handling.log,
     );
     const own = {
       'x-request-id': requestIdOf(request),
       'content-length': Buffer.byteLength(body),
       connection: 'close',
     };
-    response.writeHead(status, { ...answering.headers, ...headers, ...own });
+    response.writeHead(status, { ...handling.headers, ...headers, ...own });
     response.end(body);
   });
 }

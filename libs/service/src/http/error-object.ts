@@ -1,5 +1,5 @@
 import type { FieldFault, Problem, ProblemCode } from '@certwright/errors';
-import type { RenderedProblem } from './answer';
+import type { RenderedProblem } from './problem-response';
 
 /** The status of each code. */
 const statusOf = {

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { type SampleApi, sampleKeys, startSampleApi } from '../testing/sample-api';
-import { exchange, parseAnswer, request } from '../testing/wire';
+import { exchange, parseResponse, request } from '../testing/wire';
 
 let api: SampleApi;
 beforeAll(async () => {
@@ -10,7 +10,7 @@ afterAll(() => api.app.close());
 
 /** After each attack the process lives, and has never answered 5xx nor logged an error. */
 afterEach(async () => {
-  const health = parseAnswer(await exchange(api.port, request('GET /healthz')));
+  const health = parseResponse(await exchange(api.port, request('GET /healthz')));
   expect(health.status).toBe(200);
   expect(api.lines.filter((line) => /"level":"(error|fatal)"/.test(line))).toEqual([]);
 });
@@ -21,7 +21,7 @@ const bearer = `Authorization: Bearer ${sampleKeys.owner}`;
 /** Status and code of the answer to these bytes, which must be a Problem in the API's dialect. */
 async function refusal(...parts: readonly (string | Buffer)[]): Promise<[number, unknown]> {
   const raw = await exchange(api.port, ...parts);
-  const { status, headers, body } = parseAnswer(raw);
+  const { status, headers, body } = parseResponse(raw);
   expect(headers['x-request-id']).toMatch(/^[\w.-]{1,128}$/);
   expect(headers['content-type']).toBe('application/json; charset=utf-8');
   expect(headers['content-length']).toBe(String(Buffer.byteLength(body, 'latin1')));
@@ -47,7 +47,7 @@ describe('a body', () => {
     ['of 10,000 nested arrays', '['.repeat(10_000) + ']'.repeat(10_000)],
     ['of 40,000 nested objects', '{"a":'.repeat(40_000) + '1' + '}'.repeat(40_000)],
     ['of NaN', '{"a":NaN}'],
-  ])('%s is answered 400', async (_what, body) => {
+  ])('%s receives 400', async (_what, body) => {
     expect(await refusal(echo([json, `Content-Length: ${Buffer.byteLength(body)}`], body))).toEqual([
       400,
       'bad_request',
@@ -63,11 +63,11 @@ describe('a body', () => {
     ['a broken type', 'Content-Type: ///;;='],
     ['no type', 'X: y'],
     ['a prefix of the type', 'Content-Type: application/jsonx'],
-  ])('of %s is answered 415', async (_what, header) => {
+  ])('of %s receives 415', async (_what, header) => {
     expect(await refusal(echo([header], '{"a":1}'))).toEqual([415, 'unsupported_media_type']);
   });
 
-  it('that is compressed is answered 415', async () => {
+  it('that is compressed receives 415', async () => {
     expect(await refusal(echo([json, 'Content-Encoding: gzip'], Buffer.alloc(20)))).toEqual([
       415,
       'unsupported_media_type',
@@ -77,14 +77,14 @@ describe('a body', () => {
   it.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
     'of %s is read',
     async (type) => {
-      const { status, body } = parseAnswer(
+      const { status, body } = parseResponse(
         await exchange(api.port, echo([`Content-Type: ${type}`], '{"a":"\\ud83d\\ude00"}')),
       );
       expect([status, Buffer.from(body, 'latin1').toString()]).toEqual([200, '{"body":{"a":"😀"}}']);
     },
   );
 
-  it('beyond 256 KiB is answered 413, however it is sent', async () => {
+  it('beyond 256 KiB receives 413, however it is sent', async () => {
     const big = JSON.stringify('a'.repeat(256 * 1024));
     expect(await refusal(echo([json], big))).toEqual([413, 'request_too_large']);
     const chunks = Array.from({ length: 80 }, () => 'a'.repeat(4_096));
@@ -100,7 +100,7 @@ describe('a body', () => {
 
   it('of 256 KiB is read', async () => {
     const body = JSON.stringify('a'.repeat(256 * 1024 - 2));
-    expect(parseAnswer(await exchange(api.port, echo([json], body))).status).toBe(200);
+    expect(parseResponse(await exchange(api.port, echo([json], body))).status).toBe(200);
   });
 
   it('beyond 256 KiB is answered to a client that sends everything before it listens', async () => {
@@ -113,7 +113,7 @@ describe('a body', () => {
   });
 
   it('that a DELETE announces but does not send is none', async () => {
-    expect(parseAnswer(await exchange(api.port, request('DELETE /orders/a', [bearer, json]))).status).toBe(
+    expect(parseResponse(await exchange(api.port, request('DELETE /orders/a', [bearer, json]))).status).toBe(
       204,
     );
   });

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { type SampleApi, sampleKeys, startSampleApi } from '../testing/sample-api';
-import { exchange, parseAnswer, request } from '../testing/wire';
+import { exchange, parseResponse, request } from '../testing/wire';
 
 let api: SampleApi;
 beforeAll(async () => {
@@ -10,7 +10,7 @@ afterAll(() => api.app.close());
 
 /** After each attack the process lives, and has never answered 5xx nor logged an error. */
 afterEach(async () => {
-  const health = parseAnswer(await exchange(api.port, request('GET /healthz')));
+  const health = parseResponse(await exchange(api.port, request('GET /healthz')));
   expect(health.status).toBe(200);
   expect(api.lines.filter((line) => /"level":"(error|fatal)"/.test(line))).toEqual([]);
 });
@@ -21,14 +21,14 @@ const bearer = `Authorization: Bearer ${sampleKeys.owner}`;
 /** Status and code of the answer to these bytes, which must be a Problem in the API's dialect. */
 async function refusal(...parts: readonly (string | Buffer)[]): Promise<[number, unknown]> {
   const raw = await exchange(api.port, ...parts);
-  const { status, headers, body } = parseAnswer(raw);
+  const { status, headers, body } = parseResponse(raw);
   expect(headers['x-request-id']).toMatch(/^[\w.-]{1,128}$/);
   expect(headers['content-type']).toBe('application/json; charset=utf-8');
   expect(headers['content-length']).toBe(String(Buffer.byteLength(body, 'latin1')));
   return [status, (JSON.parse(body) as { code: unknown }).code];
 }
 
-describe('broken HTTP is answered 400 as a Problem', () => {
+describe('broken HTTP receives 400 as a Problem', () => {
   const head = 'GET /healthz HTTP/1.1\r\n';
   it.each([
     ['no HTTP at all', 'NONSENSE\r\n\r\n'],
@@ -75,11 +75,11 @@ describe('a URL', () => {
     ['nothing that answers and %zz', '/nowhere/%zz'],
     ['a parameter beyond every name', `/orders/${'a'.repeat(1_021)}`],
     ['more than 15,000 bytes', `/orders/${'a/'.repeat(7_600)}`],
-  ])('with %s is answered 400', async (_what, path) => {
+  ])('with %s receives 400', async (_what, path) => {
     expect(await refusal(request(`GET ${path}`, [bearer]))).toEqual([400, 'bad_request']);
   });
 
-  it('beyond 16 KiB is answered 413', async () => {
+  it('beyond 16 KiB receives 413', async () => {
     expect(await refusal(request(`GET /${'a'.repeat(20_000)}`))).toEqual([413, 'request_too_large']);
   });
 
@@ -98,20 +98,22 @@ describe('a URL', () => {
     '%s is answered without 5xx',
     async (target) => {
       for (const method of ['GET', 'OPTIONS', 'HEAD']) {
-        const { status } = parseAnswer(await exchange(api.port, request(`${method} ${target}`)));
+        const { status } = parseResponse(await exchange(api.port, request(`${method} ${target}`)));
         expect([method, target, status < 500 && status >= 200]).toEqual([method, target, true]);
       }
     },
   );
 
   it('in absolute form is read as its path', async () => {
-    const answer = parseAnswer(await exchange(api.port, request(`GET http://127.0.0.1/orders/a`, [bearer])));
-    expect([answer.status, answer.body]).toEqual([200, '{"name":"a","account":"42"}']);
+    const response = parseResponse(
+      await exchange(api.port, request(`GET http://127.0.0.1/orders/a`, [bearer])),
+    );
+    expect([response.status, response.body]).toEqual([200, '{"name":"a","account":"42"}']);
   });
 });
 
 describe('a header', () => {
-  it('beyond 16 KiB is answered 413', async () => {
+  it('beyond 16 KiB receives 413', async () => {
     expect(await refusal(request('GET /healthz', [`X: ${'a'.repeat(20_000)}`]))).toEqual([
       413,
       'request_too_large',
@@ -125,16 +127,16 @@ describe('a slow client', () => {
   it('gets its answer when the header or the body takes too long, and the connection is closed', async () => {
     const own = await startSampleApi({ timeouts: { headersMs: 100, requestMs: 200, checkEveryMs: 20 } });
     try {
-      const header = parseAnswer(await exchange(own.port, 'GET /healthz HTTP/1.1\r\nHost: a\r\n'));
+      const header = parseResponse(await exchange(own.port, 'GET /healthz HTTP/1.1\r\nHost: a\r\n'));
       expect([header.status, header.body]).toEqual([
         400,
         '{"code":"bad_request","message":"The request took too long to arrive."}',
       ]);
-      const body = parseAnswer(
+      const body = parseResponse(
         await exchange(own.port, request('POST /echo', [json, 'Content-Length: 50'], '{"a"')),
       );
       expect(body.status).toBe(400);
-      expect(parseAnswer(await exchange(own.port, '')).status).toBe(400);
+      expect(parseResponse(await exchange(own.port, '')).status).toBe(400);
     } finally {
       await own.app.close();
     }
@@ -142,7 +144,7 @@ describe('a slow client', () => {
 
   it('may send its request byte by byte', async () => {
     const bytes = [...request('GET /orders/a', [bearer]).toString('latin1')];
-    expect(parseAnswer(await exchange(api.port, ...bytes)).status).toBe(200);
+    expect(parseResponse(await exchange(api.port, ...bytes)).status).toBe(200);
   });
 });
 

@@ -1,4 +1,4 @@
-import { exchange, parseAnswer, request, type WireAnswer } from '../testing/wire';
+import { exchange, parseResponse, request, type WireResponse } from '../testing/wire';
 import { type SampleApi, sampleKeys, startSampleApi } from '../testing/sample-api';
 
 let api: SampleApi;
@@ -14,10 +14,10 @@ async function send(
   line: string,
   headers: readonly string[] = [],
   body: string | Buffer = '',
-): Promise<WireAnswer> {
-  return parseAnswer(await exchange(api.port, request(line, headers, body)));
+): Promise<WireResponse> {
+  return parseResponse(await exchange(api.port, request(line, headers, body)));
 }
-const code = ({ body }: WireAnswer): unknown => (JSON.parse(body) as { code?: unknown }).code;
+const code = ({ body }: WireResponse): unknown => (JSON.parse(body) as { code?: unknown }).code;
 
 describe('an answer', () => {
   it('carries its request id, security headers and JSON', async () => {
@@ -68,7 +68,7 @@ describe('an answer', () => {
         'GET /healthz',
       ];
       for (const line of lines) {
-        const { headers } = parseAnswer(
+        const { headers } = parseResponse(
           await exchange(exact.port, request(line, line === 'GET /whoami' ? [bearer] : [])),
         );
         expect([line, headers['content-type']]).toEqual([line, 'application/json']);
@@ -108,13 +108,13 @@ describe('a path', () => {
   );
 
   it('that nothing answers is 404, without a look at credentials or body', async () => {
-    const answer = await send('POST /nothing', [json], '{"broken');
-    expect([answer.status, code(answer)]).toEqual([404, 'not_found']);
+    const response = await send('POST /nothing', [json], '{"broken');
+    expect([response.status, code(response)]).toEqual([404, 'not_found']);
   });
 
   it('that answers other methods is 405 with Allow', async () => {
-    const answer = await send('PATCH /orders/example.com', [json], '{}');
-    expect([answer.status, code(answer), answer.headers['allow']]).toEqual([
+    const response = await send('PATCH /orders/example.com', [json], '{}');
+    expect([response.status, code(response), response.headers['allow']]).toEqual([
       405,
       'method_not_allowed',
       'DELETE, GET, HEAD, OPTIONS',
@@ -142,15 +142,15 @@ describe('a method', () => {
   });
 
   it.each(['TRACE', 'PUT', 'PROPFIND', 'QUERY'])('%s is not answered', async (method) => {
-    const answer = await send(`${method} /orders`);
-    expect([answer.status, code(answer)]).toEqual([405, 'method_not_allowed']);
+    const response = await send(`${method} /orders`);
+    expect([response.status, code(response)]).toEqual([405, 'method_not_allowed']);
   });
 });
 
 describe('an error', () => {
   it('that is unexpected is a bare internal_error; its text and stack are in the log', async () => {
-    const answer = await send('GET /faults/sql', ['X-Request-Id: fault-1']);
-    expect([answer.status, answer.body]).toEqual([
+    const response = await send('GET /faults/sql', ['X-Request-Id: fault-1']);
+    expect([response.status, response.body]).toEqual([
       500,
       '{"code":"internal_error","message":"Something went wrong on our side."}',
     ]);

@@ -15,14 +15,14 @@ import type { Authenticator } from '../authentication/authenticator';
 import { registerDocumentationRoutes } from '../documentation/documentation-routes';
 import { nestLogger } from '../logging/logger';
 import type { Readiness } from '../operations/readiness';
-import { securityHeaders } from './answer';
+import { securityHeaders } from './problem-response';
 import { registerBodyParsers } from './body-parsers';
-import { answerUnknownExpectation, clientErrorHandler } from './connection-errors';
-import { defaultJsonContentType, defaultTimeouts, type HttpAppOptions, largestBody } from './http-options';
-import { type ProblemAnswering, ProblemFilter, sendProblem } from './problem-filter';
+import { rejectUnknownExpectation, clientErrorHandler } from './connection-errors';
+import { defaultJsonContentType, defaultTimeouts, type HttpAppOptions, maxBodyBytes } from './http-options';
+import { type ProblemHandling, ProblemFilter, sendProblem } from './problem-filter';
 import { registerRequestHooks } from './request-hooks';
 import { requestIdOf } from './request-id';
-import { logWhenAnswered } from './request-log';
+import { logWhenSent } from './request-log';
 import { tlsServerOptions } from './tls';
 
 /**
@@ -48,24 +48,24 @@ export async function createHttpApp(
   create: CreateApplication = async (root, adapter, nestOptions) =>
     await NestFactory.create<NestFastifyApplication>(root, adapter, nestOptions),
 ): Promise<NestFastifyApplication> {
-  const answering: ProblemAnswering = {
+  const handling: ProblemHandling = {
     log: options.log,
     renderProblem: options.renderProblem,
     toProblem: options.toProblem ?? (() => undefined),
     jsonContentType: options.jsonContentType ?? defaultJsonContentType,
     headers: { ...securityHeaders, ...options.headers },
-    largestBody: options.largestBody ?? largestBody,
+    maxBodyBytes: options.maxBodyBytes ?? maxBodyBytes,
   };
-  const adapter = new FastifyAdapter(fastifyOptions(options, answering));
+  const adapter = new FastifyAdapter(fastifyOptions(options, handling));
   const instance: FastifyInstance = adapter.getInstance();
-  registerBodyParsers(instance, answering.largestBody, options.acceptForms ?? false);
+  registerBodyParsers(instance, handling.maxBodyBytes, options.acceptForms ?? false);
   const { authenticator } = options;
   const admission: { authenticator?: Authenticator } = {};
   registerRequestHooks(instance, options, authenticator === undefined ? undefined : admission);
-  registerHealthRoutes(instance, options.readiness, answering);
+  registerHealthRoutes(instance, options.readiness, handling);
   if (options.documentation !== undefined)
-    registerDocumentationRoutes(instance, options.documentation, answering);
-  answerUnknownExpectation(instance.server as Server, answering);
+    registerDocumentationRoutes(instance, options.documentation, handling);
+  rejectUnknownExpectation(instance.server as Server, handling);
   watchConnections(instance.server as Server);
   const app = await create(module, adapter, {
     logger: nestLogger(options.log),
@@ -74,11 +74,11 @@ export async function createHttpApp(
   });
   if (authenticator !== undefined)
     admission.authenticator = typeof authenticator === 'function' ? app.get(authenticator) : authenticator;
-  app.useGlobalFilters(new ProblemFilter(answering));
+  app.useGlobalFilters(new ProblemFilter(handling));
   return app;
 }
 
-function fastifyOptions(options: HttpAppOptions, answering: ProblemAnswering): FastifyAdapterOptions {
+function fastifyOptions(options: HttpAppOptions, handling: ProblemHandling): FastifyAdapterOptions {
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const trustedProxies = [...(options.trustedProxies ?? [])];
   const http = {
@@ -89,7 +89,7 @@ function fastifyOptions(options: HttpAppOptions, answering: ProblemAnswering): F
     requireHostHeader: false,
   };
   return {
-    bodyLimit: answering.largestBody,
+    bodyLimit: handling.maxBodyBytes,
     routerOptions: {
       ignoreTrailingSlash: true,
       ignoreDuplicateSlashes: true,
@@ -106,11 +106,11 @@ function fastifyOptions(options: HttpAppOptions, answering: ProblemAnswering): F
       : { https: { ...http, ...tlsServerOptions(options.tls, timeouts.headersMs) } }),
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       // No hook runs for a URL that the router cannot read, so their work is repeated here.
-      logWhenAnswered(request, reply, options);
+      logWhenSent(request, reply, options);
       reply.headers({ ...securityHeaders, ...options.headers, 'x-request-id': request.id });
-      sendProblem(error, request, reply, answering);
+      sendProblem(error, request, reply, handling);
     },
-    clientErrorHandler: clientErrorHandler(answering, options.metrics),
+    clientErrorHandler: clientErrorHandler(handling, options.metrics),
   };
 }
 
@@ -142,12 +142,12 @@ export async function closeHttpApp(app: NestFastifyApplication, drainMs: number)
 function registerHealthRoutes(
   instance: FastifyInstance,
   readiness: Readiness,
-  answering: ProblemAnswering,
+  handling: ProblemHandling,
 ): void {
   const options: RouteShorthandOptions = {
     config: { access: { kind: 'public' } },
     // Nest installs its error handler only for routes registered later.
-    errorHandler: (error, request, reply) => sendProblem(error, request, reply, answering),
+    errorHandler: (error, request, reply) => sendProblem(error, request, reply, handling),
   };
   instance.get('/healthz', options, () => ({ alive: true }));
   instance.get('/readyz', options, async (_request, reply) => {

@@ -5,7 +5,7 @@ import type { DocumentedApi } from '../documentation/api-documentation';
 import type { Logger } from '../logging/logger';
 import type { Metrics } from '../operations/metrics';
 import type { Readiness } from '../operations/readiness';
-import type { RenderProblem } from './answer';
+import type { RenderProblem } from './problem-response';
 import type { ToProblem } from './problem-of';
 import type { HttpTls } from './tls';
 
@@ -41,8 +41,8 @@ export interface HttpAppOptions {
   readonly beginWrite?: () => (() => void) | null;
   /** Mutual TLS. Default: plain HTTP, behind a proxy that terminates TLS. */
   readonly tls?: HttpTls;
-  /** Maximum size of a body, in bytes. Default: `largestBody`. */
-  readonly largestBody?: number;
+  /** Maximum size of a body, in bytes. Default: `maxBodyBytes`. */
+  readonly maxBodyBytes?: number;
 }
 
 /** Time limits of a connection, in milliseconds. */
@@ -68,6 +68,6 @@ export const defaultTimeouts: HttpTimeouts = {
 };
 
 /** Default maximum body size. An order of 100 names with a CSR of 100 SANs needs a twentieth of it. */
-export const largestBody = 256 * 1024;
+export const maxBodyBytes = 256 * 1024;
 
 export const defaultJsonContentType = 'application/json; charset=utf-8';

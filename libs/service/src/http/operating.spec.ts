@@ -1,6 +1,6 @@
 import { type SampleApi, sampleKeys, startSampleApi } from '../testing/sample-api';
 import { slowRequests } from '../testing/sample-module';
-import { exchange, parseAnswer, request, type WireAnswer } from '../testing/wire';
+import { exchange, parseResponse, request, type WireResponse } from '../testing/wire';
 import { closeHttpApp } from './http-app';
 
 let api: SampleApi;
@@ -11,8 +11,8 @@ afterAll(() => api.app.close());
 
 const bearer = `Authorization: Bearer ${sampleKeys.owner}`;
 
-async function send(line: string, headers: readonly string[] = []): Promise<WireAnswer> {
-  return parseAnswer(await exchange(api.port, request(line, headers)));
+async function send(line: string, headers: readonly string[] = []): Promise<WireResponse> {
+  return parseResponse(await exchange(api.port, request(line, headers)));
 }
 
 describe('the log', () => {
@@ -60,12 +60,12 @@ describe('closing', () => {
     let release: () => void = () => undefined;
     slowRequests.released = new Promise((resolve) => (release = resolve));
     const begun = new Promise<void>((resolve) => (slowRequests.begun = resolve));
-    const answer = fetch(`${own.origin}/slow`);
+    const pending = fetch(`${own.origin}/slow`);
     await begun;
     const closed = closeHttpApp(own.app, 5_000);
     await expect(exchange(own.port, request('GET /healthz'))).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     release();
-    const response = await answer;
+    const response = await pending;
     expect([response.status, response.headers.get('connection'), await response.json()]).toEqual([
       200,
       'close',
@@ -88,8 +88,8 @@ describe('closing', () => {
     const own = await startSampleApi();
     slowRequests.released = new Promise(() => undefined);
     const begun = new Promise<void>((resolve) => (slowRequests.begun = resolve));
-    const answer = fetch(`${own.origin}/slow`);
-    const failure = expect(answer).rejects.toThrow();
+    const pending = fetch(`${own.origin}/slow`);
+    const failure = expect(pending).rejects.toThrow();
     await begun;
     await closeHttpApp(own.app, 20);
     await failure;

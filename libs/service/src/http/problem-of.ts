@@ -27,32 +27,32 @@ const ofFastify: Readonly<Record<string, readonly [ProblemCode, string]>> = {
 /** Errors that Nest itself throws. Applications throw Problems. */
 const ofStatus: Readonly<Record<number, readonly [ProblemCode, string]>> = {
   404: ['not_found', 'There is nothing at this address.'],
-  405: ['method_not_allowed', 'This address does not answer that method.'],
+  405: ['method_not_allowed', 'This address does not accept that method.'],
   415: ['unsupported_media_type', 'A body of this Content-Type is not read here.'],
 };
 
 /**
  * Maps every error to a Problem; an unexpected error becomes `internal_error`.
  *
- * @param largestBody maximum body size, in bytes
+ * @param maxBodyBytes maximum body size, in bytes
  */
-export function classifyError(error: unknown, toProblem: ToProblem, largestBody: number): ClassifiedError {
+export function classifyError(error: unknown, toProblem: ToProblem, maxBodyBytes: number): ClassifiedError {
   if (error instanceof Problem) return { problem: error, unexpected: false };
-  const known = toProblem(error) ?? problemOfFramework(error, largestBody);
+  const known = toProblem(error) ?? problemOfFramework(error, maxBodyBytes);
   if (known !== undefined) return { problem: known, unexpected: false };
   return { problem: new Problem('internal_error', 'Something went wrong on our side.'), unexpected: true };
 }
 
-function problemOfFramework(error: unknown, largestBody: number): Problem | undefined {
+function problemOfFramework(error: unknown, maxBodyBytes: number): Problem | undefined {
   // Nest wraps errors of Fastify and keeps them as the cause.
   if (error instanceof HttpException && error.cause !== undefined) {
-    const ofCause = problemOfFramework(error.cause, largestBody);
+    const ofCause = problemOfFramework(error.cause, maxBodyBytes);
     if (ofCause !== undefined) return ofCause;
   }
   const { code, statusCode } = (error ?? {}) as { readonly code?: unknown; readonly statusCode?: unknown };
   const status = error instanceof HttpException ? error.getStatus() : statusCode;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE' || status === 413) {
-    return new Problem('request_too_large', `The body is larger than ${largestBody / 1024} KiB.`);
+    return new Problem('request_too_large', `The body is larger than ${maxBodyBytes / 1024} KiB.`);
   }
   const known =
     (typeof code === 'string' ? ofFastify[code] : undefined) ??

@@ -3,10 +3,10 @@ import { holdsPrivateKey, Problem } from '@certwright/errors';
 import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';
 import { type Authenticator, methodsThatRead } from '../authentication/authenticator';
 import { addressKey, withoutPorts } from '../limits/client-address';
-import { securityHeaders } from './answer';
+import { securityHeaders } from './problem-response';
 import { defaultJsonContentType, type HttpAppOptions } from './http-options';
 import { privateKeySent, refusePastedKeys } from './pasted-keys';
-import { logWhenAnswered } from './request-log';
+import { logWhenSent } from './request-log';
 
 /**
  * Registers what runs on every request before its body is read, in this order, and on every response.
@@ -29,7 +29,7 @@ export function registerRequestHooks(
     // Must run before `request.ip` is read, which evaluates the trusted proxies.
     const forwarded = request.raw.headers['x-forwarded-for'];
     if (typeof forwarded === 'string') request.raw.headers['x-forwarded-for'] = withoutPorts(forwarded);
-    logWhenAnswered(request, reply, options);
+    logWhenSent(request, reply, options);
     reply.headers(headersOfAll).header('x-request-id', request.id);
     const fault = faultInHeaders(request) ?? faultInRequestTarget(request.raw.url ?? '');
     done(fault === undefined ? undefined : new Problem('bad_request', fault));
@@ -40,7 +40,7 @@ export function registerRequestHooks(
     const allow = allowedMethods.of(request.raw.url ?? '');
     if (allow.length === 0) return done(new Problem('not_found', 'There is nothing at this address.'));
     if (request.method !== 'OPTIONS') {
-      return done(new Problem('method_not_allowed', `This address answers ${allow.join(', ')}.`, { allow }));
+      return done(new Problem('method_not_allowed', `This address accepts ${allow.join(', ')}.`, { allow }));
     }
     return void reply.code(204).header('allow', allow.join(', ')).send();
   });

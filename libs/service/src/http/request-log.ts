@@ -11,7 +11,7 @@ const quietRoutes: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
  * Writes one log line and one observation when the response has ended. Contains the route's pattern instead of the
  * path, since a path may contain a secret, as in a download.
  */
-export function logWhenAnswered(
+export function logWhenSent(
   request: FastifyRequest,
   reply: FastifyReply,
   { log, metrics, logOf = () => ({}) }: HttpAppOptions,

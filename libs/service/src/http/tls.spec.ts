@@ -14,7 +14,7 @@ const client = ours.certify('clientAuth');
 const tls: HttpTls = { ...server, clientCa: ours.pem };
 
 let api: SampleApi;
-beforeAll(async () => void (api = await startSampleApi({ tls, largestBody: 1_024 })));
+beforeAll(async () => void (api = await startSampleApi({ tls, maxBodyBytes: 1_024 })));
 afterAll(async () => {
   await closeHttpApp(api.app, 1_000);
   ours.dispose();
@@ -29,12 +29,12 @@ const as = (holder: KeyAndCertificate | null): RequestOptions => ({
 });
 
 /** Status and body, or the error's code. */
-function ask(options: RequestOptions, body = ''): Promise<string> {
+function send(options: RequestOptions, body = ''): Promise<string> {
   return new Promise((resolve) => {
-    const sent = httpsRequest({ path: '/healthz', agent: false, ...options }, (answer) => {
+    const sent = httpsRequest({ path: '/healthz', agent: false, ...options }, (response) => {
       let text = '';
-      answer.setEncoding('utf8').on('data', (part: string) => (text += part));
-      answer.on('end', () => resolve(`${answer.statusCode} ${text}`));
+      response.setEncoding('utf8').on('data', (part: string) => (text += part));
+      response.on('end', () => resolve(`${response.statusCode} ${text}`));
     });
     sent.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
     sent.end(body);
@@ -43,7 +43,7 @@ function ask(options: RequestOptions, body = ''): Promise<string> {
 
 describe('with mutual TLS', () => {
   it('a client with a certificate of the right root is answered', async () => {
-    expect(await ask(as(client))).toBe('200 {"alive":true}');
+    expect(await send(as(client))).toBe('200 {"alive":true}');
   });
 
   it.each([
@@ -53,7 +53,7 @@ describe('with mutual TLS', () => {
     ['with one for servers', () => ours.certify('serverAuth')],
   ])('a client %s gets no connection, and the log a line', async (_what, holder) => {
     const before = api.lines.length;
-    expect(await ask(as(holder()))).not.toMatch(/^\d/);
+    expect(await send(as(holder()))).not.toMatch(/^\d/);
     await eventually(() => expect(api.lines.slice(before).join('')).toContain('no TLS connection'));
     expect(api.lines.slice(before).join('')).not.toContain('"msg":"request"');
   });
@@ -64,13 +64,15 @@ describe('with mutual TLS', () => {
       maxVersion: 'TLSv1.1',
       ciphers: 'DEFAULT@SECLEVEL=0',
     };
-    expect(await ask({ ...as(client), ...old })).not.toMatch(/^\d/);
-    expect(await ask({ ...as(client), maxVersion: 'TLSv1.2' })).toMatch(/^200 /);
+    expect(await send({ ...as(client), ...old })).not.toMatch(/^\d/);
+    expect(await send({ ...as(client), maxVersion: 'TLSv1.2' })).toMatch(/^200 /);
   });
 
   it('a client that speaks no TLS gets no response', async () => {
-    const answer = await fetch(`http://127.0.0.1:${api.port}/healthz`).catch((error: Error) => error.message);
-    expect(answer).toBe('fetch failed');
+    const response = await fetch(`http://127.0.0.1:${api.port}/healthz`).catch(
+      (error: Error) => error.message,
+    );
+    expect(response).toBe('fetch failed');
   });
 
   it('no session is resumed: each connection sends its certificate again', async () => {
@@ -90,27 +92,27 @@ describe('with mutual TLS', () => {
     expect(resumed).toBe(false);
   });
 
-  it('a body beyond the limit of this application is answered 413', async () => {
+  it('a body beyond the limit of this application receives 413', async () => {
     const post: RequestOptions = {
       method: 'POST',
       path: '/echo',
       headers: { 'content-type': 'application/json' },
     };
-    const answer = await ask({ ...as(client), ...post }, JSON.stringify({ x: 'y'.repeat(1_024) }));
-    expect(answer).toBe('413 {"code":"request_too_large","message":"The body is larger than 1 KiB."}');
+    const response = await send({ ...as(client), ...post }, JSON.stringify({ x: 'y'.repeat(1_024) }));
+    expect(response).toBe('413 {"code":"request_too_large","message":"The body is larger than 1 KiB."}');
   });
 
   it('keys and certificates are renewed without a restart; those that do not fit are refused', async () => {
     const keepAlive = new Agent({ keepAlive: true });
-    await ask({ ...as(client), agent: keepAlive });
+    await send({ ...as(client), agent: keepAlive });
     renewTls(api.app, { ...others.certify('serverAuth'), clientCa: others.pem });
-    expect(await ask(as(others.certify('clientAuth')))).toMatch(/^200 /);
-    expect(await ask(as(client))).not.toMatch(/^\d/);
-    expect(await ask({ ...as(client), agent: keepAlive })).not.toMatch(/^\d/);
+    expect(await send(as(others.certify('clientAuth')))).toMatch(/^200 /);
+    expect(await send(as(client))).not.toMatch(/^\d/);
+    expect(await send({ ...as(client), agent: keepAlive })).not.toMatch(/^\d/);
     expect(() => renewTls(api.app, { ...tls, key: client.key })).toThrow();
-    expect(await ask(as(others.certify('clientAuth')))).toMatch(/^200 /);
+    expect(await send(as(others.certify('clientAuth')))).toMatch(/^200 /);
     renewTls(api.app, tls);
-    expect(await ask(as(client))).toMatch(/^200 /);
+    expect(await send(as(client))).toMatch(/^200 /);
     keepAlive.destroy();
   });
 

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { eventually } from '@certwright/testing';
 import { type SampleApi, sampleKeys, startSampleApi } from '../testing/sample-api';
-import { exchange, parseAnswer, request } from '../testing/wire';
+import { exchange, parseResponse, request } from '../testing/wire';
 
 const store = new AsyncLocalStorage<number>();
 const begun: (number | undefined)[] = [];
@@ -30,21 +30,21 @@ const bearer = `Authorization: Bearer ${sampleKeys.owner}`;
 describe('a write', () => {
   it('runs in the scope of its request also after its body has arrived in pieces, and is ended with it', async () => {
     const whole = request('POST /echo', ['Content-Type: application/json'], '{"name":"a"}');
-    const answer = parseAnswer(await exchange(api.port, whole.subarray(0, -5), whole.subarray(-5)));
-    expect(answer.status).toBe(200);
+    const response = parseResponse(await exchange(api.port, whole.subarray(0, -5), whole.subarray(-5)));
+    expect(response.status).toBe(200);
     expect(begun).toEqual([1]);
     await eventually(() => expect(ended).toBe(1));
   });
 
-  it('is answered 503 with Retry-After when there are too many, while a read is answered', async () => {
+  it('receives 503 with Retry-After when there are too many, while a read is answered', async () => {
     isFull = true;
     for (const line of ['POST /echo', 'DELETE /orders/example.com']) {
-      const refused = parseAnswer(await exchange(api.port, request(line, [bearer])));
+      const refused = parseResponse(await exchange(api.port, request(line, [bearer])));
       expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
       expect(JSON.parse(refused.body)).toMatchObject({ code: 'service_outage' });
     }
     const read = await exchange(api.port, request('GET /orders/example.com', [bearer]));
-    expect(parseAnswer(read).status).toBe(200);
+    expect(parseResponse(read).status).toBe(200);
     expect([begun, ended]).toEqual([[], 0]);
   });
 });

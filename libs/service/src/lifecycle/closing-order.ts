@@ -1,4 +1,4 @@
-/** Closes one resource; asked once. */
+/** Closes one resource; called once. */
 export type Close = () => Promise<unknown> | unknown;
 
 export interface CloseFailure {

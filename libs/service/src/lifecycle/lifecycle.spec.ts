@@ -54,7 +54,7 @@ describe('a process', () => {
   it.each([
     ['reject', 'unhandledRejection'],
     ['throw', 'uncaughtException'],
-  ])('dies with 1 and a fatal line of what nobody caught (%s)', async (behaviour, msg) => {
+  ])('dies with 1 and a fatal line of what was not caught (%s)', async (behaviour, msg) => {
     const pidFile = path.join(folder, `${behaviour}.pid`);
     const sample = await startSample(`BEHAVIOUR=${behaviour}`, `PID_FILE=${pidFile}`);
     expect(await sample.ended).toMatchObject({ code: 1 });

@@ -30,8 +30,8 @@ const closingMs = 5_000;
 
 /**
  * Runs a process from its first line to its last: reads the configuration, serves health and metrics, starts the
- * application, and on SIGTERM or SIGINT closes everything and exits 0. A second signal exits at once. What nobody
- * caught ends the process with 1, since nobody knows what state it is in.
+ * application, and on SIGTERM or SIGINT closes everything and exits 0. A second signal exits at once. An
+ * uncaught error ends the process with 1, since its state is then unknown.
  */
 export async function runProcess<C extends ProcessConfig>(definition: ProcessDefinition<C>): Promise<void> {
   const { name } = definition;

@@ -1,8 +1,8 @@
 import { SettingsError } from '../config/settings';
 
 /**
- * Why a process did not start, for the person who started it; `undefined` when the reason is none a person at the
- * keyboard can mend, so that the stack is what helps.
+ * Why a process did not start, for the person who started it; `undefined` when the reason is none that this
+ * person can fix, so that the stack is more helpful.
  */
 export function explainStartFault(error: unknown): string | undefined {
   if (error instanceof SettingsError) return error.message;

@@ -24,11 +24,11 @@ async function takeMany(
   take: Take = plan,
   key = 'a',
 ): Promise<Taken[]> {
-  const answers: Taken[] = [];
-  for (let nth = 0; nth < times; nth += 1) answers.push(await buckets.take(key, take));
-  return answers;
+  const results: Taken[] = [];
+  for (let nth = 0; nth < times; nth += 1) results.push(await buckets.take(key, take));
+  return results;
 }
-const granted = (answers: readonly Taken[]): number => answers.filter(({ ok }) => ok).length;
+const granted = (results: readonly Taken[]): number => results.filter(({ ok }) => ok).length;
 
 it('takes more at once while tokens are used up quickly, up to a share of the burst', async () => {
   const buckets = opened();
@@ -71,8 +71,8 @@ it('says when the next one is due', async () => {
 
 it('takes once for all waiting requests', async () => {
   const buckets = opened();
-  const answers = await Promise.all(Array.from({ length: 30 }, async () => await buckets.take('a', plan)));
-  expect([granted(answers), costs]).toEqual([30, [1, 2, 4, 8, 10, 10]]);
+  const results = await Promise.all(Array.from({ length: 30 }, async () => await buckets.take('a', plan)));
+  expect([granted(results), costs]).toEqual([30, [1, 2, 4, 8, 10, 10]]);
 });
 
 it('leaves what costs more, or gives back, to the bucket itself', async () => {

@@ -65,8 +65,8 @@ export class HandfulTokenBuckets implements TokenBuckets {
     this.#handfuls.delete(key);
     this.#handfuls.set(key, handful);
     if (this.#handfuls.size > this.#maxKept) {
-      for (const longestUnused of this.#handfuls.keys()) {
-        this.#handfuls.delete(longestUnused);
+      for (const leastRecentlyUsed of this.#handfuls.keys()) {
+        this.#handfuls.delete(leastRecentlyUsed);
         break;
       }
     }

@@ -11,12 +11,12 @@ async function takeMany(
   times: number,
   take = perSecond,
 ): Promise<Taken[]> {
-  const answers: Taken[] = [];
-  for (let i = 0; i < times; i += 1) answers.push(await buckets.take(key, take));
-  return answers;
+  const results: Taken[] = [];
+  for (let i = 0; i < times; i += 1) results.push(await buckets.take(key, take));
+  return results;
 }
 
-const granted = (answers: readonly Taken[]): number => answers.filter(({ ok }) => ok).length;
+const granted = (results: readonly Taken[]): number => results.filter(({ ok }) => ok).length;
 
 describe('a token bucket in memory', () => {
   it('grants the burst at once, then the rate, and says when to come again', async () => {
@@ -59,34 +59,34 @@ describe('while the shared buckets', () => {
 
   it('are unavailable, the process counts on its own and no request fails', async () => {
     const failures: unknown[] = [];
-    let asked = 0;
+    let lookups = 0;
     let nowMs = 0;
     const unavailable: TokenBuckets = {
-      take: () => ((asked += 1), Promise.reject(new Error('ECONNREFUSED'))),
+      take: () => ((lookups += 1), Promise.reject(new Error('ECONNREFUSED'))),
     };
     const buckets = new FallbackTokenBuckets(unavailable, own(), {
       nowMs: () => nowMs,
       onFailure: (error) => failures.push(error),
     });
     expect(granted(await takeMany(buckets, 'a', 25))).toBe(20);
-    expect([asked, failures.length]).toEqual([1, 1]);
+    expect([lookups, failures.length]).toEqual([1, 1]);
     nowMs += 1_001;
     await takeMany(buckets, 'b', 5);
-    expect(asked).toBe(2);
+    expect(lookups).toBe(2);
   });
 
   it('are slow, a request waits 50 ms once and the late answer is ignored', async () => {
-    let answerLate: (taken: Taken) => void = () => undefined;
-    let asked = 0;
+    let resolveLate: (taken: Taken) => void = () => undefined;
+    let lookups = 0;
     const slow: TokenBuckets = {
-      take: () => ((asked += 1), new Promise((resolve) => (answerLate = resolve))),
+      take: () => ((lookups += 1), new Promise((resolve) => (resolveLate = resolve))),
     };
     const buckets = new FallbackTokenBuckets(slow, own(), { nowMs: () => 0 });
     const begun = performance.now();
     expect(granted(await takeMany(buckets, 'a', 3))).toBe(3);
-    answerLate({ ok: false, retryAfterS: 9 });
+    resolveLate({ ok: false, retryAfterS: 9 });
     expect(performance.now() - begun).toBeGreaterThan(40);
-    expect(asked).toBe(1);
+    expect(lookups).toBe(1);
   });
 
   it('answer, their answer counts', async () => {

@@ -75,8 +75,8 @@ export class MemoryTokenBuckets implements TokenBuckets {
     this.#levels.delete(key);
     this.#levels.set(key, level);
     if (this.#levels.size > this.#maxBuckets) {
-      for (const longestUnused of this.#levels.keys()) {
-        this.#levels.delete(longestUnused);
+      for (const leastRecentlyUsed of this.#levels.keys()) {
+        this.#levels.delete(leastRecentlyUsed);
         break;
       }
     }

@@ -27,7 +27,7 @@ export async function startOperationsServer(options: OperationsServerOptions): P
   const server = createServer(
     { requestTimeout: 10_000, headersTimeout: 5_000, maxHeaderSize: 8_192 },
     (request, response) => {
-      answer(request, response, options).catch(() => response.destroy());
+      respond(request, response, options).catch(() => response.destroy());
     },
   );
   await new Promise<void>((resolve, reject) => {
@@ -41,7 +41,7 @@ export async function startOperationsServer(options: OperationsServerOptions): P
   };
 }
 
-async function answer(
+async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   options: OperationsServerOptions,

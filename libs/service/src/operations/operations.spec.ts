@@ -27,11 +27,11 @@ describe('the operations server', () => {
     };
   }
 
-  it('GET /healthz answers as long as the process lives', async () => {
+  it('GET /healthz responds as long as the process lives', async () => {
     expect(await get('/healthz')).toEqual({ status: 200, body: '{"alive":true}', type: 'application/json' });
   });
 
-  it('GET /readyz answers 503 while starting, 200 while running, 503 while stopping', async () => {
+  it('GET /readyz returns 503 while starting, 200 while running, 503 while stopping', async () => {
     readiness.add('database', () =>
       isDatabaseDown ? Promise.reject(new Error('ECONNREFUSED 10.0.0.1')) : Promise.resolve(),
     );
@@ -55,7 +55,7 @@ describe('the operations server', () => {
     });
   });
 
-  it('GET /readyz answers 200 and names what failed when the process does part of its work without', async () => {
+  it('GET /readyz returns 200 and names what failed when the process does part of its work without', async () => {
     isDatabaseDown = false;
     readiness.add('redis', () => Promise.reject(new Error('ECONNREFUSED')), { isRequired: false });
     expect(await get('/readyz')).toMatchObject({
@@ -83,7 +83,7 @@ describe('the operations server', () => {
     expect(body).toContain('nodejs_eventloop_lag_seconds');
   });
 
-  it('answers other paths 404 and other methods 405', async () => {
+  it('returns 404 for other paths and 405 for other methods', async () => {
     expect(await get('/')).toMatchObject({ status: 404 });
     expect(await get('/metrics', 'POST')).toMatchObject({ status: 405 });
   });
@@ -97,17 +97,17 @@ describe('the operations server', () => {
 });
 
 it('readiness runs the checks once for concurrent requests, and again after a second', async () => {
-  let asked = 0;
+  let checks = 0;
   let nowMs = 0;
   const readiness = new Readiness({ nowMs: () => nowMs });
-  readiness.add('database', () => Promise.resolve((asked += 1)));
+  readiness.add('database', () => Promise.resolve((checks += 1)));
   readiness.started();
   await Promise.all([readiness.report(), readiness.report()]);
   await readiness.report();
-  expect(asked).toBe(1);
+  expect(checks).toBe(1);
   nowMs += 1_000;
   await readiness.report();
-  expect(asked).toBe(2);
+  expect(checks).toBe(2);
 });
 
 it('readiness logs one line without a stack for each change of a check', async () => {

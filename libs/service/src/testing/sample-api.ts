@@ -6,7 +6,7 @@ import { Authenticator } from '../authentication/authenticator';
 import { ApiKeyCache, type KnownApiKey } from '../authentication/key-cache';
 import { createHttpApp } from '../http/http-app';
 import type { HttpAppOptions } from '../http/http-options';
-import type { RenderedProblem } from '../http/answer';
+import type { RenderedProblem } from '../http/problem-response';
 import { MemoryTokenBuckets } from '../limits/token-buckets';
 import { createLogger } from '../logging/logger';
 import { Metrics } from '../operations/metrics';

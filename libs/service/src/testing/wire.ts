@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-export interface WireAnswer {
+export interface WireResponse {
   readonly status: number;
   /** Names in lower case; several of one name joined by a line break. */
   readonly headers: Readonly<Record<string, string>>;
@@ -22,7 +22,7 @@ export async function exchange(port: number, ...parts: readonly (string | Buffer
 function readAll(socket: Socket): Promise<string> {
   const chunks: Buffer[] = [];
   return new Promise((resolve, reject) => {
-    socket.setTimeout(20_000, () => socket.destroy(new Error('no answer within 20 s')));
+    socket.setTimeout(20_000, () => socket.destroy(new Error('no response within 20 s')));
     socket.on('data', (chunk) => chunks.push(chunk));
     socket.on('error', (error) => (chunks.length > 0 ? undefined : reject(error)));
     socket.on('close', () => resolve(Buffer.concat(chunks).toString('latin1')));
@@ -33,8 +33,8 @@ function readAll(socket: Socket): Promise<string> {
 const write = (socket: Socket, part: string | Buffer): Promise<void> =>
   new Promise((resolve) => socket.write(part, () => resolve()));
 
-/** Reads one answer. */
-export function parseAnswer(raw: string): WireAnswer {
+/** Reads one response. */
+export function parseResponse(raw: string): WireResponse {
   const split = raw.indexOf('\r\n\r\n');
   const [statusLine = '', ...lines] = raw.slice(0, split).split('\r\n');
   const headers: Record<string, string> = {};

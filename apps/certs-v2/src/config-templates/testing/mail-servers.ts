@@ -21,7 +21,7 @@ mynetworks_style = host
 alias_maps =
 ${snippet}`;
   },
-  judging: (_file, { folder }) => ['-c', folder, '-n'],
+  checkArguments: (_file, { folder }) => ['-c', folder, '-n'],
   needsRoot: true,
   prepare: ({ folder }) => {
     for (const name of ['queue', 'data']) mkdirSync(path.join(folder, name));
@@ -30,13 +30,13 @@ ${snippet}`;
     // Makes the folders of the queue.
     execFileSync('/usr/sbin/postfix', ['-c', folder, 'check'], { stdio: 'pipe' });
   },
-  // The command `postfix` would start it in a session of its own, where nobody reaches it who ends the spec.
+  // The command `postfix` would start it in a session of its own, which the spec cannot end.
   server: () =>
     path.join(
       execFileSync('/usr/sbin/postconf', ['-h', 'daemon_directory'], { encoding: 'utf8' }).trim(),
       'master',
     ),
-  serving: (_file, { folder }) => ['-d', '-c', folder],
+  serveArguments: (_file, { folder }) => ['-d', '-c', folder],
   startTls: true,
   lenient: true,
 };
@@ -52,7 +52,7 @@ proxymap unix - - n - - proxymap
 rewrite unix - - n - - trivial-rewrite
 `;
 
-/** The administration's listener stands for those of IMAP, which is a package of its own: all take the same settings. */
+/** The administration's listener in place of those of IMAP, a separate package: all take the same settings. */
 const dovecot: Program = {
   template: 'dovecot',
   commands: ['doveconf'],
@@ -71,10 +71,10 @@ service doveadm {
   }
 }
 ${snippet}`,
-  judging: (file) => ['-c', file, '-n'],
+  checkArguments: (file) => ['-c', file, '-n'],
   server: () => 'dovecot',
   needsRoot: true,
-  serving: (file) => ['-F', '-c', file],
+  serveArguments: (file) => ['-F', '-c', file],
   lenient: true,
 };
 

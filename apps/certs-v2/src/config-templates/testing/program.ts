@@ -21,16 +21,16 @@ export interface Program {
   readonly file: string;
   config(snippet: string, place: Place): string;
   /** Arguments that make it check the file and exit. */
-  judging(file: string, place: Place): readonly string[];
-  /** The command that serves, where it is another one than judges. */
+  checkArguments(file: string, place: Place): readonly string[];
+  /** The command that serves, if it differs from the one that checks. */
   server?(): string;
   /** Whether it gives up root, and so needs it. */
   readonly needsRoot?: true;
   /** What must be in the folder before it serves. */
   prepare?(place: Place): void;
   /** Arguments that make it serve in the foreground. */
-  serving(file: string, place: Place): readonly string[];
-  /** Whether TLS begins when it is asked for (RFC 3207). */
+  serveArguments(file: string, place: Place): readonly string[];
+  /** Whether TLS begins with STARTTLS (RFC 3207). */
   readonly startTls?: true;
   /** Whether it accepts cipher suites without authenticated encryption by default. */
   readonly lenient?: true;

@@ -20,11 +20,11 @@ export interface ToServe {
   readonly files: IssuedFiles;
 }
 
-/** @throws Error with what the program says when nobody can connect */
+/** @throws Error with the output of the program when no connection succeeds */
 export async function serve(program: Program, { command, file, place, files }: ToServe): Promise<Site> {
   program.prepare?.(place);
   const child = await startChild(program.server?.() ?? command, {
-    args: program.serving(file, place),
+    args: program.serveArguments(file, place),
     env: { HOME: place.folder, XDG_DATA_HOME: place.folder },
   });
   const ca = readFileSync(files.ROOT);
@@ -60,7 +60,7 @@ async function agreedVersion(options: ConnectionOptions): Promise<string> {
       socket.destroy();
     });
     socket.once('error', (error) => {
-      // What the other side answers, or does without a word; no fault of the certificate.
+      // The server refused or closed the connection; the certificate is not the cause.
       if (/handshake failure|before secure TLS connection/i.test(error.message)) resolve('refused');
       else reject(error);
     });

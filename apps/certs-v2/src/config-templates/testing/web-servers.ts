@@ -18,8 +18,8 @@ http {
     location / { return 200 "served"; }
   }
 }`,
-  judging: (file, { folder }) => ['-t', '-c', file, '-e', `${folder}/error.log`],
-  serving: (file, { folder }) => ['-c', file, '-e', `${folder}/error.log`],
+  checkArguments: (file, { folder }) => ['-t', '-c', file, '-e', `${folder}/error.log`],
+  serveArguments: (file, { folder }) => ['-c', file, '-e', `${folder}/error.log`],
   lenient: true,
 };
 
@@ -44,8 +44,8 @@ Listen 127.0.0.1:${port} https
 <VirtualHost *:${port}>
 ${snippet}
 </VirtualHost>`,
-  judging: (file) => ['-t', '-f', file],
-  serving: (file) => ['-D', 'FOREGROUND', '-f', file],
+  checkArguments: (file) => ['-t', '-f', file],
+  serveArguments: (file) => ['-D', 'FOREGROUND', '-f', file],
   lenient: true,
 };
 
@@ -63,8 +63,8 @@ frontend site
   ${snippet.replace('bind :443', `bind 127.0.0.1:${port}`)}
   http-request return status 200
 `,
-  judging: (file) => ['-c', '-f', file],
-  serving: (file) => ['-db', '-f', file],
+  checkArguments: (file) => ['-c', '-f', file],
+  serveArguments: (file) => ['-db', '-f', file],
   lenient: true,
 };
 
@@ -82,8 +82,8 @@ server.port = ${port}
 $SERVER["socket"] == "127.0.0.1:${port}" {
 ${snippet}
 }`,
-  judging: (file) => ['-tt', '-f', file],
-  serving: (file) => ['-D', '-f', file],
+  checkArguments: (file) => ['-tt', '-f', file],
+  serveArguments: (file) => ['-D', '-f', file],
 };
 
 const caddy: Program = {
@@ -100,8 +100,8 @@ ${snippet}
 	respond "served"
 }
 `,
-  judging: (file) => ['validate', '--adapter', 'caddyfile', '--config', file],
-  serving: (file) => ['run', '--adapter', 'caddyfile', '--config', file],
+  checkArguments: (file) => ['validate', '--adapter', 'caddyfile', '--config', file],
+  serveArguments: (file) => ['run', '--adapter', 'caddyfile', '--config', file],
 };
 
 const node: Program = {
@@ -112,8 +112,8 @@ const node: Program = {
 ${snippet}
 createServer(tlsOptions(), (_request, response) => response.end('served')).listen(${port}, '127.0.0.1');
 `,
-  judging: (file) => ['--check', file],
-  serving: (file) => [file],
+  checkArguments: (file) => ['--check', file],
+  serveArguments: (file) => [file],
   lenient: true,
 };
 

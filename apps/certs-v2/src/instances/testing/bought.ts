@@ -1,6 +1,6 @@
 import { certificateRequest, type KeyPair, keyPair } from '../../testing/certificate-request';
 import type { RunningApi } from '../../testing/running-api';
-import type { Answered } from '@certwright/testing';
+import type { ReceivedResponse } from '@certwright/testing';
 import type { Tenant } from '../../testing/tenant';
 
 export const pathOf = (cn: string) => `/api/v2/certs/${encodeURIComponent(cn)}`;
@@ -11,10 +11,14 @@ export const otherKeys: KeyPair = keyPair('p384');
 export const csrFor = (cn: string, of: KeyPair = keys) => certificateRequest(of, { CN: cn });
 
 /** An object that is approved by dns and has default SANs by default. */
-export async function createObject(tenant: Tenant, cn: string, more: object = {}): Promise<Answered['json']> {
-  const answer = await tenant.post(pathOf(cn), { csr: csrFor(cn), approval_method: 'dns', ...more });
-  if (answer.status !== 200) throw new Error(answer.text);
-  return answer.json;
+export async function createObject(
+  tenant: Tenant,
+  cn: string,
+  more: object = {},
+): Promise<ReceivedResponse['json']> {
+  const response = await tenant.post(pathOf(cn), { csr: csrFor(cn), approval_method: 'dns', ...more });
+  if (response.status !== 200) throw new Error(response.text);
+  return response.json;
 }
 
 /** Ids of issuances of an account as callers know them, with their states; oldest first. */

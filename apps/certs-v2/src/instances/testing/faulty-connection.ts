@@ -5,7 +5,7 @@ import { Client } from 'pg';
 export interface Fault {
   /** Which statement from now on, from 1; COMMIT counts. */
   readonly nth: number;
-  /** Before it, so that it is never carried out; or after it, so that it is, and nobody learns of it. */
+  /** Before it, so that it is never executed; or after it, so that it is, but the client gets no result. */
   readonly when: 'before' | 'after';
 }
 
@@ -24,7 +24,7 @@ const lost = () => Object.assign(new Error('Connection terminated unexpectedly')
 export async function withFault<T>(
   { nth, when }: Fault,
   work: () => Promise<T>,
-): Promise<{ readonly result: T; readonly struck: boolean }> {
+): Promise<{ readonly result: T; readonly reached: boolean }> {
   let count = 0;
   const real = Client.prototype.query as (...args: unknown[]) => unknown;
   const spy = jest.spyOn(Client.prototype, 'query').mockImplementation(function (
@@ -32,20 +32,20 @@ export async function withFault<T>(
     ...args: unknown[]
   ) {
     count += 1;
-    const answered = () => real.apply(this, args);
-    if (count !== nth) return answered();
+    const runQuery = () => real.apply(this, args);
+    if (count !== nth) return runQuery();
     const cut = () => (this as unknown as Connected).connection.stream.destroy(lost());
     if (when === 'before') {
       cut();
       return Promise.reject(lost());
     }
-    return Promise.resolve(answered()).then(() => {
+    return Promise.resolve(runQuery()).then(() => {
       cut();
       throw lost();
     });
   } as never);
   try {
-    return { result: await work(), struck: count >= nth };
+    return { result: await work(), reached: count >= nth };
   } finally {
     spy.mockRestore();
   }

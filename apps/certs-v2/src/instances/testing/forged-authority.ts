@@ -11,7 +11,7 @@ import {
 } from '../../testing/certificate-request';
 
 /** What a forged certificate is for. */
-export interface CertificateWish {
+export interface CertificateOptions {
   readonly dnsNames?: readonly string[];
   readonly keys?: KeyPair;
   readonly isCa?: boolean;
@@ -35,36 +35,36 @@ export interface ForgedCertificate {
 export interface ForgedAuthority extends ForgedCertificate {
   readonly name: string;
   /** An end entity. */
-  issue(wish: CertificateWish): ForgedCertificate;
+  issue(options: CertificateOptions): ForgedCertificate;
   /** An authority beneath it. */
-  subordinate(name: string, wish?: CertificateWish): ForgedAuthority;
+  subordinate(name: string, options?: CertificateOptions): ForgedAuthority;
 }
 
 const dayMs = 86_400_000;
 export const inDays = (days: number) => new Date(Math.floor(Date.now() / 1_000) * 1_000 + days * dayMs);
 
-export function forgedRoot(name: string, wish: CertificateWish = {}): ForgedAuthority {
-  const keys = wish.keys ?? keyPair('p256');
+export function forgedRoot(name: string, options: CertificateOptions = {}): ForgedAuthority {
+  const keys = options.keys ?? keyPair('p256');
   const der = certificate(
     name,
     keys,
-    { name: wish.issuerName ?? name, keys },
-    { ...wish, isCa: wish.isCa ?? true },
+    { name: options.issuerName ?? name, keys },
+    { ...options, isCa: options.isCa ?? true },
   );
   return authority(name, keys, der);
 }
 
 function authority(name: string, keys: KeyPair, der: Buffer): ForgedAuthority {
-  const made = (subject: string, wish: CertificateWish): ForgedCertificate => {
-    const own = wish.keys ?? keyPair('p256');
-    return forged(certificate(subject, own, { name: wish.issuerName ?? name, keys }, wish), own);
+  const made = (subject: string, options: CertificateOptions): ForgedCertificate => {
+    const own = options.keys ?? keyPair('p256');
+    return forged(certificate(subject, own, { name: options.issuerName ?? name, keys }, options), own);
   };
   return {
     ...forged(der, keys),
     name,
-    issue: (wish) => made(wish.dnsNames?.[0] ?? 'nobody', wish),
-    subordinate: (subject, wish = {}) => {
-      const { der: own, keys: ownKeys } = made(subject, { isCa: true, ...wish });
+    issue: (options) => made(options.dnsNames?.[0] ?? 'unnamed', options),
+    subordinate: (subject, options = {}) => {
+      const { der: own, keys: ownKeys } = made(subject, { isCa: true, ...options });
       return authority(subject, ownKeys, own);
     },
   };
@@ -80,7 +80,7 @@ function certificate(
   subject: string,
   keys: KeyPair,
   issuer: { readonly name: string; readonly keys: KeyPair },
-  { dnsNames = [], isCa = false, usage = isCa ? null : 'server', notBefore, notAfter }: CertificateWish,
+  { dnsNames = [], isCa = false, usage = isCa ? null : 'server', notBefore, notAfter }: CertificateOptions,
 ): Buffer {
   const extensions = [
     ...(dnsNames.length === 0

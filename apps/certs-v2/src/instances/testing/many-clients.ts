@@ -3,14 +3,14 @@ import { type Child, startChild } from '@certwright/testing';
 export interface ManyClients {
   readonly host: string;
   readonly port: number;
-  /** What is asked for, and by how many clients each. */
+  /** Paths to request, and the number of clients for each. */
   readonly requests: readonly { readonly path: string; readonly apiKey: string; readonly times: number }[];
 }
 
 export interface ClientsResult {
-  /** Status of the answer, and `state` or `reason` of its body → how many clients got it. */
-  readonly answers: Readonly<Record<string, number>>;
-  /** From the first answer to the last, ms. */
+  /** Status of the response, and `state` or `reason` of its body → how many clients got it. */
+  readonly responses: Readonly<Record<string, number>>;
+  /** From the first response to the last, ms. */
   readonly spanMs: number;
 }
 
@@ -22,7 +22,7 @@ const program = `
   const { connect } = require('node:net');
   const { host, port, requests: distinct } = JSON.parse(process.argv[1]);
   const requests = distinct.flatMap((request) => Array(request.times).fill(request));
-  const answers = {};
+  const responses = {};
   let left = requests.length, first;
   const one = (request) => {
     const { path, apiKey } = request;
@@ -39,8 +39,8 @@ const program = `
       try { json = JSON.parse(body); } catch {}
       const key = head.slice(9, 12) + ' ' + (json.state ?? json.reason);
       first ??= performance.now();
-      answers[key] = (answers[key] ?? 0) + 1;
-      if (--left === 0) console.log('RESULT ' + JSON.stringify({ answers, spanMs: performance.now() - first }));
+      responses[key] = (responses[key] ?? 0) + 1;
+      if (--left === 0) console.log('RESULT ' + JSON.stringify({ responses, spanMs: performance.now() - first }));
     });
   };
   const wave = () => {
@@ -54,7 +54,7 @@ export async function startClients(clients: ManyClients): Promise<Child> {
   return await startChild(process.execPath, { args: ['-e', program, JSON.stringify(clients)] });
 }
 
-/** @throws Error when not all are answered within the time */
+/** @throws Error when not all get a response within the time */
 export async function resultOf(clients: Child, withinMs: number): Promise<ClientsResult> {
   await clients.says(/RESULT .*\n/, withinMs);
   return JSON.parse(/RESULT (.*)\n/.exec(clients.output())?.[1] ?? '') as ClientsResult;

@@ -62,7 +62,7 @@ const documented = {
   no_such_instance: ['No such instance', 'The certificate has no such instance.'],
   no_such_pubkey_hash: ['No instance has this key', 'No instance of this certificate has this key.'],
   no_such_invoice: ['No such invoice', 'The account has no invoice of this number.'],
-  template_not_found: ['No such template', 'There is no such template. There are: apache, nginx.', 'name'],
+  template_not_found: ['No such template', 'There is no such template; available: apache, nginx.', 'name'],
   not_found: ['Not known', 'The newest version of the client is not known.'],
   inactive_cert: ['No instance is active', 'No instance of this certificate is active: buy one.'],
   no_pending_instance: ['No instance is pending', 'No instance of this certificate is pending.'],
@@ -72,12 +72,12 @@ const documented = {
   ],
   already_imported: [
     'The certificate was imported already',
-    'The certificate is there already, as the instance 172594820411904.',
+    'The certificate is already stored as instance 172594820411904.',
     'crt',
   ],
   imported_instance: [
     'The active instance was imported',
-    'The active instance was imported, and only who issued it can reissue it: buy one here.',
+    'The active instance was imported, and only its issuer can reissue it; buy one here.',
   ],
   too_many_certs: [
     'The account has as many certificate objects as it may have',
@@ -97,7 +97,7 @@ const documented = {
   unsupported_media_type: ['The body is neither a form nor JSON'],
   idempotency_key_reused: ['The Idempotency-Key was used with another body'],
   rate_limited: ['Too many requests; see retry_after'],
-  internal_error: ['A fault of the service; repeat with back-off'],
+  internal_error: ['An error of the service; retry with back-off'],
   service_outage: ['Temporarily unavailable; see retry_after'],
 } as const satisfies Partial<Readonly<Record<ReasonCode, Row>>>;
 

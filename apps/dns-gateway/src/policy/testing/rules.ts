@@ -3,8 +3,8 @@ import path from 'node:path';
 import type { Zone } from '@certwright/gateway-contract';
 import {
   type AllowedRecord,
-  type AskedRecord,
-  judgeRecord,
+  type RequestedRecord,
+  checkRecord,
   placeRecord,
   type RefusedRecord,
 } from '../record-policy';
@@ -31,7 +31,7 @@ export const zones = [zone('example.com'), zone('deep.example.com'), zone('examp
 export const digest = 'LPJNul-wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ';
 
 /** An allowed record, except for the members that a row changes. */
-export const wants = (changes: Partial<AskedRecord> = {}): AskedRecord => ({
+export const wants = (changes: Partial<RequestedRecord> = {}): RequestedRecord => ({
   fqdn: '_acme-challenge.www.example.com',
   type: 'TXT',
   value: digest,
@@ -40,17 +40,17 @@ export const wants = (changes: Partial<AskedRecord> = {}): AskedRecord => ({
 
 /** The complete decision for an integration with these zones. */
 export function decideRecord(
-  wanted: AskedRecord,
+  wanted: RequestedRecord,
   ofIntegration: readonly Zone[],
   own: RecordRules,
 ): AllowedRecord | RefusedRecord {
-  const judged = judgeRecord(wanted, own);
-  return judged.allowed ? placeRecord(judged, ofIntegration, false) : judged;
+  const checked = checkRecord(wanted, own);
+  return checked.allowed ? placeRecord(checked, ofIntegration, false) : checked;
 }
 
 /** In one line: `add <fqdn> <type> <value>` in a zone, or code and field of the refusal. */
 export function verdict(
-  changes: Partial<AskedRecord>,
+  changes: Partial<RequestedRecord>,
   own: Partial<RecordRules> = {},
   ofIntegration: readonly Zone[] = zones,
 ): string {

@@ -2,7 +2,7 @@ import { ApiServer } from '../testing/api-server';
 import { openSession, type ProviderWorld } from '../testing/provider-world';
 import { testPorts } from '../testing/test-ports';
 import { acmeDnsProvider } from './acme-dns';
-import { AcmeDnsImitation, registration } from './testing/acme-dns-imitation';
+import { FakeAcmeDns, registration } from './testing/fake-acme-dns';
 
 const { fulldomain } = registration;
 const [first, second, third] = ['A', 'B', 'C'].map((letter) => letter.repeat(43)) as [string, string, string];
@@ -15,11 +15,11 @@ const txt = (value: string, fqdn: string = fulldomain) => ({ fqdn, type: 'TXT', 
  */
 describe('acme-dns as a DNS provider', () => {
   let server: ApiServer;
-  let imitation: AcmeDnsImitation;
+  let fake: FakeAcmeDns;
   let world: ProviderWorld;
   beforeEach(async () => {
-    imitation = new AcmeDnsImitation();
-    server = await ApiServer.open(imitation.answer);
+    fake = new FakeAcmeDns();
+    server = await ApiServer.open(fake.respond);
     const credentials = { type: 'bearer', endpoint: server.url, ...registration } as const;
     world = {
       provider: acmeDnsProvider(),
@@ -30,7 +30,7 @@ describe('acme-dns as a DNS provider', () => {
       server,
       zone: zone.name,
       zoneNames: [zone.name],
-      plant: () => Promise.reject(new Error('Nothing of others stands here.')),
+      plant: () => Promise.reject(new Error('There are no records of others here.')),
       list: () => Promise.resolve([]),
     };
   });
@@ -44,7 +44,7 @@ describe('acme-dns as a DNS provider', () => {
     const session = await openSession(world);
     await session.add(zone, txt(first));
     await session.add(zone, txt(second));
-    expect(imitation.values).toEqual([first, second]);
+    expect(fake.values).toEqual([first, second]);
     const { method, path, headers, body } = server.requests[0]!;
     expect({ method, path, body: JSON.parse(body) }).toEqual({
       method: 'POST',
@@ -62,14 +62,14 @@ describe('acme-dns as a DNS provider', () => {
     await session.add(zone, txt(first));
     await session.remove(zone, txt(first));
     await session.remove(zone, txt(second));
-    expect(imitation.values).toEqual(['', first]);
+    expect(fake.values).toEqual(['', first]);
     expect(server.requests).toHaveLength(1);
   });
 
   it('a third value replaces the first', async () => {
     const session = await openSession(world);
     for (const value of [first, second, third]) await session.add(zone, txt(value));
-    expect(imitation.values).toEqual([second, third]);
+    expect(fake.values).toEqual([second, third]);
   });
 
   it.each([
@@ -115,7 +115,7 @@ describe('acme-dns as a DNS provider', () => {
         expect(fault.message).not.toContain(secret);
       server.misbehave(how, 0);
       await session.add(zone, txt(first));
-      expect(imitation.values).toContain(first);
+      expect(fake.values).toContain(first);
     },
   );
 

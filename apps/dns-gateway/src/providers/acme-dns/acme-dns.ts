@@ -18,7 +18,7 @@ const advice =
   'Register once at your acme-dns server (POST /register, with allowfrom set to the addresses of this service), and point a ' +
   'CNAME at _acme-challenge of each name to the fulldomain that it gave. The credentials can change that one TXT record and ' +
   'nothing else. acme-dns keeps the two newest values and cannot remove one: a removal is a success that changes nothing, ' +
-  'the value stands until two newer ones came, and adding a value again may push out the other one.';
+  'the value stays until two newer ones are added, and adding a value again may push out the other one.';
 
 /** RFC 8555, section 8.4: a SHA-256 digest in base64url, the only text that acme-dns accepts. */
 const challengeDigest = /^[A-Za-z0-9_-]{43}$/;
@@ -33,7 +33,7 @@ const members: readonly MemberRule[] = [
     secret: false,
     required: true,
     shape: /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
-    shapeWords: 'one label of lower-case letters, digits and dashes',
+    shapeDescription: 'one label of lower-case letters, digits and dashes',
   },
   {
     name: 'fulldomain',
@@ -42,7 +42,7 @@ const members: readonly MemberRule[] = [
     required: true,
     shape:
       /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
-    shapeWords: 'a domain name in lower case, without a dot at the end',
+    shapeDescription: 'a domain name in lower case, without a dot at the end',
   },
 ];
 
@@ -96,7 +96,7 @@ function session(
       if (json.member('txt').string() === record.value) return 'created';
       throw new ProviderFault(
         'unavailable',
-        'acme-dns did not answer as it documents: it took another value.',
+        'acme-dns did not respond as documented: it took another value.',
       );
     },
     replace: (_zone, { fqdn }) =>

@@ -53,7 +53,7 @@ export class AzureAuthorizer implements Authorizer {
       return await clientCredentials(endpoint, scope, { ...this.ports, signal });
     } catch (error) {
       if (error !== signal.reason) throw error;
-      throw new ProviderFault('unavailable', 'Microsoft Entra ID gave no token in time.');
+      throw new ProviderFault('unavailable', 'Microsoft Entra ID returned no token in time.');
     }
   }
 }

@@ -49,7 +49,7 @@ export class AzureClient implements RrsetPorts {
     this.api = new JsonApi({
       ...{ provider, baseUrl, authorizer, call: callApi, now, rest, signal },
       kindOf,
-      wordsOf: (json) => errorOf(json).member('message').string(),
+      messageOf: (json) => errorOf(json).member('message').string(),
     });
   }
 
@@ -170,7 +170,7 @@ function skipTokenOf(nextLink: string): string {
 }
 
 function undocumented(how: string): never {
-  throw new ProviderFault('unavailable', `${provider} did not answer as it documents: ${how}.`);
+  throw new ProviderFault('unavailable', `${provider} did not respond as documented: ${how}.`);
 }
 
 /** `{ error: { code, message } }`; some errors of the DNS service lack the outer member. */

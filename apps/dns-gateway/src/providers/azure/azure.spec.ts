@@ -1,13 +1,13 @@
 import { externalIdOf } from '../external-id';
 import { type ApiReply, ApiServer, type RecordedRequest } from '../testing/api-server';
 import { describeProvider } from '../testing/conformance';
-import { zonesWorld } from '../testing/imitated-world';
-import { ImitatedZones, zoneNames } from '../testing/imitated-zones';
+import { zonesWorld } from '../testing/fake-world';
+import { FakeZones, zoneNames } from '../testing/fake-zones';
 import { describeMisbehaviour } from '../testing/misbehaviour';
 import { openSession, type ProviderSpec, type ProviderWorld } from '../testing/provider-world';
 import { testPorts } from '../testing/test-ports';
 import { azureProvider } from './azure';
-import { AzureImitation, imitatedSubscription } from './testing/azure-imitation';
+import { FakeAzure, fakeSubscription } from './testing/fake-azure';
 
 const never = new AbortController().signal;
 
@@ -16,13 +16,13 @@ const tenant_id = 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee';
 const azure = {
   clientId: '99999999-8888-7777-6666-555555555555',
   clientSecret: 'planted-application-secret',
-  externalIdSecret: 'sixteen octets or more',
+  externalIdSecret: 'sixteen bytes or more',
 };
 const externalId = externalIdOf(azure.externalIdSecret, 'azure', 'account-1');
 
 interface World extends ProviderWorld {
   readonly server: ApiServer;
-  readonly imitation: AzureImitation;
+  readonly fake: FakeAzure;
   readonly tokens: Set<string>;
 }
 
@@ -45,31 +45,31 @@ function entra({ path, body }: RecordedRequest, tokens: Set<string>): ApiReply {
 }
 
 async function setUp(): Promise<World> {
-  const zones = new ImitatedZones(
+  const zones = new FakeZones(
     [...names, 'private.example', 'untagged.example', 'tagged-otherwise.example'],
-    AzureImitation.idOf,
+    FakeAzure.idOf,
   );
   const tokens = new Set<string>();
-  const imitation = new AzureImitation(zones, (token) => tokens.has(token));
+  const fake = new FakeAzure(zones, (token) => tokens.has(token));
   for (const name of [...names, 'private.example'])
-    imitation.tags.set(name, { 'certwright-external-id': externalId });
-  imitation.tags.set('tagged-otherwise.example', {
+    fake.tags.set(name, { 'certwright-external-id': externalId });
+  fake.tags.set('tagged-otherwise.example', {
     'certwright-external-id': 'certwright-of-another-account',
   });
   const server = await ApiServer.open((request) =>
-    request.path.startsWith('/login/') ? entra(request, tokens) : imitation.answer(request),
+    request.path.startsWith('/login/') ? entra(request, tokens) : fake.respond(request),
   );
   return {
     ...zonesWorld(server, zones, names),
     provider: azureProvider({ baseUrl: server.url, loginUrl: `${server.url}/login`, azure }),
-    credentials: { type: 'cloud_account', tenant_id, subscription_id: imitatedSubscription },
+    credentials: { type: 'cloud_account', tenant_id, subscription_id: fakeSubscription },
     wrongCredentials: {
       type: 'cloud_account',
       tenant_id: tenant_id.replace('a', 'b'),
-      subscription_id: imitatedSubscription,
+      subscription_id: fakeSubscription,
     },
     ports: testPorts({ server }),
-    imitation,
+    fake,
     tokens,
     secrets: [azure.clientSecret],
   };
@@ -93,14 +93,14 @@ describe('azure on the wire', () => {
 
   it('a value is added with the ETag that was read, and foreign values in the set are kept', async () => {
     await world.plant({ fqdn, type: 'TXT', value: 'of others' });
-    world.imitation.metadata.set(`${fqdn} TXT`, { owner: 'somebody' });
+    world.fake.metadata.set(`${fqdn} TXT`, { owner: 'somebody' });
     const session = await openSession(world);
     const [zone] = await session.zones();
     await session.add(zone!, { fqdn, type: 'TXT', value: 'ours', ttlS: 120 });
     const { method, path, query, headers, body } = world.server.requests.at(-1)!;
     expect([method, path, query.toString()]).toEqual([
       'PUT',
-      `/subscriptions/${imitatedSubscription}/resourceGroups/dns-rg/providers/Microsoft.Network/dnsZones/example.com/TXT/_acme-challenge`,
+      `/subscriptions/${fakeSubscription}/resourceGroups/dns-rg/providers/Microsoft.Network/dnsZones/example.com/TXT/_acme-challenge`,
       'api-version=2018-05-01',
     ]);
     expect(headers['if-match']).toMatch(/^etag-/);
@@ -158,8 +158,8 @@ describe('azure on the wire', () => {
   it('a next page that cannot be requested is an error, not the end of the list', async () => {
     const { ports } = world;
     const callApi: typeof ports.callApi = async (request, signal) => {
-      const answer = await ports.callApi(request, signal);
-      return { ...answer, text: answer.text.replace('$skipToken', '$somethingElse') };
+      const response = await ports.callApi(request, signal);
+      return { ...response, text: response.text.replace('$skipToken', '$somethingElse') };
     };
     const session = await openSession({ ...world, ports: { ...ports, callApi } });
     await expect(session.zones()).rejects.toMatchObject({ kind: 'unavailable' });
@@ -175,7 +175,7 @@ describe('azure on the wire', () => {
 
   it('a deleted zone is zone_not_found', async () => {
     const session = await openSession(world);
-    const gone = { id: AzureImitation.idOf('gone.example'), name: 'gone.example' };
+    const gone = { id: FakeAzure.idOf('gone.example'), name: 'gone.example' };
     const added = session.add(gone, { fqdn: '_x.gone.example', type: 'TXT', value: 'text', ttlS: null });
     await expect(added).rejects.toMatchObject({ kind: 'zone_not_found' });
   });

@@ -24,9 +24,9 @@ const advice =
   `and tag each of these zones "${externalIdTag}" with the external id: zones without that tag are not touched. ` +
   'No role on the resource group or the subscription is needed.';
 
-const guid: Pick<MemberRule, 'shape' | 'shapeWords'> = {
+const guid: Pick<MemberRule, 'shape' | 'shapeDescription'> = {
   shape: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
-  shapeWords: 'a GUID such as 00000000-0000-0000-0000-000000000000',
+  shapeDescription: 'a GUID such as 00000000-0000-0000-0000-000000000000',
 };
 const rules: readonly MemberRule[] = [
   {

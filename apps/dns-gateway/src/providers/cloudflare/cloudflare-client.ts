@@ -118,7 +118,7 @@ const codesOf = (json: Json): readonly number[] =>
 
 export const reading: JsonReading = {
   kindOf,
-  wordsOf: (json) => json.member('errors').array()[0]?.member('message').string() ?? null,
+  messageOf: (json) => json.member('errors').array()[0]?.member('message').string() ?? null,
 };
 
 /** Called for every response, because a failure may have status 200 and `success: false`. */

@@ -1,23 +1,23 @@
 import { describeProvider } from '../testing/conformance';
-import { oauthWorld, withCode } from '../testing/imitated-world';
-import { ImitatedZones, zoneNames } from '../testing/imitated-zones';
+import { oauthWorld, withCode } from '../testing/fake-world';
+import { FakeZones, zoneNames } from '../testing/fake-zones';
 import { describeMisbehaviour } from '../testing/misbehaviour';
 import { describeOauth, type OauthWorld } from '../testing/oauth-conformance';
 import { openSession, type ProviderSpec, racingSession } from '../testing/provider-world';
 import { cloudflareProvider } from './cloudflare';
-import { CloudflareImitation } from './testing/cloudflare-imitation';
+import { FakeCloudflare } from './testing/fake-cloudflare';
 
 /** 50 zones per page. */
 const names = zoneNames(60);
 const token = 'v1.0-planted-token-123456';
 
 function setUp(): Promise<OauthWorld> {
-  const zones = new ImitatedZones([...names, 'copy.example']);
+  const zones = new FakeZones([...names, 'copy.example']);
   return oauthWorld({
     zones,
     names,
     oauth: { clientAuthentication: 'basic', rotates: true, expiresInS: 3_600 },
-    api: (isToken) => new CloudflareImitation(zones, (given) => given === token || isToken(given)),
+    api: (isToken) => new FakeCloudflare(zones, (given) => given === token || isToken(given)),
     provider: cloudflareProvider,
     credentials: { type: 'bearer', token },
     wrongCredentials: { type: 'bearer', token: 'v1.0-another-token-123456' },

@@ -9,8 +9,8 @@ import { isRecordType } from '../records/record-changes';
 import type { Rrset, RrsetChange, RrsetPorts, WriteOutcome } from '../records/rrset-changes';
 
 /** Seconds. The contract's min applies where a domain (below dedyn.io) allows less. */
-const shortestTtlS = 60;
-const longestTtlS = 604_800;
+const minTtlS = 60;
+const maxTtlS = 604_800;
 
 /** https://desec.readthedocs.io/en/latest/dns/rrsets.html */
 export class DesecClient implements RrsetPorts {
@@ -69,8 +69,8 @@ export class DesecClient implements RrsetPorts {
 
   private async ttl(zone: Zone, wantedS: number | null): Promise<number> {
     if (!this.#minimumTtls.has(zone.id)) this.zone(await this.api.get(path`/domains/${zone.id}/`));
-    const shortest = Math.max(shortestTtlS, this.#minimumTtls.get(zone.id) ?? shortestTtlS);
-    return Math.min(longestTtlS, Math.max(shortest, wantedS ?? shortest));
+    const minS = Math.max(minTtlS, this.#minimumTtls.get(zone.id) ?? minTtlS);
+    return Math.min(maxTtlS, Math.max(minS, wantedS ?? minS));
   }
 
   private zone(domain: Json): Zone {
@@ -103,8 +103,8 @@ function nextCursor(link: string | undefined): string | null {
 export const reading: JsonReading = {
   kindOf: (_json, status) => (status === 404 ? 'zone_not_found' : null),
   /** `detail` (permissions, limits), or errors of an RRset; a list for a bulk request, with `{}` for valid ones. */
-  wordsOf(json) {
-    const about = json.isArray() ? json.array().find(hasWords) : json;
+  messageOf(json) {
+    const about = json.isArray() ? json.array().find(hasMessage) : json;
     if (about === undefined) return null;
     const detail = about.optional('detail');
     if (detail !== null) return detail.string();
@@ -112,11 +112,11 @@ export const reading: JsonReading = {
       about
         .optional('non_field_errors')
         ?.array()
-        .map((words) => words.string())
+        .map((message) => message.string())
         .join(' ') ?? null
     );
   },
 };
 
-const hasWords = (part: Json): boolean =>
+const hasMessage = (part: Json): boolean =>
   part.isObject() && (part.optional('detail') !== null || part.optional('non_field_errors') !== null);

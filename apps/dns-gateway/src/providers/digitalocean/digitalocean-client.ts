@@ -11,7 +11,7 @@ import { isRecordType, type RecordPorts, type StoredRecord } from '../records/re
 const provider = 'DigitalOcean';
 const perPage = 200;
 /** Min TTL of the API, seconds. */
-const leastTtlS = 30;
+const minTtlS = 30;
 
 /** The domain records of API v2: names relative to the domain, TXT without quotes, targets with a trailing dot. */
 export class DigitalOceanClient implements RecordPorts {
@@ -39,7 +39,7 @@ export class DigitalOceanClient implements RecordPorts {
       type,
       name: relativeName(fqdn, zone),
       ...dataOf(record),
-      ...(ttlS === null ? {} : { ttl: Math.max(leastTtlS, ttlS) }),
+      ...(ttlS === null ? {} : { ttl: Math.max(minTtlS, ttlS) }),
     };
     const { json } = await this.api.request({
       method: 'POST',
@@ -112,5 +112,5 @@ function dataOf({ type, value }: DnsRecord): object {
 
 export const reading: JsonReading = {
   kindOf: (_json, status) => (status === 404 ? 'zone_not_found' : null),
-  wordsOf: (json) => json.member('message').string(),
+  messageOf: (json) => json.member('message').string(),
 };

@@ -1,23 +1,23 @@
 import { describeProvider } from '../testing/conformance';
-import { oauthWorld, withCode } from '../testing/imitated-world';
-import { ImitatedZones, zoneNames } from '../testing/imitated-zones';
+import { oauthWorld, withCode } from '../testing/fake-world';
+import { FakeZones, zoneNames } from '../testing/fake-zones';
 import { describeMisbehaviour } from '../testing/misbehaviour';
 import { describeOauth, type OauthWorld } from '../testing/oauth-conformance';
 import { openSession, type ProviderSpec } from '../testing/provider-world';
 import { digitalOceanProvider } from './digitalocean';
-import { DigitalOceanImitation } from './testing/digitalocean-imitation';
+import { FakeDigitalOcean } from './testing/fake-digitalocean';
 
 /** 200 domains per page. */
 const names = zoneNames(210);
 const token = 'dop_v1_planted_token_123456';
 
 function setUp(): Promise<OauthWorld> {
-  const zones = new ImitatedZones(names);
+  const zones = new FakeZones(names);
   return oauthWorld({
     zones,
     names,
     oauth: { clientAuthentication: 'form', rotates: true, expiresInS: 2_592_000 },
-    api: (isToken) => new DigitalOceanImitation(zones, (given) => given === token || isToken(given)),
+    api: (isToken) => new FakeDigitalOcean(zones, (given) => given === token || isToken(given)),
     provider: digitalOceanProvider,
     credentials: { type: 'bearer', token },
     wrongCredentials: { type: 'bearer', token: 'dop_v1_another_token_123456' },

@@ -106,5 +106,5 @@ export const reading: JsonReading = {
       return 'auth_failed';
     return status === 404 ? 'zone_not_found' : null;
   },
-  wordsOf: (json) => json.optional('message')?.string() ?? null,
+  messageOf: (json) => json.optional('message')?.string() ?? null,
 };

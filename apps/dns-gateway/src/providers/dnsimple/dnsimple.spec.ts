@@ -1,26 +1,22 @@
 import type { Zone } from '@certwright/gateway-contract';
 import type { ApiRequest } from '../http/call-api';
 import { describeProvider } from '../testing/conformance';
-import { type ImitatedWorld, tokenWorld } from '../testing/imitated-world';
-import { zoneNames } from '../testing/imitated-zones';
+import { type FakeWorld, tokenWorld } from '../testing/fake-world';
+import { zoneNames } from '../testing/fake-zones';
 import { describeMisbehaviour } from '../testing/misbehaviour';
 import { oauthClient } from '../testing/oauth-conformance';
 import { openSession, type ProviderSpec } from '../testing/provider-world';
 import { testPorts } from '../testing/test-ports';
 import { dnsimpleProvider } from './dnsimple';
-import { DnsimpleImitation } from './testing/dnsimple-imitation';
+import { FakeDnsimple } from './testing/fake-dnsimple';
 import { whoamiAccount } from './testing/fixtures';
 
 const zone = 'example.com';
 const names = zoneNames(203);
 
-async function worldOf(): Promise<ImitatedWorld<DnsimpleImitation>> {
-  const imitation = await DnsimpleImitation.open(names);
-  return tokenWorld(
-    imitation,
-    names,
-    dnsimpleProvider({ baseUrl: imitation.server.url, oauth: oauthClient }),
-  );
+async function worldOf(): Promise<FakeWorld<FakeDnsimple>> {
+  const fake = await FakeDnsimple.open(names);
+  return tokenWorld(fake, names, dnsimpleProvider({ baseUrl: fake.server.url, oauth: oauthClient }));
 }
 
 const spec: ProviderSpec = { name: 'DNSimple', setUp: worldOf };
@@ -31,7 +27,7 @@ describe('DNSimple', () => {
   const fqdn = `_acme-challenge.${zone}`;
   const at: Zone = { id: zone, name: zone };
   const record = { fqdn, type: 'TXT', value: 'v', ttlS: null } as const;
-  let world: ImitatedWorld<DnsimpleImitation>;
+  let world: FakeWorld<FakeDnsimple>;
 
   beforeEach(async () => (world = await worldOf()));
   afterEach(() => world.server.close());
@@ -62,21 +58,21 @@ describe('DNSimple', () => {
   });
 
   it('an old TXT record without quotes is found and removed', async () => {
-    world.imitation.plantContent(fqdn, zone, 'TXT', 'two words');
+    world.fake.plantContent(fqdn, zone, 'TXT', 'two words');
     const session = await openSession(world);
     await session.remove(at, { ...record, value: 'two words' });
-    expect(world.imitation.list(fqdn)).toEqual([]);
+    expect(world.fake.list(fqdn)).toEqual([]);
   });
 
   it('a record that another client added meanwhile is a success', async () => {
     const session = await openSession(world);
-    world.imitation.beforeNextCreation(() => world.imitation.plant(record, zone));
+    world.fake.beforeNextCreation(() => world.fake.plant(record, zone));
     await session.add(at, record);
-    expect(world.imitation.list(fqdn)).toHaveLength(1);
+    expect(world.fake.list(fqdn)).toHaveLength(1);
   });
 
   it('the token of a user is a bad request that names the member', async () => {
-    const credentials = { type: 'bearer', token: world.imitation.userToken } as const;
+    const credentials = { type: 'bearer', token: world.fake.userToken } as const;
     await expect(openSession(world, credentials)).rejects.toMatchObject({
       code: 'bad_request',
       faults: [{ field: 'credentials.token', code: 'invalid_value' }],
@@ -87,16 +83,16 @@ describe('DNSimple', () => {
     [{}, 'https://api.dnsimple.com/v2/whoami'],
     [{ environment: 'sandbox' }, 'https://api.sandbox.dnsimple.com/v2/whoami'],
   ])('credentials %j are checked at %s', async (more, expected) => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const callApi = async ({ url }: ApiRequest) => {
-      asked.push(url);
+      requested.push(url);
       return { status: 200, headers: {}, text: JSON.stringify(whoamiAccount.body) };
     };
     const credentials = { type: 'bearer', token: 'dnsimple_a_x', ...more } as const;
     const ports = { ...testPorts(), callApi };
     const never = new AbortController().signal;
     const kept = await dnsimpleProvider({ oauth: null }).accept(credentials, 'acct_1', ports, never);
-    expect(asked).toEqual([expected]);
+    expect(requested).toEqual([expected]);
     expect(kept['account']).toBe('1010');
   });
 
@@ -104,11 +100,11 @@ describe('DNSimple', () => {
     ({ type: 'oauth_code', code, state }) as const;
 
   it('a code is exchanged once, with its state, for a token that lasts', async () => {
-    const session = await openSession(world, byCode(world.imitation.state));
+    const session = await openSession(world, byCode(world.fake.state));
     expect((await session.zones()).length).toBe(names.length);
     await session.add(at, record);
-    expect(world.imitation.list(fqdn)).toHaveLength(1);
-    await expect(openSession(world, byCode(world.imitation.state))).rejects.toMatchObject({
+    expect(world.fake.list(fqdn)).toHaveLength(1);
+    await expect(openSession(world, byCode(world.fake.state))).rejects.toMatchObject({
       kind: 'auth_failed',
     });
   });
@@ -122,7 +118,7 @@ describe('DNSimple', () => {
 
   it('a failed exchange discloses neither the code nor the secret of this service', async () => {
     world.server.misbehave('echo');
-    const attempt = openSession(world, byCode(world.imitation.state));
+    const attempt = openSession(world, byCode(world.fake.state));
     const error = await attempt.then(String, String);
     expect(error).toContain('DNSimple refused the request');
     expect(error).not.toMatch(/planted/);
@@ -157,7 +153,7 @@ describe('DNSimple', () => {
   });
 
   it('a record beside a CNAME is a conflict', async () => {
-    world.imitation.plant({ fqdn, type: 'CNAME', value: 'elsewhere.example' }, zone);
+    world.fake.plant({ fqdn, type: 'CNAME', value: 'elsewhere.example' }, zone);
     const session = await openSession(world);
     await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'conflict' });
   });

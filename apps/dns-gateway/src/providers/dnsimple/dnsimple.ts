@@ -41,7 +41,7 @@ const members: readonly MemberRule[] = [
     secret: false,
     required: false,
     shape: /^(production|sandbox)$/,
-    shapeWords: 'production or sandbox',
+    shapeDescription: 'production or sandbox',
   },
 ];
 

@@ -18,8 +18,8 @@ import {
 const pageSize = 100;
 
 /** Seconds, as documented for `rrset_ttl`; the default for an RRset is 10800. */
-const shortestTtlS = 300;
-const longestTtlS = 2_592_000;
+const minTtlS = 300;
+const maxTtlS = 2_592_000;
 
 /** https://api.gandi.net/docs/livedns/ */
 export class GandiClient implements RrsetPorts {
@@ -73,7 +73,7 @@ export class GandiClient implements RrsetPorts {
     const rrset = path`/domains/${zone.id}/records/${relativeName(fqdn, zone)}/${type}`;
     if (after === null) await this.api.request({ method: 'DELETE', path: rrset, accepted: [404] });
     else {
-      const ttl = Math.min(longestTtlS, Math.max(shortestTtlS, after.ttlS ?? shortestTtlS));
+      const ttl = Math.min(maxTtlS, Math.max(minTtlS, after.ttlS ?? minTtlS));
       await this.api.request({
         method: 'PUT',
         path: rrset,
@@ -103,7 +103,7 @@ function readRrset(rrset: Json): readonly Rrset[] {
 export const reading: JsonReading = {
   kindOf: (_json, status) => (status === 404 ? 'zone_not_found' : null),
   /** The errors per member of the request, otherwise the message for the whole request. */
-  wordsOf(json) {
+  messageOf(json) {
     const [first] = json.optional('errors')?.array() ?? [];
     return (first?.optional('description') ?? json.optional('message'))?.string() ?? null;
   },

@@ -1,18 +1,18 @@
 import type { Zone } from '@certwright/gateway-contract';
 import { describeProvider } from '../testing/conformance';
-import { type ImitatedWorld, tokenWorld } from '../testing/imitated-world';
-import { zoneNames } from '../testing/imitated-zones';
+import { type FakeWorld, tokenWorld } from '../testing/fake-world';
+import { zoneNames } from '../testing/fake-zones';
 import { describeMisbehaviour } from '../testing/misbehaviour';
 import { openSession, type ProviderSpec } from '../testing/provider-world';
 import { gandiProvider } from './gandi';
-import { GandiImitation } from './testing/gandi-imitation';
+import { FakeGandi } from './testing/fake-gandi';
 
 const zone = 'example.com';
 const names = zoneNames(203);
 
-async function worldOf(): Promise<ImitatedWorld<GandiImitation>> {
-  const imitation = await GandiImitation.open(names);
-  return tokenWorld(imitation, names, gandiProvider({ baseUrl: imitation.server.url }));
+async function worldOf(): Promise<FakeWorld<FakeGandi>> {
+  const fake = await FakeGandi.open(names);
+  return tokenWorld(fake, names, gandiProvider({ baseUrl: fake.server.url }));
 }
 
 const spec: ProviderSpec = { name: 'Gandi', setUp: worldOf };
@@ -22,7 +22,7 @@ describeMisbehaviour(spec);
 describe('Gandi', () => {
   const fqdn = `_acme-challenge.${zone}`;
   const at: Zone = { id: zone, name: zone };
-  let world: ImitatedWorld<GandiImitation>;
+  let world: FakeWorld<FakeGandi>;
 
   beforeEach(async () => (world = await worldOf()));
   afterEach(() => world.server.close());
@@ -30,14 +30,14 @@ describe('Gandi', () => {
   const writes = () => world.server.requests.filter(({ method }) => method !== 'GET');
 
   it('a TXT record is sent in quotes, in strings of 255 bytes, with the rest of the RRset unchanged', async () => {
-    world.imitation.plant({ fqdn, type: 'TXT', value: 'theirs' }, zone);
+    world.fake.plant({ fqdn, type: 'TXT', value: 'theirs' }, zone);
     const session = await openSession(world);
     await session.add(at, { fqdn, type: 'TXT', value: `a"b${'c'.repeat(253)}`, ttlS: 60 });
     const { method, path, headers, body } = writes()[0]!;
     expect([method, path, headers['authorization']]).toEqual([
       'PUT',
       '/domains/example.com/records/_acme-challenge/TXT',
-      `Bearer ${world.imitation.token}`,
+      `Bearer ${world.fake.token}`,
     ]);
     expect(JSON.parse(body)).toEqual({
       rrset_ttl: 10_800,
@@ -53,7 +53,7 @@ describe('Gandi', () => {
   ])('a TTL of %p becomes %p, as 300 s is the min and 30 days the max', async (ttlS, expected) => {
     const session = await openSession(world);
     await session.add(at, { fqdn, type: 'TXT', value: 'v', ttlS });
-    expect(world.imitation.rrsetsAt(fqdn)[0]?.rrset_ttl).toBe(expected);
+    expect(world.fake.rrsetsAt(fqdn)[0]?.rrset_ttl).toBe(expected);
   });
 
   it('removing the last value removes its RRset', async () => {
@@ -65,13 +65,13 @@ describe('Gandi', () => {
   });
 
   it('zones are read from every page when the API does not count them', async () => {
-    world.imitation.hideCount();
+    world.fake.hideCount();
     const session = await openSession(world);
     expect(await session.zones()).toHaveLength(names.length);
   });
 
   it('a record beside a CNAME is a conflict', async () => {
-    world.imitation.plant({ fqdn, type: 'CNAME', value: 'elsewhere.example.' }, zone);
+    world.fake.plant({ fqdn, type: 'CNAME', value: 'elsewhere.example.' }, zone);
     const session = await openSession(world);
     await expect(session.add(at, { fqdn, type: 'TXT', value: 'v', ttlS: null })).rejects.toMatchObject({
       kind: 'conflict',

@@ -137,7 +137,7 @@ function readRrset(json: Json) {
 
 export const reading: JsonReading = {
   kindOf,
-  wordsOf: (json) => json.member('error').member('message').string(),
+  messageOf: (json) => json.member('error').member('message').string(),
 };
 
 function kindOf(json: Json, status: number): ProviderFaultKind | null {

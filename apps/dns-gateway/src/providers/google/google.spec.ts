@@ -1,23 +1,23 @@
 import { describeProvider } from '../testing/conformance';
-import { oauthWorld } from '../testing/imitated-world';
-import { ImitatedZones, zoneNames } from '../testing/imitated-zones';
+import { oauthWorld } from '../testing/fake-world';
+import { FakeZones, zoneNames } from '../testing/fake-zones';
 import { describeMisbehaviour } from '../testing/misbehaviour';
 import { describeOauth, oauthClient, type OauthWorld } from '../testing/oauth-conformance';
 import { openSession, type ProviderSpec, racingSession } from '../testing/provider-world';
 import { googleProvider } from './google';
-import { GoogleImitation } from './testing/google-imitation';
+import { FakeGoogle } from './testing/fake-google';
 
 const names = zoneNames(8);
 const project = 'shop-dns-123456';
-let api: GoogleImitation;
+let api: FakeGoogle;
 
 async function setUp(codesLast = true): Promise<OauthWorld> {
-  const zones = new ImitatedZones([...names, 'private.example'], (_, at) => `zone-${at}`);
+  const zones = new FakeZones([...names, 'private.example'], (_, at) => `zone-${at}`);
   const world = await oauthWorld({
     zones,
     names,
     oauth: { clientAuthentication: 'form', rotates: false, expiresInS: 3_599, codesLast },
-    api: (isToken) => (api = new GoogleImitation(zones, project, isToken)),
+    api: (isToken) => (api = new FakeGoogle(zones, project, isToken)),
     provider: googleProvider,
     credentials: { type: 'oauth_code', code: 'planted-code-123456', project },
     wrongCredentials: { type: 'oauth_code', code: 'another-code-123456', project },
@@ -25,7 +25,7 @@ async function setUp(codesLast = true): Promise<OauthWorld> {
   return {
     ...world,
     // For a change, not for the request for a token.
-    loseNextAnswer: () =>
+    loseNextResponse: () =>
       world.server.misbehave('applied_then_cut', 1, ({ path }) => path.endsWith('/changes')),
     secrets: [oauthClient.clientSecret],
   };

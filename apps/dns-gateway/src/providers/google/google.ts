@@ -26,7 +26,7 @@ const projectRule: MemberRule = {
   required: true,
   // https://docs.cloud.google.com/resource-manager/docs/creating-managing-projects; old ids have a domain prefix.
   shape: /^([a-z0-9.-]{1,100}:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$/,
-  shapeWords: 'the id of a project, such as my-project-123456',
+  shapeDescription: 'the id of a project, such as my-project-123456',
 };
 
 /** https://docs.cloud.google.com/dns/docs/reference/rest/v1 */

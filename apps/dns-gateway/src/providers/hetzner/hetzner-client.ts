@@ -25,7 +25,7 @@ const pageSize = 50;
  * polls.
  */
 const pollRestMs = 250;
-const mostPolls = 60;
+const maxPolls = 60;
 
 /**
  * The change did not match the current state, and nothing was applied: removed (404), added by others or changed
@@ -82,7 +82,7 @@ export class HetznerClient implements RrsetPorts {
   private async done(accepted: Json): Promise<void> {
     const id = accepted.member('id').id();
     let action = accepted;
-    for (let polls = 0; polls < mostPolls; polls += 1) {
+    for (let polls = 0; polls < maxPolls; polls += 1) {
       const status = action.member('status').string();
       if (status === 'success') return;
       if (status === 'error') throw new ProviderFault('unavailable', 'Hetzner could not make the change.');
@@ -136,5 +136,5 @@ export const reading: JsonReading = {
     if (status < 400) return null;
     return kinds.get(json.optional('error')?.optional('code')?.string() ?? '') ?? null;
   },
-  wordsOf: (json) => json.optional('error')?.optional('message')?.string() ?? null,
+  messageOf: (json) => json.optional('error')?.optional('message')?.string() ?? null,
 };

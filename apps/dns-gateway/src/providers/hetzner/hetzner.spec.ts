@@ -1,19 +1,19 @@
 import type { Zone } from '@certwright/gateway-contract';
 import { describeProvider } from '../testing/conformance';
-import { type ImitatedWorld, tokenWorld } from '../testing/imitated-world';
-import { zoneNames } from '../testing/imitated-zones';
+import { type FakeWorld, tokenWorld } from '../testing/fake-world';
+import { zoneNames } from '../testing/fake-zones';
 import { describeMisbehaviour } from '../testing/misbehaviour';
 import { openSession, type ProviderSpec } from '../testing/provider-world';
 import { locked, protectedZone, readonly, tooMany } from './testing/fixtures';
 import { hetznerProvider } from './hetzner';
-import { HetznerImitation } from './testing/hetzner-imitation';
+import { FakeHetzner } from './testing/fake-hetzner';
 
 const zone = 'example.com';
 const names = zoneNames(103);
 
-async function worldOf(): Promise<ImitatedWorld<HetznerImitation>> {
-  const imitation = await HetznerImitation.open(names);
-  return tokenWorld(imitation, names, hetznerProvider({ baseUrl: imitation.server.url }));
+async function worldOf(): Promise<FakeWorld<FakeHetzner>> {
+  const fake = await FakeHetzner.open(names);
+  return tokenWorld(fake, names, hetznerProvider({ baseUrl: fake.server.url }));
 }
 
 const spec: ProviderSpec = { name: 'Hetzner', setUp: worldOf };
@@ -23,12 +23,12 @@ describeMisbehaviour(spec);
 describe('Hetzner', () => {
   const fqdn = `_acme-challenge.${zone}`;
   const record = { fqdn, type: 'TXT', value: 'v', ttlS: null } as const;
-  let world: ImitatedWorld<HetznerImitation>;
+  let world: FakeWorld<FakeHetzner>;
   let at: Zone;
 
   beforeEach(async () => {
     world = await worldOf();
-    at = { id: String(world.imitation.idOf(zone)), name: zone };
+    at = { id: String(world.fake.idOf(zone)), name: zone };
   });
   afterEach(() => world.server.close());
 
@@ -51,8 +51,8 @@ describe('Hetzner', () => {
   });
 
   it('only the removed record is sent', async () => {
-    world.imitation.plant({ fqdn, type: 'TXT', value: 'theirs' }, zone);
-    world.imitation.plant({ fqdn, type: 'TXT', value: 'v' }, zone);
+    world.fake.plant({ fqdn, type: 'TXT', value: 'theirs' }, zone);
+    world.fake.plant({ fqdn, type: 'TXT', value: 'v' }, zone);
     const session = await openSession(world);
     await session.remove(at, record);
     expect(actions()).toEqual([
@@ -61,18 +61,18 @@ describe('Hetzner', () => {
   });
 
   it('a replacement sets all records of the type at once, and the TTL', async () => {
-    world.imitation.plant({ fqdn, type: 'TXT', value: 'old' }, zone, 86_400);
+    world.fake.plant({ fqdn, type: 'TXT', value: 'old' }, zone, 86_400);
     const session = await openSession(world);
     await session.replace(at, { ...record, ttlS: 60 });
     expect(actions().map(([path]) => path)).toEqual([
       '_acme-challenge/TXT/actions/set_records',
       '_acme-challenge/TXT/actions/change_ttl',
     ]);
-    expect(world.imitation.rrsetsAt(fqdn)[0]?.ttl).toBe(60);
+    expect(world.fake.rrsetsAt(fqdn)[0]?.ttl).toBe(60);
   });
 
   it('waits until a change is applied', async () => {
-    world.imitation.actionLooks = 5;
+    world.fake.actionLooks = 5;
     const session = await openSession(world);
     await session.add(at, record);
     const looks = world.server.requests.filter(({ path }) => path.startsWith('/actions/'));
@@ -81,14 +81,14 @@ describe('Hetzner', () => {
 
   it('a change that fails after acceptance, or never ends, is unavailable', async () => {
     const session = await openSession(world);
-    world.imitation.actionEnd = 'error';
+    world.fake.actionEnd = 'error';
     await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'unavailable' });
-    world.imitation.actionEnd = 'running';
+    world.fake.actionEnd = 'running';
     await expect(session.add(at, { ...record, value: 'w' })).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
   it('a zone locked by another change is retried', async () => {
-    world.imitation.refuseNext(locked, locked);
+    world.fake.refuseNext(locked, locked);
     const session = await openSession(world);
     await session.add(at, record);
     expect(actions()).toHaveLength(3);
@@ -96,25 +96,25 @@ describe('Hetzner', () => {
 
   it('a value that another client added meanwhile is a success', async () => {
     const session = await openSession(world);
-    world.imitation.beforeNextAction(() => world.imitation.plant(record, zone));
+    world.fake.beforeNextAction(() => world.fake.plant(record, zone));
     await session.add(at, record);
     expect(actions()).toHaveLength(1);
-    expect(world.imitation.list(fqdn)).toHaveLength(1);
+    expect(world.fake.list(fqdn)).toHaveLength(1);
   });
 
   it('values added and removed meanwhile by other clients are neither lost nor restored', async () => {
     const theirs = { fqdn, type: 'TXT', value: 'theirs' } as const;
     const session = await openSession(world);
-    world.imitation.beforeNextAction(() => world.imitation.plant(theirs, zone));
+    world.fake.beforeNextAction(() => world.fake.plant(theirs, zone));
     await session.add(at, record);
-    expect(world.imitation.list(fqdn).map(({ value }) => value)).toEqual(['theirs', 'v']);
-    world.imitation.beforeNextAction(() => world.imitation.plant({ ...theirs, value: 'more' }, zone));
+    expect(world.fake.list(fqdn).map(({ value }) => value)).toEqual(['theirs', 'v']);
+    world.fake.beforeNextAction(() => world.fake.plant({ ...theirs, value: 'more' }, zone));
     await session.remove(at, record);
-    expect(world.imitation.list(fqdn).map(({ value }) => value)).toEqual(['theirs', 'more']);
+    expect(world.fake.list(fqdn).map(({ value }) => value)).toEqual(['theirs', 'more']);
   });
 
   it('a read-only token is auth_failed', async () => {
-    world.imitation.refuseNext(readonly);
+    world.fake.refuseNext(readonly);
     const session = await openSession(world);
     await expect(session.add(at, record)).rejects.toMatchObject({
       kind: 'auth_failed',
@@ -123,13 +123,13 @@ describe('Hetzner', () => {
   });
 
   it.each([protectedZone, tooMany])('a refusal unrelated to the token is rejected', async (reply) => {
-    world.imitation.refuseNext(reply);
+    world.fake.refuseNext(reply);
     const session = await openSession(world);
     await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'rejected' });
   });
 
   it('a foreign TTL stays unchanged, even when it is the default of the zone', async () => {
-    world.imitation.plant({ fqdn, type: 'TXT', value: 'theirs' }, zone);
+    world.fake.plant({ fqdn, type: 'TXT', value: 'theirs' }, zone);
     const session = await openSession(world);
     await session.add(at, { ...record, ttlS: 60 });
     expect(actions().map(([path]) => path)).toEqual(['_acme-challenge/TXT/actions/add_records']);
@@ -144,7 +144,7 @@ describe('Hetzner', () => {
   });
 
   it('a record beside a CNAME is a conflict', async () => {
-    world.imitation.plant({ fqdn, type: 'CNAME', value: 'elsewhere.example.' }, zone);
+    world.fake.plant({ fqdn, type: 'CNAME', value: 'elsewhere.example.' }, zone);
     const session = await openSession(world);
     await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'conflict' });
   });

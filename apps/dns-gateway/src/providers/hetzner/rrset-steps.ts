@@ -7,7 +7,7 @@ export interface RrsetStep {
 }
 
 /** Seconds, the min TTL of an RRset. */
-const shortestTtlS = 60;
+const minTtlS = 60;
 
 /** The actions that turn the RRset as read into the wanted one. They change only the difference. */
 export function stepsOf({ before, after }: RrsetChange): readonly RrsetStep[] {
@@ -16,7 +16,7 @@ export function stepsOf({ before, after }: RrsetChange): readonly RrsetStep[] {
   const added = records(values.filter((value) => !old.includes(value)));
   const removed = records(old.filter((value) => !values.includes(value)));
   const wantedS = after?.ttlS ?? null;
-  const ttl = wantedS === null ? null : Math.max(shortestTtlS, wantedS);
+  const ttl = wantedS === null ? null : Math.max(minTtlS, wantedS);
   if (before === null) {
     // Creates the RRset. A TTL is allowed only here, unless it equals the existing one.
     return [{ action: 'add_records', body: { records: added, ...(ttl === null ? {} : { ttl }) } }];

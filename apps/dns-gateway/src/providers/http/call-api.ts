@@ -5,7 +5,7 @@ export interface ApiRequest {
   readonly body?: string;
 }
 
-export interface ApiAnswer {
+export interface ApiResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -18,4 +18,4 @@ export interface ApiAnswer {
  *
  * @throws ProviderFault `unavailable` when there is no complete response; the signal's reason
  */
-export type CallApi = (request: ApiRequest, signal: AbortSignal) => Promise<ApiAnswer>;
+export type CallApi = (request: ApiRequest, signal: AbortSignal) => Promise<ApiResponse>;

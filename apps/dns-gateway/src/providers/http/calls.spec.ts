@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 const never = new AbortController().signal;
-const bounds = { timeoutMs: 20_000, maxOctets: 1_000 };
+const bounds = { timeoutMs: 20_000, maxBytes: 1_000 };
 const allowed = new AddressGuard({ allowedNetworks: ['127.0.0.0/8'] });
 const get = (url: string) => ({ method: 'GET', url, headers: {} }) as const;
 
@@ -30,16 +30,16 @@ describe.each<readonly [string, (within: typeof bounds) => CallApi]>([
 ])('%s', (_, callWithin) => {
   const call = callWithin(bounds);
 
-  it('sends the request and returns the whole answer', async () => {
+  it('sends the request and returns the whole response', async () => {
     const url = await serve((request, response) => {
       request.on('data', (chunk: Buffer) => {
         response
-          .writeHead(201, { 'X-Told': `${request.method} ${request.headers['x-key']}` })
+          .writeHead(201, { 'X-Request': `${request.method} ${request.headers['x-key']}` })
           .end(`got ${chunk}`);
       });
     });
-    const answer = await call({ method: 'POST', url, headers: { 'x-key': 'k' }, body: 'hello é' }, never);
-    expect(answer).toMatchObject({ status: 201, text: 'got hello é', headers: { 'x-told': 'POST k' } });
+    const result = await call({ method: 'POST', url, headers: { 'x-key': 'k' }, body: 'hello é' }, never);
+    expect(result).toMatchObject({ status: 201, text: 'got hello é', headers: { 'x-request': 'POST k' } });
   });
 
   it('follows no redirect', async () => {
@@ -48,8 +48,8 @@ describe.each<readonly [string, (within: typeof bounds) => CallApi]>([
       requests += 1;
       response.writeHead(307, { location: '/elsewhere' }).end();
     });
-    const answer = await call(get(url), never).catch((error: unknown) => error);
-    expect(answer).not.toMatchObject({ status: 200 });
+    const result = await call(get(url), never).catch((error: unknown) => error);
+    expect(result).not.toMatchObject({ status: 200 });
     expect(requests).toBe(1);
   });
 
@@ -65,12 +65,12 @@ describe.each<readonly [string, (within: typeof bounds) => CallApi]>([
         setImmediate(() => response.destroy());
       },
     ],
-  ])('an answer that %s is unavailable', async (_how, listener) => {
+  ])('a response that %s is unavailable', async (_how, listener) => {
     const url = await serve(listener as RequestListener);
     await expect(call(get(url), never)).rejects.toMatchObject({ name: 'ProviderFault', kind: 'unavailable' });
   });
 
-  it('an answer that never arrives is unavailable', async () => {
+  it('a response that never arrives is unavailable', async () => {
     const url = await serve(() => undefined);
     const impatient = callWithin({ ...bounds, timeoutMs: 100 });
     await expect(impatient(get(url), never)).rejects.toMatchObject({

@@ -10,9 +10,9 @@ export function customerCall(
   tls: TlsTrust = {},
 ): CallApi {
   return async ({ method, url, headers, body }, signal) => {
-    const { timeoutMs, maxOctets: maxResponseBytes } = bounds;
+    const { timeoutMs, maxBytes: maxResponseBytes } = bounds;
     try {
-      const answer = await guardedRequest(guard, {
+      const response = await guardedRequest(guard, {
         method,
         url,
         headers,
@@ -22,8 +22,12 @@ export function customerCall(
         signal,
         tls,
       });
-      if (answer.truncated) throw tooLong(url, maxResponseBytes);
-      return { status: answer.status, headers: flat(answer.headers), text: answer.body.toString('utf8') };
+      if (response.truncated) throw tooLong(url, maxResponseBytes);
+      return {
+        status: response.status,
+        headers: flat(response.headers),
+        text: response.body.toString('utf8'),
+      };
     } catch (error) {
       signal.throwIfAborted();
       throw asProviderFault(error, url);
@@ -44,8 +48,8 @@ function asProviderFault(error: unknown, url: string): ProviderFault {
   );
 }
 
-const tooLong = (url: string, octets: number): ProviderFault =>
-  new ProviderFault('unavailable', `The answer of ${hostOf(url)} is longer than ${octets} octets.`);
+const tooLong = (url: string, maxBytes: number): ProviderFault =>
+  new ProviderFault('unavailable', `The response of ${hostOf(url)} is longer than ${maxBytes} bytes.`);
 
 function flat(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
   const entries = Object.entries(headers).flatMap(([name, value]) =>

@@ -1,6 +1,6 @@
 import { AddressGuard } from '@certwright/outbound';
 import { acmeDnsProvider } from '../acme-dns/acme-dns';
-import { registration } from '../acme-dns/testing/acme-dns-imitation';
+import { registration } from '../acme-dns/testing/fake-acme-dns';
 import type { ProviderPorts } from '../dns-provider';
 import { powerdnsProvider } from '../powerdns/powerdns';
 import { testPorts } from '../testing/test-ports';
@@ -14,14 +14,14 @@ describe("the endpoint of a customer's own server", () => {
     ['https://user:secret@pdns.example.com', 'user'],
     ['https://pdns.example.com/?key=1', 'path'],
     ['pdns.example.com', 'a URL'],
-  ])('%s is refused', (endpoint, words) => {
+  ])('%s is refused', (endpoint, message) => {
     expect(() => readEndpoint(endpoint)).toThrow(
       expect.objectContaining({
         code: 'bad_request',
         faults: [
           expect.objectContaining({
             field: 'credentials.endpoint',
-            message: expect.stringContaining(words) as string,
+            message: expect.stringContaining(message) as string,
           }),
         ],
       }),

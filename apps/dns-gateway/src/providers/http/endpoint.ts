@@ -12,7 +12,7 @@ export const endpointMember: MemberRule = {
   secret: false,
   required: true,
   shape: /^https?:\/\/[\x21-\x7e]{1,1000}$/i,
-  shapeWords: 'a URL that begins with https://',
+  shapeDescription: 'a URL that begins with https://',
 };
 
 /**

@@ -1,12 +1,12 @@
 import { ProviderFault } from '../provider-fault';
-import type { ApiAnswer, ApiRequest } from './call-api';
+import type { ApiResponse, ApiRequest } from './call-api';
 import { type Authorizer, bearer, fixed, JsonApi } from './json-api';
 
 const token = 'planted-token-123456';
 
 /** An API that returns these answers in turn, the last one forever. */
 function api(
-  answers: readonly (Partial<ApiAnswer> | Error)[],
+  answers: readonly (Partial<ApiResponse> | Error)[],
   authorizer: Authorizer = fixed(bearer(token)),
 ) {
   const requests: ApiRequest[] = [];
@@ -17,14 +17,14 @@ function api(
     authorizer,
     call: async (request) => {
       requests.push(request);
-      const answer = answers[Math.min(requests.length, answers.length) - 1];
-      if (answer instanceof Error) throw answer;
-      return { status: 200, headers: {}, text: '{}', ...answer };
+      const response = answers[Math.min(requests.length, answers.length) - 1];
+      if (response instanceof Error) throw response;
+      return { status: 200, headers: {}, text: '{}', ...response };
     },
     now: () => new Date('2026-11-01T00:00:00Z'),
     rest: async (ms) => void rests.push(ms),
     signal: new AbortController().signal,
-    wordsOf: (body) => body.member('message').string(),
+    messageOf: (body) => body.member('message').string(),
   });
   return { json, requests, rests };
 }

@@ -1,7 +1,7 @@
 import { ProviderFault, type ProviderFaultKind } from '../provider-fault';
-import type { ApiAnswer, ApiRequest } from './call-api';
+import type { ApiResponse, ApiRequest } from './call-api';
 import { ifDocumented, Json } from './json';
-import { type AnswerReading, judgedCall, type JudgedPorts, type JudgedRequest } from './judged-call';
+import { type ResponseReading, checkedCall, type CheckedPorts, type CheckedRequest } from './checked-call';
 
 /** Authorization of a request. */
 export interface Authorization {
@@ -27,13 +27,13 @@ export const bearer = (token: string): Authorization => ({
   secrets: [token],
 });
 
-/** See `AnswerReading`; called for every response with a JSON body. */
+/** See `ResponseReading`; called for every response with a JSON body. */
 export interface JsonReading {
   readonly kindOf?: (json: Json, status: number) => ProviderFaultKind | null;
-  readonly wordsOf?: (json: Json) => string | null;
+  readonly messageOf?: (json: Json) => string | null;
 }
 
-export interface JsonApiOptions extends JudgedPorts, JsonReading {
+export interface JsonApiOptions extends CheckedPorts, JsonReading {
   /** Name in messages. */
   readonly provider: string;
   /** Without a trailing slash. */
@@ -41,7 +41,7 @@ export interface JsonApiOptions extends JudgedPorts, JsonReading {
   readonly authorizer: Authorizer;
 }
 
-export interface JsonRequest extends Pick<JudgedRequest, 'method' | 'repeatable' | 'accepted'> {
+export interface JsonRequest extends Pick<CheckedRequest, 'method' | 'repeatable' | 'accepted'> {
   /** Created with `path`, which encodes. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number>>;
@@ -50,7 +50,7 @@ export interface JsonRequest extends Pick<JudgedRequest, 'method' | 'repeatable'
   readonly body?: unknown;
 }
 
-export interface JsonAnswer {
+export interface JsonResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -67,7 +67,7 @@ export class JsonApi {
   }
 
   /** @throws ProviderFault; the signal's reason */
-  async request(wanted: JsonRequest): Promise<JsonAnswer> {
+  async request(wanted: JsonRequest): Promise<JsonResponse> {
     try {
       return this.read(await this.exchange(wanted));
     } catch (error) {
@@ -78,13 +78,13 @@ export class JsonApi {
     }
   }
 
-  private async exchange(wanted: JsonRequest): Promise<ApiAnswer> {
+  private async exchange(wanted: JsonRequest): Promise<ApiResponse> {
     const { authorizer } = this.options;
     const plain = this.requestOf(wanted);
     const { headers, secrets } = await authorizer.authorization(plain);
     const { accepted, repeatable } = wanted;
     const request = { ...plain, headers: { ...plain.headers, ...headers }, secrets, accepted, repeatable };
-    return await judgedCall(request, this.reading(), this.options);
+    return await checkedCall(request, this.reading(), this.options);
   }
 
   private requestOf({ method, path, query = {}, headers, body }: JsonRequest): ApiRequest {
@@ -101,23 +101,23 @@ export class JsonApi {
     };
   }
 
-  private reading(): AnswerReading {
-    const { provider, kindOf, wordsOf } = this.options;
+  private reading(): ResponseReading {
+    const { provider, kindOf, messageOf } = this.options;
     const readable = <T>(read: ((json: Json, status: number) => T | null) | undefined) => {
       if (read === undefined) return undefined;
-      return ({ text, status }: ApiAnswer): T | null => {
+      return ({ text, status }: ApiResponse): T | null => {
         const value = parsed(text);
         return value === undefined ? null : ifDocumented(() => read(new Json(value, provider), status));
       };
     };
-    return { provider, kindOf: readable(kindOf), wordsOf: readable(wordsOf) };
+    return { provider, kindOf: readable(kindOf), messageOf: readable(messageOf) };
   }
 
-  private read({ status, headers, text }: ApiAnswer): JsonAnswer {
+  private read({ status, headers, text }: ApiResponse): JsonResponse {
     const { provider } = this.options;
     const value = text.trim() === '' ? null : parsed(text);
     if (typeof value !== 'object') {
-      throw new ProviderFault('unavailable', `${provider} did not answer with JSON (HTTP ${status}).`);
+      throw new ProviderFault('unavailable', `${provider} did not respond with JSON (HTTP ${status}).`);
     }
     return { status, headers, json: new Json(value, provider) };
   }

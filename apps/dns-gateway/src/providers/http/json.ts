@@ -66,7 +66,7 @@ export class Json {
   private wrong(how: string): never {
     throw new ProviderFault(
       'unavailable',
-      `${this.provider} did not answer as it documents: ${this.place} ${how}.`,
+      `${this.provider} did not respond as documented: ${this.place} ${how}.`,
     );
   }
 }

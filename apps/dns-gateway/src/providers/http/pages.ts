@@ -7,11 +7,11 @@ export interface Page<Item, Cursor> {
 }
 
 export interface PageBounds {
-  readonly mostPages: number;
-  readonly mostItems: number;
+  readonly maxPages: number;
+  readonly maxItems: number;
 }
 
-const usualBounds: PageBounds = { mostPages: 200, mostItems: 10_000 };
+const usualBounds: PageBounds = { maxPages: 200, maxItems: 10_000 };
 
 /**
  * Every item of every page. Always ends: a repeated cursor, a page with only known items, and exceeding the limits
@@ -25,7 +25,7 @@ export async function allPages<Item, Cursor>(
   first: Cursor,
   read: (cursor: Cursor) => Promise<Page<Item, Cursor>>,
   keyOf: (item: Item) => string,
-  { mostPages, mostItems }: PageBounds = usualBounds,
+  { maxPages, maxItems }: PageBounds = usualBounds,
 ): Promise<readonly Item[]> {
   const items = new Map<string, Item>();
   const cursors = new Set<Cursor>();
@@ -38,8 +38,8 @@ export async function allPages<Item, Cursor>(
     for (const item of page.items) items.set(keyOf(item), item);
     if (page.items.length > 0 && items.size === before) throw endless(provider);
     cursor = page.next;
-    if (items.size > mostItems || (cursor !== null && cursors.size >= mostPages)) {
-      throw new ProviderFault('unavailable', `${provider} lists more than ${mostItems} entries.`);
+    if (items.size > maxItems || (cursor !== null && cursors.size >= maxPages)) {
+      throw new ProviderFault('unavailable', `${provider} lists more than ${maxItems} entries.`);
     }
   }
   return [...items.values()];

@@ -11,7 +11,7 @@ export function path(texts: TemplateStringsArray, ...values: readonly string[]):
 function segment(value: string): string {
   // WHATWG URL: such segments are resolved, encoded or not, which would change the request's path.
   if (value === '' || value === '.' || value === '..') {
-    throw new ProviderFault('unavailable', 'The DNS provider has an identifier that cannot stand in a URL.');
+    throw new ProviderFault('unavailable', 'The DNS provider has an identifier that a URL cannot contain.');
   }
   return encodeURIComponent(value.toWellFormed());
 }

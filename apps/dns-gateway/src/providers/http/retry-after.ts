@@ -1,7 +1,7 @@
 import type { ProviderFaultKind } from '../provider-fault';
 
 /** An hour: a longer wait is shortened to this. */
-const longestRetryAfterS = 3_600;
+const maxRetryAfterS = 3_600;
 
 /**
  * RFC 9110, section 10.2.3: seconds or a date. Clamped to the range of a second to an hour.
@@ -36,4 +36,4 @@ export function waitS(
   return clamped(Number(reset) - now.getTime() / 1000);
 }
 
-const clamped = (seconds: number): number => Math.min(longestRetryAfterS, Math.max(1, Math.ceil(seconds)));
+const clamped = (seconds: number): number => Math.min(maxRetryAfterS, Math.max(1, Math.ceil(seconds)));

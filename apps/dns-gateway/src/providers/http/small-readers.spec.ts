@@ -1,6 +1,6 @@
 import { ProviderFault } from '../provider-fault';
 import { Json } from './json';
-import { ownWords } from './own-words';
+import { safeMessage } from './safe-message';
 import { allPages } from './pages';
 import { path } from './path';
 import { retryAfterS, waitS } from './retry-after';
@@ -47,12 +47,12 @@ describe("the text of a provider's refusal", () => {
     ["L'enregistrement n'existe pas", "L'enregistrement n'existe pas"],
     ['   ', null],
     [null, null],
-  ])('%p becomes %p', (text, words) => {
-    expect(ownWords(text, secrets)).toBe(words);
+  ])('%p becomes %p', (text, message) => {
+    expect(safeMessage(text, secrets)).toBe(message);
   });
 
   it('are truncated to 200 characters', () => {
-    expect(ownWords('x'.repeat(5_000), [])).toHaveLength(201);
+    expect(safeMessage('x'.repeat(5_000), [])).toHaveLength(201);
   });
 
   it.each([
@@ -62,12 +62,12 @@ describe("the text of a provider's refusal", () => {
     ['the secret with spaces', 'bad token d o p _ v 1 _ 0 1 2 3 4 5 6 7'],
     ['the secret in base64', `Basic ${Buffer.from('dop_v1_0123456789abcdef').toString('base64')}`],
   ])('that hold %s are not repeated', (_, text) => {
-    expect(ownWords(text, secrets)).toBeNull();
+    expect(safeMessage(text, secrets)).toBeNull();
   });
 
   it('a short secret is matched as a whole', () => {
-    expect(ownWords('the pin 4711 is wrong', ['4711'])).toBeNull();
-    expect(ownWords('the pin 471 is wrong', ['4711'])).toBe('the pin 471 is wrong');
+    expect(safeMessage('the pin 4711 is wrong', ['4711'])).toBeNull();
+    expect(safeMessage('the pin 471 is wrong', ['4711'])).toBe('the pin 471 is wrong');
   });
 });
 
@@ -120,19 +120,19 @@ describe('path', () => {
 
 describe('pages', () => {
   const read = (pages: Readonly<Record<string, readonly [readonly string[], string | null]>>) => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const all = allPages(
       'Provider',
       'first',
       async (cursor: string) => {
-        asked.push(cursor);
+        requested.push(cursor);
         const [items, next] = pages[cursor] ?? [[], null];
         return { items, next };
       },
       (item) => item,
-      { mostPages: 5, mostItems: 6 },
+      { maxPages: 5, maxItems: 6 },
     );
-    return { all, asked };
+    return { all, requested };
   };
 
   it('are joined in order; an item that moved to a later page counts once', async () => {
@@ -146,9 +146,9 @@ describe('pages', () => {
   });
 
   it('a cycle of empty pages ends at the first repetition', async () => {
-    const { all, asked } = read({ first: [[], '2'], '2': [[], 'first'] });
+    const { all, requested } = read({ first: [[], '2'], '2': [[], 'first'] });
     await expect(all).rejects.toMatchObject({ kind: 'unavailable' });
-    expect(asked).toEqual(['first', '2']);
+    expect(requested).toEqual(['first', '2']);
   });
 
   it.each([
@@ -160,8 +160,8 @@ describe('pages', () => {
     ],
     ['more items than are read', { first: [['a', 'b', 'c', 'd', 'e', 'f', 'g'], null] }],
   ] as const)('%s is a fault', async (_, pages) => {
-    const { all, asked } = read(pages as never);
+    const { all, requested } = read(pages as never);
     await expect(all).rejects.toMatchObject({ kind: 'unavailable' });
-    expect(asked.length).toBeLessThanOrEqual(5);
+    expect(requested.length).toBeLessThanOrEqual(5);
   });
 });

@@ -111,5 +111,5 @@ function readRecord(record: Json): readonly StoredRecord[] {
 
 export const reading: JsonReading = {
   kindOf: (_json, status) => (status === 404 ? 'zone_not_found' : null),
-  wordsOf: (json) => json.optional('errors')?.array()[0]?.optional('reason')?.string() ?? null,
+  messageOf: (json) => json.optional('errors')?.array()[0]?.optional('reason')?.string() ?? null,
 };

@@ -1,19 +1,19 @@
 import type { Zone } from '@certwright/gateway-contract';
 import type { DnsRecord } from '../dns-provider';
 import { describeProvider } from '../testing/conformance';
-import { type ImitatedWorld, tokenWorld } from '../testing/imitated-world';
-import { zoneNames } from '../testing/imitated-zones';
+import { type FakeWorld, tokenWorld } from '../testing/fake-world';
+import { zoneNames } from '../testing/fake-zones';
 import { describeMisbehaviour } from '../testing/misbehaviour';
 import { openSession, type ProviderSpec } from '../testing/provider-world';
 import { linodeProvider } from './linode';
-import { LinodeImitation } from './testing/linode-imitation';
+import { FakeLinode } from './testing/fake-linode';
 
 const zone = 'example.com';
 const names = zoneNames(502);
 
-async function worldOf(): Promise<ImitatedWorld<LinodeImitation>> {
-  const imitation = await LinodeImitation.open(names);
-  return tokenWorld(imitation, names, linodeProvider({ baseUrl: imitation.server.url }));
+async function worldOf(): Promise<FakeWorld<FakeLinode>> {
+  const fake = await FakeLinode.open(names);
+  return tokenWorld(fake, names, linodeProvider({ baseUrl: fake.server.url }));
 }
 
 const spec: ProviderSpec = {
@@ -26,12 +26,12 @@ describeMisbehaviour(spec);
 
 describe('Linode', () => {
   const fqdn = `_acme-challenge.${zone}`;
-  let world: ImitatedWorld<LinodeImitation>;
+  let world: FakeWorld<FakeLinode>;
   let at: Zone;
 
   beforeEach(async () => {
     world = await worldOf();
-    at = { id: String(world.imitation.idOf(zone)), name: zone };
+    at = { id: String(world.fake.idOf(zone)), name: zone };
   });
   afterEach(() => world.server.close());
 
@@ -60,7 +60,7 @@ describe('Linode', () => {
 
   it('a CAA record is sent in two members, and is added to others', async () => {
     const caa = (value: string): DnsRecord => ({ fqdn: `shop.${zone}`, type: 'CAA', value, ttlS: 3_600 });
-    world.imitation.plant({ fqdn: `shop.${zone}`, type: 'CAA', value: '0 issue "other.example"' }, zone);
+    world.fake.plant({ fqdn: `shop.${zone}`, type: 'CAA', value: '0 issue "other.example"' }, zone);
     const session = await openSession(world);
     await session.add(at, caa('0 issue "ca.example"'));
     await session.add(at, caa('0 issue "ca.example"'));
@@ -68,9 +68,7 @@ describe('Linode', () => {
       { type: 'CAA', name: 'shop', ttl_sec: 3_600, tag: 'issue', target: 'ca.example' },
     ]);
     await session.remove(at, caa('0 issue "ca.example"'));
-    expect(world.imitation.list(`shop.${zone}`).map(({ value }) => value)).toEqual([
-      '0 issue "other.example"',
-    ]);
+    expect(world.fake.list(`shop.${zone}`).map(({ value }) => value)).toEqual(['0 issue "other.example"']);
   });
 
   it('a CAA record with flags is refused before anything is sent', async () => {
@@ -86,11 +84,11 @@ describe('Linode', () => {
   });
 
   it('records at other names stay when the API ignores the filter', async () => {
-    world.imitation.filters = false;
-    world.imitation.plant({ fqdn: `www.${fqdn}`, type: 'TXT', value: 'v' }, zone);
+    world.fake.filters = false;
+    world.fake.plant({ fqdn: `www.${fqdn}`, type: 'TXT', value: 'v' }, zone);
     const session = await openSession(world);
     await session.remove(at, { fqdn, type: 'TXT', value: 'v', ttlS: null });
-    expect(world.imitation.list(`www.${fqdn}`)).toHaveLength(1);
+    expect(world.fake.list(`www.${fqdn}`)).toHaveLength(1);
   });
 
   it('a zone that is a copy of another is not listed', async () => {
@@ -99,7 +97,7 @@ describe('Linode', () => {
   });
 
   it('a record beside a CNAME is a conflict, and an unknown zone zone_not_found', async () => {
-    world.imitation.plant({ fqdn, type: 'CNAME', value: 'elsewhere.example' }, zone);
+    world.fake.plant({ fqdn, type: 'CNAME', value: 'elsewhere.example' }, zone);
     const session = await openSession(world);
     const record = { fqdn, type: 'TXT', value: 'v', ttlS: null } as const;
     await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'conflict' });

@@ -31,7 +31,7 @@ export class AccessTokens {
   readonly #entries = new Map<string, Entry>();
 
   /** @param most limit of entries; the least recently used are dropped */
-  constructor(private readonly most = 10_000) {}
+  constructor(private readonly maxEntries = 10_000) {}
 
   /**
    * Concurrent callers with the same refresh token share one exchange. It continues when the caller that started it
@@ -96,7 +96,7 @@ export class AccessTokens {
   #latest(refreshToken: string): string {
     let latest = refreshToken;
     // Bounded, in case a provider returns an old token again.
-    for (let steps = 0; steps < this.most; steps += 1) {
+    for (let steps = 0; steps < this.maxEntries; steps += 1) {
       const next = this.#entries.get(keyOf(latest))?.held?.refreshToken ?? latest;
       if (next === latest) break;
       latest = next;
@@ -109,13 +109,13 @@ export class AccessTokens {
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     const [oldest] = this.#entries.keys();
-    if (this.#entries.size > this.most && oldest !== undefined) this.#entries.delete(oldest);
+    if (this.#entries.size > this.maxEntries && oldest !== undefined) this.#entries.delete(oldest);
   }
 }
 
-function heldOf({ accessToken, refreshToken, expiresInS }: TokenGrant, asked: string, now: Date): Held {
+function heldOf({ accessToken, refreshToken, expiresInS }: TokenGrant, requested: string, now: Date): Held {
   const endsAtMs = now.getTime() + (expiresInS ?? assumedS) * 1000;
-  return { accessToken, refreshToken: refreshToken ?? asked, endsAtMs };
+  return { accessToken, refreshToken: refreshToken ?? requested, endsAtMs };
 }
 
 const isGood = ({ endsAtMs }: Held, now: Date): boolean => now.getTime() < endsAtMs - marginMs;
@@ -128,5 +128,5 @@ const keyOf = (refreshToken: string): string =>
 export const noLastingToken = (provider: string): ProviderFault =>
   new ProviderFault(
     'rejected',
-    `${provider} gave no refresh token, so that the authorization would end soon. Authorize again, with offline access.`,
+    `${provider} returned no refresh token, so that the authorization would end soon. Authorize again, with offline access.`,
   );

@@ -56,7 +56,7 @@ export class OauthAccess {
       return await refreshToken(this.endpoint, token, { ...tokenPorts(ports), signal });
     } catch (error) {
       if (error !== signal.reason) throw error;
-      throw new ProviderFault('unavailable', `${this.endpoint.provider} gave no new token in time.`);
+      throw new ProviderFault('unavailable', `${this.endpoint.provider} returned no new token in time.`);
     }
   }
 }

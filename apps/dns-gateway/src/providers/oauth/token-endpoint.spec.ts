@@ -1,4 +1,4 @@
-import type { ApiAnswer, ApiRequest } from '../http/call-api';
+import type { ApiResponse, ApiRequest } from '../http/call-api';
 import { exchangeCode, refreshToken } from './token-endpoint';
 
 const client = {
@@ -8,12 +8,12 @@ const client = {
 };
 const grant = { access_token: 'access', token_type: 'Bearer', expires_in: 3_600, refresh_token: 'refresh' };
 
-function endpoint(answer: Partial<ApiAnswer>, clientAuthentication: 'basic' | 'form' = 'form') {
+function endpoint(response: Partial<ApiResponse>, clientAuthentication: 'basic' | 'form' = 'form') {
   const requests: ApiRequest[] = [];
   const ports = {
     callApi: async (request: ApiRequest) => {
       requests.push(request);
-      return { status: 200, headers: {}, text: JSON.stringify(grant), ...answer };
+      return { status: 200, headers: {}, text: JSON.stringify(grant), ...response };
     },
     now: () => new Date(0),
     rest: () => Promise.resolve(),

@@ -1,6 +1,6 @@
 import type { CallApi } from '../http/call-api';
 import { ifDocumented, Json } from '../http/json';
-import { judgedCall, type JudgedPorts } from '../http/judged-call';
+import { checkedCall, type CheckedPorts } from '../http/checked-call';
 import type { OauthClientSettings } from '../operator';
 import { ProviderFault, type ProviderFaultKind } from '../provider-fault';
 
@@ -22,7 +22,7 @@ export interface TokenGrant {
   readonly expiresInS: number | null;
 }
 
-export type TokenPorts = Omit<JudgedPorts, 'call'> & { readonly callApi: CallApi };
+export type TokenPorts = Omit<CheckedPorts, 'call'> & { readonly callApi: CallApi };
 
 /** Section 4.1.3. A code is valid for one exchange, so it is never sent twice. */
 export function exchangeCode(
@@ -33,7 +33,7 @@ export function exchangeCode(
   const { redirectUri } = endpoint.client;
   const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri };
   // RFC 7636, section 4.5.
-  return askForToken(
+  return requestToken(
     endpoint,
     codeVerifier === null ? form : { ...form, code_verifier: codeVerifier },
     ports,
@@ -42,7 +42,7 @@ export function exchangeCode(
 
 /** Section 6. The response may contain a new refresh token, which replaces the one that was sent. */
 export function refreshToken(endpoint: TokenEndpoint, token: string, ports: TokenPorts): Promise<TokenGrant> {
-  return askForToken(endpoint, { grant_type: 'refresh_token', refresh_token: token }, ports);
+  return requestToken(endpoint, { grant_type: 'refresh_token', refresh_token: token }, ports);
 }
 
 /** Section 4.4: the client's own access. */
@@ -51,10 +51,10 @@ export function clientCredentials(
   scope: string,
   ports: TokenPorts,
 ): Promise<TokenGrant> {
-  return askForToken(endpoint, { grant_type: 'client_credentials', scope }, ports);
+  return requestToken(endpoint, { grant_type: 'client_credentials', scope }, ports);
 }
 
-async function askForToken(
+async function requestToken(
   { provider, tokenUrl, client, clientAuthentication }: TokenEndpoint,
   grant: Readonly<Record<string, string>>,
   ports: TokenPorts,
@@ -62,7 +62,7 @@ async function askForToken(
   const { clientId, clientSecret } = client;
   const basic = clientAuthentication === 'basic';
   const form = basic ? grant : { ...grant, client_id: clientId, client_secret: clientSecret };
-  const answer = await judgedCall(
+  const response = await checkedCall(
     {
       method: 'POST',
       url: tokenUrl,
@@ -77,7 +77,7 @@ async function askForToken(
     { provider, kindOf: ({ text, status }) => kindOfError(text, status, provider) },
     { ...ports, call: ports.callApi },
   );
-  return readGrant(jsonOf(answer.text, provider), provider);
+  return readGrant(jsonOf(response.text, provider), provider);
 }
 
 const secretMembers = ['code', 'code_verifier', 'refresh_token'] as const;
@@ -106,10 +106,7 @@ function jsonOf(text: string, provider: string): Json {
   try {
     return new Json(JSON.parse(text), provider);
   } catch {
-    throw new ProviderFault(
-      'unavailable',
-      `${provider} did not answer with JSON when it was asked for a token.`,
-    );
+    throw new ProviderFault('unavailable', `${provider} did not respond to a token request with JSON.`);
   }
 }
 

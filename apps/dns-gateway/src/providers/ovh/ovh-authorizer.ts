@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ApiRequest } from '../http/call-api';
 import type { Authorization, Authorizer } from '../http/json-api';
-import { judgedCall, type JudgedPorts } from '../http/judged-call';
+import { checkedCall, type CheckedPorts } from '../http/checked-call';
 import { ProviderFault } from '../provider-fault';
 
 export interface OvhKeys {
@@ -10,7 +10,7 @@ export interface OvhKeys {
   readonly consumerKey: string;
 }
 
-export interface OvhAuthorizerOptions extends JudgedPorts {
+export interface OvhAuthorizerOptions extends CheckedPorts {
   /** Name in messages. */
   readonly provider: string;
   readonly baseUrl: string;
@@ -47,7 +47,7 @@ export class OvhAuthorizer implements Authorizer {
   /** `GET /auth/time` returns only the Unix time in seconds; it needs no signature. */
   private async ahead(): Promise<number> {
     const { provider, baseUrl } = this.options;
-    const { text } = await judgedCall(
+    const { text } = await checkedCall(
       { method: 'GET', url: `${baseUrl}/auth/time`, headers: { accept: 'application/json' }, secrets: [] },
       { provider },
       this.options,
@@ -55,7 +55,7 @@ export class OvhAuthorizer implements Authorizer {
     if (!/^\d{1,12}$/.test(text.trim())) {
       throw new ProviderFault(
         'unavailable',
-        `${provider} did not answer as it documents: /auth/time is no time.`,
+        `${provider} did not respond as documented: /auth/time is no time.`,
       );
     }
     return Number(text.trim()) - this.nowS();

@@ -11,10 +11,10 @@ import { eitherTxt } from '../records/txt-value';
 import type { PublishingPorts } from './published-changes';
 
 /** Seconds; 0 is the zone's default. */
-const shortestTtlS = 60;
+const minTtlS = 60;
 
 /** Max records at one name, which are fetched one by one; no real name has more. */
-const mostRecords = 200;
+const maxRecords = 200;
 
 /** https://eu.api.ovh.com/console/?section=%2Fdomain */
 export class OvhClient implements PublishingPorts {
@@ -29,8 +29,8 @@ export class OvhClient implements PublishingPorts {
   async list(zone: Zone, fqdn: string): Promise<readonly StoredRecord[]> {
     const ids = await this.api.get(records(zone), { subDomain: nameIn(zone, fqdn) });
     const found = ids.array().map((id) => id.id());
-    if (found.length > mostRecords) {
-      throw new ProviderFault('rejected', `There are more than ${mostRecords} records at ${fqdn}.`);
+    if (found.length > maxRecords) {
+      throw new ProviderFault('rejected', `There are more than ${maxRecords} records at ${fqdn}.`);
     }
     const stored: StoredRecord[] = [];
     for (const id of found) {
@@ -56,7 +56,7 @@ export class OvhClient implements PublishingPorts {
         fieldType: type,
         subDomain: nameIn(zone, wanted.fqdn),
         target: presentationOf(wanted),
-        ...(ttlS === null ? {} : { ttl: Math.max(shortestTtlS, ttlS) }),
+        ...(ttlS === null ? {} : { ttl: Math.max(minTtlS, ttlS) }),
       },
     });
     return readRecord(json)[0];
@@ -107,5 +107,5 @@ export const reading: JsonReading = {
     const code = kinds.get(json.optional('errorCode')?.string() ?? '');
     return code ?? (status === 404 ? 'zone_not_found' : null);
   },
-  wordsOf: (json) => json.optional('message')?.string() ?? null,
+  messageOf: (json) => json.optional('message')?.string() ?? null,
 };

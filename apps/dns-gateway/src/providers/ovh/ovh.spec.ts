@@ -1,29 +1,29 @@
 import type { Zone } from '@certwright/gateway-contract';
 import type { ApiRequest } from '../http/call-api';
 import { describeProvider } from '../testing/conformance';
-import { type ImitatedWorld, imitatedWorld } from '../testing/imitated-world';
-import { zoneNames } from '../testing/imitated-zones';
+import { type FakeWorld, fakeWorld } from '../testing/fake-world';
+import { zoneNames } from '../testing/fake-zones';
 import { describeMisbehaviour } from '../testing/misbehaviour';
 import { openSession, type ProviderSpec } from '../testing/provider-world';
 import { testPorts } from '../testing/test-ports';
 import { invalidSignature, notGranted, queryTimeOut } from './testing/fixtures';
 import { ovhProvider } from './ovh';
 import { signatureOf } from './ovh-authorizer';
-import { OvhImitation } from './testing/ovh-imitation';
+import { FakeOvh } from './testing/fake-ovh';
 
 const zone = 'example.com';
 const names = zoneNames(3);
 
-async function worldOf(): Promise<ImitatedWorld<OvhImitation>> {
-  const imitation = await OvhImitation.open(names);
+async function worldOf(): Promise<FakeWorld<FakeOvh>> {
+  const fake = await FakeOvh.open(names);
   const credentials = {
     type: 'bearer',
-    application_key: imitation.applicationKey,
-    application_secret: imitation.applicationSecret,
-    consumer_key: imitation.consumerKey,
+    application_key: fake.applicationKey,
+    application_secret: fake.applicationSecret,
+    consumer_key: fake.consumerKey,
   } as const;
-  return imitatedWorld(imitation, names, {
-    provider: ovhProvider({ baseUrl: imitation.server.url }),
+  return fakeWorld(fake, names, {
+    provider: ovhProvider({ baseUrl: fake.server.url }),
     credentials,
     wrongCredentials: { ...credentials, application_secret: 'not-that-secret' },
   });
@@ -41,7 +41,7 @@ describe('OVHcloud', () => {
   const fqdn = `_acme-challenge.${zone}`;
   const at: Zone = { id: zone, name: zone };
   const record = { fqdn, type: 'TXT', value: 'v', ttlS: null } as const;
-  let world: ImitatedWorld<OvhImitation>;
+  let world: FakeWorld<FakeOvh>;
 
   beforeEach(async () => (world = await worldOf()));
   afterEach(() => world.server.close());
@@ -64,14 +64,14 @@ describe('OVHcloud', () => {
   });
 
   it('requests are signed with the time of the server, which is read once per session', async () => {
-    world.imitation.aheadS = -86_400;
+    world.fake.aheadS = -86_400;
     const session = await openSession(world);
     await session.zones();
     await session.add(at, record);
-    expect(world.imitation.list(fqdn)).toHaveLength(1);
-    const asked = world.server.requests.filter(({ path }) => path === '/auth/time');
-    expect(asked).toHaveLength(1);
-    expect(Object.keys(asked[0]!.headers)).not.toContain('x-ovh-consumer');
+    expect(world.fake.list(fqdn)).toHaveLength(1);
+    const requested = world.server.requests.filter(({ path }) => path === '/auth/time');
+    expect(requested).toHaveLength(1);
+    expect(Object.keys(requested[0]!.headers)).not.toContain('x-ovh-consumer');
   });
 
   it('a TXT record is sent in quotes, in strings of 255 bytes, and then the zone is published', async () => {
@@ -91,26 +91,26 @@ describe('OVHcloud', () => {
     const session = await openSession(world);
     world.server.misbehave('cut', 3, ({ path }) => path.endsWith('/refresh'));
     await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'unavailable' });
-    expect(world.imitation.list(fqdn)).toEqual([]);
+    expect(world.fake.list(fqdn)).toEqual([]);
     await session.add(at, record);
-    expect(world.imitation.list(fqdn)).toHaveLength(1);
+    expect(world.fake.list(fqdn)).toHaveLength(1);
     world.server.misbehave('cut', 3, ({ path }) => path.endsWith('/refresh'));
     await expect(session.remove(at, record)).rejects.toMatchObject({ kind: 'unavailable' });
     await session.remove(at, record);
-    expect(world.imitation.list(fqdn)).toEqual([]);
+    expect(world.fake.list(fqdn)).toEqual([]);
   });
 
   it('records at other names matched by the filter stay', async () => {
     const similar = `xacme-challenge.${zone}`;
-    world.imitation.plant({ fqdn: similar, type: 'TXT', value: 'v' }, zone);
+    world.fake.plant({ fqdn: similar, type: 'TXT', value: 'v' }, zone);
     const session = await openSession(world);
     await session.replace(at, record);
     await session.remove(at, record);
-    expect(world.imitation.list(similar)).toHaveLength(1);
+    expect(world.fake.list(similar)).toHaveLength(1);
   });
 
   it('a value that is stored as another one is removed and refused', async () => {
-    world.imitation.losesEscapes = true;
+    world.fake.losesEscapes = true;
     const session = await openSession(world);
     await expect(session.add(at, { ...record, value: 'a\\b' })).rejects.toMatchObject({ kind: 'rejected' });
     expect(changes().map(([method]) => method)).toEqual(['POST', 'DELETE']);
@@ -122,7 +122,7 @@ describe('OVHcloud', () => {
     ['a timestamp out of time', queryTimeOut, 'unavailable'],
   ])('%s is an error of the right kind', async (_, reply, kind) => {
     const session = await openSession(world);
-    world.imitation.refuseAll(reply);
+    world.fake.refuseAll(reply);
     await expect(session.add(at, record)).rejects.toMatchObject({ kind });
   });
 
@@ -138,9 +138,9 @@ describe('OVHcloud', () => {
     ['ca', 'https://ca.api.ovh.com/1.0'],
     ['us', 'https://api.us.ovhcloud.com/1.0'],
   ])('endpoint %p is %s', async (endpoint, expected) => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const callApi = async ({ url }: ApiRequest) => {
-      asked.push(url);
+      requested.push(url);
       return { status: 200, headers: {}, text: url.endsWith('/auth/time') ? '1800000000' : '[]' };
     };
     const given = endpoint === undefined ? world.credentials : { ...world.credentials, endpoint };
@@ -149,7 +149,7 @@ describe('OVHcloud', () => {
     const provider = ovhProvider();
     const kept = await provider.accept(given, 'acct_1', ports, signal);
     await provider.session(kept, 'acct_1', ports, signal).zones();
-    expect(asked).toEqual([`${expected}/auth/time`, `${expected}/domain/zone`]);
+    expect(requested).toEqual([`${expected}/auth/time`, `${expected}/domain/zone`]);
   });
 
   it.each(['application_key', 'application_secret', 'consumer_key'])('%s must be there', async (member) => {

@@ -30,7 +30,7 @@ const members: readonly MemberRule[] = [
     secret: false,
     required: false,
     shape: /^(eu|ca|us)$/,
-    shapeWords: 'eu, ca or us',
+    shapeDescription: 'eu, ca or us',
   },
 ];
 

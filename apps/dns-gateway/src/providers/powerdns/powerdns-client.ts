@@ -10,7 +10,7 @@ import type { Rrset, RrsetChange, RrsetPorts, WriteOutcome } from '../records/rr
 /** Seconds; the API requires one for every RRset. */
 const usualTtlS = 60;
 /** Max failed writes of one session at the server (HTTP 500: SQLite allows one writer at a time). */
-const mostFailures = 4;
+const maxFailures = 4;
 /** Kinds of zones whose records come from elsewhere. */
 const copiedKinds = ['slave', 'secondary', 'consumer'];
 /**
@@ -99,7 +99,7 @@ export class PowerdnsClient implements RrsetPorts {
     } catch (error) {
       this.#failures += 1;
       const isPassing = error instanceof ProviderFault && error.kind === 'unavailable';
-      if (!isPassing || this.#failures >= mostFailures) throw error;
+      if (!isPassing || this.#failures >= maxFailures) throw error;
       return 'stale';
     }
   }

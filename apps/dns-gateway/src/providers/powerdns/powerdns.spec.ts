@@ -30,8 +30,12 @@ describeWithPeers(['pdns'], 'a real PowerDNS', () => {
   }
 
   async function patch(zone: string, rrsets: readonly object[]): Promise<void> {
-    const answer = await api('PATCH', `/api/v1/servers/localhost/zones/${zone}.`, JSON.stringify({ rrsets }));
-    if (!answer.ok) throw new Error(await answer.text());
+    const response = await api(
+      'PATCH',
+      `/api/v1/servers/localhost/zones/${zone}.`,
+      JSON.stringify({ rrsets }),
+    );
+    if (!response.ok) throw new Error(await response.text());
   }
 
   async function emptyZone(zone: string): Promise<void> {
@@ -48,12 +52,12 @@ describeWithPeers(['pdns'], 'a real PowerDNS', () => {
 
   /** The real server behind a proxy that can be configured to misbehave. */
   async function passOn({ method, path, query, headers, body }: RecordedRequest): Promise<ApiReply> {
-    const answer = await fetch(`${pdns.api}${path}${query.size > 0 ? `?${query}` : ''}`, {
+    const response = await fetch(`${pdns.api}${path}${query.size > 0 ? `?${query}` : ''}`, {
       method,
       headers: { 'x-api-key': headers['x-api-key'] ?? '', 'content-type': 'application/json' },
       ...(body === '' ? {} : { body }),
     });
-    return { status: answer.status, body: await answer.text() };
+    return { status: response.status, body: await response.text() };
   }
 
   async function setUp(): Promise<ProviderWorld & { readonly server: ApiServer }> {
@@ -129,8 +133,8 @@ describeWithPeers(['pdns'], 'a real PowerDNS', () => {
       await session.add(zone, txt('second'));
       await session.remove(zone, txt('second'));
       await session.remove(zone, txt('ours'));
-      const answer = await api('GET', '/api/v1/servers/localhost/zones/example.com.');
-      const { rrsets } = (await answer.json()) as {
+      const response = await api('GET', '/api/v1/servers/localhost/zones/example.com.');
+      const { rrsets } = (await response.json()) as {
         rrsets: { name: string; records: unknown[]; ttl: number }[];
       };
       expect(rrsets.find(({ name }) => name === `${challenge}.`)).toMatchObject({ records, ttl: 77 });

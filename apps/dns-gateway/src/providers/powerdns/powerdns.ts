@@ -22,7 +22,7 @@ const members: readonly MemberRule[] = [
     secret: false,
     required: false,
     shape: /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$/,
-    shapeWords: 'letters, digits, dots, dashes and underscores',
+    shapeDescription: 'letters, digits, dots, dashes and underscores',
   },
 ];
 

@@ -43,7 +43,7 @@ export interface RrsetPorts {
  * Max attempts of one change under concurrent writes. Changes of a zone are serialized within a process, so these
  * come from its copies or other programs; allows for as many as may run at once.
  */
-const mostTries = 24;
+const maxAttempts = 24;
 
 /** The three changes of `ProviderSession` over whole RRsets: read, decide, and write unless changed meanwhile. */
 export function rrsetChanges(
@@ -57,7 +57,7 @@ export function rrsetChanges(
     types: readonly RecordType[],
     decide: (there: readonly Rrset[]) => readonly RrsetChange[],
   ): Promise<readonly RrsetChange[]> => {
-    for (let tries = 1; tries <= mostTries; tries += 1) {
+    for (let tries = 1; tries <= maxAttempts; tries += 1) {
       signal.throwIfAborted();
       const changes = decide(await ports.read(zone, fqdn, types));
       if (changes.length === 0 || (await ports.write(zone, fqdn, changes)) === 'written') return changes;
@@ -139,18 +139,18 @@ function replacement(
 async function explained(error: unknown, ports: RrsetPorts, zone: Zone, record: DnsRecord): Promise<unknown> {
   if (!(error instanceof ProviderFault) || error.kind !== 'rejected') return error;
   const there = await ports.read(zone, record.fqdn, recordTypes).catch((): readonly Rrset[] => []);
-  const inTheWay = record.type === 'CNAME' ? there.length > 0 : there.some(({ type }) => type === 'CNAME');
-  return inTheWay ? cnameConflict(record) : error;
+  const conflicting = record.type === 'CNAME' ? there.length > 0 : there.some(({ type }) => type === 'CNAME');
+  return conflicting ? cnameConflict(record) : error;
 }
 
 export const cnameConflict = ({ fqdn, type }: DnsRecord): ProviderFault =>
-  new ProviderFault('conflict', `At ${fqdn} stands a record that a ${type} record cannot stand beside.`);
+  new ProviderFault('conflict', `${fqdn} has a record that a ${type} record cannot coexist with.`);
 
 /** The name has records that the API selects depending on the client. */
 export const routedConflict = (fqdn: string, type: RecordType): ProviderFault =>
   new ProviderFault(
     'conflict',
-    `At ${fqdn} stands a ${type} record with a routing policy or an alias, which is left as it is.`,
+    `${fqdn} has a ${type} record with a routing policy or an alias, which is left unchanged.`,
   );
 
 /** For APIs that write one RRset per request. */

@@ -1,13 +1,15 @@
 /** RFC 1035, section 3.3: a character-string has a length of one byte. */
-const longestString = 255;
+const maxStringLength = 255;
 
 /** RFC 1035, section 5.1 writes a byte as `\DDD` in decimal; Route 53 uses octal. */
 export type EscapeBase = 'decimal' | 'octal';
 
 /** Pieces of at most 255 bytes each; the text is printable ASCII, so a character is one byte. */
 export function txtStrings(text: string): readonly string[] {
-  const count = Math.max(1, Math.ceil(text.length / longestString));
-  return Array.from({ length: count }, (_, at) => text.slice(at * longestString, (at + 1) * longestString));
+  const count = Math.max(1, Math.ceil(text.length / maxStringLength));
+  return Array.from({ length: count }, (_, at) =>
+    text.slice(at * maxStringLength, (at + 1) * maxStringLength),
+  );
 }
 
 /** In presentation format (RFC 1035, section 5.1): every string in quotes, `"` and `\` escaped. */
@@ -24,7 +26,7 @@ function escaped(character: string, base: EscapeBase): string {
   if (character === '"' || character === '\\') return `\\${character}`;
   const radix = base === 'decimal' ? 10 : 8;
   return [...Buffer.from(character, 'utf8')]
-    .map((octet) => `\\${octet.toString(radix).padStart(3, '0')}`)
+    .map((byte) => `\\${byte.toString(radix).padStart(3, '0')}`)
     .join('');
 }
 
@@ -52,6 +54,6 @@ export const eitherTxt = (text: string, base: EscapeBase = 'decimal'): string =>
 const unescaped = (text: string, base: EscapeBase): string =>
   text.replace(/\\(\d{3}|[^])/g, (whole, what: string) => {
     if (what.length < 3) return what;
-    const octet = parseInt(what, base === 'decimal' ? 10 : 8);
-    return octet <= 255 ? String.fromCharCode(octet) : whole;
+    const byte = parseInt(what, base === 'decimal' ? 10 : 8);
+    return byte <= 255 ? String.fromCharCode(byte) : whole;
   });

@@ -21,7 +21,7 @@ export interface Access {
 }
 
 /** Zones of one integration; each is checked when the integration is created. */
-const mostZones = 50;
+const maxZones = 50;
 
 export const accessMembers: readonly MemberRule[] = [
   {
@@ -30,7 +30,7 @@ export const accessMembers: readonly MemberRule[] = [
     secret: false,
     required: true,
     shape: /^[A-Za-z0-9._:[\]-]{1,255}$/,
-    shapeWords: 'a host name or an IP address',
+    shapeDescription: 'a host name or an IP address',
   },
   {
     name: 'port',
@@ -38,7 +38,7 @@ export const accessMembers: readonly MemberRule[] = [
     secret: false,
     required: false,
     shape: /^(?!0)\d{1,5}$/,
-    shapeWords: 'a port, 1 to 65535',
+    shapeDescription: 'a port, 1 to 65535',
   },
   {
     name: 'key_name',
@@ -67,7 +67,7 @@ export const accessMembers: readonly MemberRule[] = [
     secret: false,
     required: true,
     shape: /^[\x20-\x7e]{1,8192}$/,
-    shapeWords: 'domain names separated by commas or spaces',
+    shapeDescription: 'domain names separated by commas or spaces',
   },
 ];
 
@@ -127,7 +127,7 @@ function accessOf(
           ),
         ]
       : []),
-    ...(zones.length > mostZones ? [fault('zones', `must be at most ${mostZones}`)] : []),
+    ...(zones.length > maxZones ? [fault('zones', `must be at most ${maxZones}`)] : []),
   ];
   if (faults.length > 0 || 'rule' in key) return faults;
   return { server, port, key, zones: zones.filter((zone) => zone !== undefined) };

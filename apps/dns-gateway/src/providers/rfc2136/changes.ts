@@ -44,8 +44,8 @@ const foreignTypes = {
  * beside a delegation is invisible, so both must be absent.
  */
 export function addition(record: ZoneRecord): Change {
-  const inTheWay: readonly RecordType[] = record.type === 'CNAME' ? recordTypes : ['CNAME', 'NS'];
-  const types = inTheWay.filter((type) => type !== record.type);
+  const conflicting: readonly RecordType[] = record.type === 'CNAME' ? recordTypes : ['CNAME', 'NS'];
+  const types = conflicting.filter((type) => type !== record.type);
   return {
     prerequisites: [...absent(record.name, types), ...noForeignBeside(record)],
     steps: [{ step: 'add', record }],

@@ -5,7 +5,7 @@ import { rfc2136Provider } from './rfc2136';
 const zone = { id: 'example.com', name: 'example.com' };
 const challenge = '_acme-challenge.www.example.com';
 const secret = Buffer.alloc(32, 9).toString('base64');
-const provider = rfc2136Provider({ patience: { udpMs: [500, 1_000], tcpMs: 20_000 } });
+const provider = rfc2136Provider({ timeouts: { udpMs: [500, 1_000], tcpMs: 20_000 } });
 const signal = () => AbortSignal.timeout(15_000);
 
 describe('the credentials of rfc2136', () => {

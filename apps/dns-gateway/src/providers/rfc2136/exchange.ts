@@ -2,36 +2,36 @@ import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';
 import { ProviderFault } from '../provider-fault';
 
-export interface Place {
+export interface ServerAddress {
   /** Checked IP address; there is no lookup here. */
   readonly address: string;
   readonly port: number;
 }
 
 /** Milliseconds. */
-export interface Patience {
+export interface Timeouts {
   /** One timeout per datagram. The same datagram is sent again, because datagrams get lost. */
   readonly udpMs: readonly number[];
   /** From the connection's first byte to the response's last, at any rate. */
   readonly tcpMs: number;
 }
 
-export const usualPatience: Patience = { udpMs: [1_000, 2_000], tcpMs: 5_000 };
+export const defaultTimeouts: Timeouts = { udpMs: [1_000, 2_000], tcpMs: 5_000 };
 
 /**
  * Classification of a message. Anyone can send UDP messages, so an ignored one does not end the wait (RFC 8945,
  * section 5.3); `why` ends the sentence "The server's answer …".
  */
-export type Judged<T> =
-  | { readonly taken: T }
+export type Classified<T> =
+  | { readonly accepted: T }
   | { readonly truncated: true }
   /** `otherwise`: its meaning if it were authentic; reported when no better response arrives. */
-  | { readonly passedOver: true; readonly why: string; readonly otherwise?: ProviderFault };
+  | { readonly ignored: true; readonly why: string; readonly otherwise?: ProviderFault };
 
-export type Judge<T> = (message: Buffer) => Judged<T>;
+export type Classify<T> = (message: Buffer) => Classified<T>;
 
 /** RFC 1035, section 4.2.1. EDNS is not offered; UPDATE does not need it. */
-const longestDatagram = 512;
+const maxDatagramBytes = 512;
 
 /**
  * One request and its response over UDP. Uses TCP when the request exceeds a datagram, the response was truncated,
@@ -40,40 +40,40 @@ const longestDatagram = 512;
  * @throws ProviderFault `unavailable`; the signal's reason
  */
 export async function exchange<T>(
-  place: Place,
+  server: ServerAddress,
   request: Buffer,
-  judge: Judge<T>,
-  patience: Patience,
+  classify: Classify<T>,
+  timeouts: Timeouts,
   signal: AbortSignal,
 ): Promise<T> {
   const overUdp =
-    request.length <= longestDatagram
-      ? await askOverUdp(place, request, judge, patience.udpMs, signal)
+    request.length <= maxDatagramBytes
+      ? await sendOverUdp(server, request, classify, timeouts.udpMs, signal)
       : null;
-  if (overUdp !== null && 'taken' in overUdp) return overUdp.taken;
-  const overTcp = await askOverTcp(place, request, judge, patience.tcpMs, signal);
-  if ('taken' in overTcp) return overTcp.taken;
+  if (overUdp !== null && 'accepted' in overUdp) return overUdp.accepted;
+  const overTcp = await sendOverTcp(server, request, classify, timeouts.tcpMs, signal);
+  if ('accepted' in overTcp) return overTcp.accepted;
   if ('otherwise' in overTcp && overTcp.otherwise !== undefined) throw overTcp.otherwise;
   const why =
     'why' in overTcp ? overTcp.why : overUdp !== null && 'why' in overUdp ? overUdp.why : 'is cut short';
-  throw new ProviderFault('unavailable', why === 'none' ? noAnswer : `The DNS server's answer ${why}.`);
+  throw new ProviderFault('unavailable', why === 'none' ? noResponse : `The DNS server's answer ${why}.`);
 }
 
-const noAnswer = 'The DNS server did not answer in time, or cannot be reached.';
-const nothing = { passedOver: true, why: 'none' } as const;
+const noResponse = 'The DNS server did not respond in time, or cannot be reached.';
+const nothing = { ignored: true, why: 'none' } as const;
 
 /** From a random port chosen by the kernel; connected, so that the kernel drops datagrams from other sources. */
-async function askOverUdp<T>(
-  { address, port }: Place,
+async function sendOverUdp<T>(
+  { address, port }: ServerAddress,
   request: Buffer,
-  judge: Judge<T>,
+  classify: Classify<T>,
   waitsMs: readonly number[],
   signal: AbortSignal,
-): Promise<Judged<T>> {
+): Promise<Classified<T>> {
   signal.throwIfAborted();
   const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
-  const waiting = new Promise<Judged<T>>((resolve, reject) => {
-    let last: Judged<T> = nothing;
+  const waiting = new Promise<Classified<T>>((resolve, reject) => {
+    let last: Classified<T> = nothing;
     const waits = [...waitsMs];
     let timer: NodeJS.Timeout | undefined;
     let closed = false;
@@ -87,9 +87,9 @@ async function askOverUdp<T>(
     const abort = (): void => reject(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     socket.on('message', (message) => {
-      const judged = judge(message);
-      if ('passedOver' in judged) last = judged;
-      else resolve(judged);
+      const classified = classify(message);
+      if ('ignored' in classified) last = classified;
+      else resolve(classified);
     });
     socket.on('error', () => resolve(last));
     socket.once('close', () => {
@@ -107,13 +107,13 @@ async function askOverUdp<T>(
 }
 
 /** On its own connection (RFC 7766), whose first message must be the response. */
-async function askOverTcp<T>(
-  { address, port }: Place,
+async function sendOverTcp<T>(
+  { address, port }: ServerAddress,
   request: Buffer,
-  judge: Judge<T>,
+  classify: Classify<T>,
   withinMs: number,
   signal: AbortSignal,
-): Promise<Judged<T>> {
+): Promise<Classified<T>> {
   signal.throwIfAborted();
   const socket = connect({ host: address, port });
   const end = (): void => void socket.destroy();
@@ -127,7 +127,7 @@ async function askOverTcp<T>(
     for await (const chunk of socket as AsyncIterable<Buffer>) {
       received = Buffer.concat([received, chunk]);
       if (received.length < 2 || received.length < 2 + received.readUInt16BE(0)) continue;
-      return judge(received.subarray(2, 2 + received.readUInt16BE(0)));
+      return classify(received.subarray(2, 2 + received.readUInt16BE(0)));
     }
   } catch {
     // Refused, reset or too slow: there is no response, and no further detail to report.

@@ -7,7 +7,7 @@ import { plain, questionOf, secret, signed, withFlags } from './testing/signed-r
 import { type Said, type Script, scriptedServer, type ScriptedServer } from './testing/scripted-server';
 
 const waitMs = 60_000;
-const patience = { udpMs: [waitMs, waitMs], tcpMs: waitMs };
+const timeouts = { udpMs: [waitMs, waitMs], tcpMs: waitMs };
 const zone = { id: 'example.com', name: 'example.com' };
 const record: DnsRecord = { fqdn: '_acme-challenge.example.com', type: 'TXT', value: 'v', ttlS: 60 };
 
@@ -43,7 +43,7 @@ describe('rfc2136 with a hostile server', () => {
       key_secret: secret.toString('base64'),
       zones: ['example.com'],
     };
-    return rfc2136Provider({ patience }).session(kept, 'account-1', testPorts(), signal);
+    return rfc2136Provider({ timeouts }).session(kept, 'account-1', testPorts(), signal);
   }
   /** In small steps, so that what keeps coming could make a wait longer. */
   async function waitedOut<T>(exchange: Promise<T>): Promise<T> {
@@ -76,7 +76,7 @@ describe('rfc2136 with a hostile server', () => {
   });
 
   const differently =
-    (change: (octets: Buffer, request: Buffer) => Buffer): Script =>
+    (change: (bytes: Buffer, request: Buffer) => Buffer): Script =>
     (request) =>
       change(signed(request, plain(request)), request);
   it.each<[string, Script, RegExp]>([
@@ -93,28 +93,24 @@ describe('rfc2136 with a hostile server', () => {
       /does not hold/,
     ],
     ['signed an hour ago', (r) => signed(r, plain(r), { timeS: Date.now() / 1000 - 3600 }), /not now/],
-    ['signed in half', (r) => signed(r, plain(r), { macOctets: 16 }), /does not hold/],
-    ['BADTIME without a signature', (r) => signed(r, plain(r), { error: 18, macOctets: 0 }), /not signed/],
+    ['signed in half', (r) => signed(r, plain(r), { macBytes: 16 }), /does not hold/],
+    ['BADTIME without a signature', (r) => signed(r, plain(r), { error: 18, macBytes: 0 }), /not signed/],
     [
       'to another id',
-      differently((octets) => Buffer.concat([Buffer.of(1, 2), octets.subarray(2)])),
+      differently((bytes) => Buffer.concat([Buffer.of(1, 2), bytes.subarray(2)])),
       /something else/,
     ],
     ['to another question', (r) => signed(r, plain(questionOf(r, 'X'))), /something else/],
     ['with another opcode', (r) => signed(r, withFlags(plain(r), 0x8000)), /something else/],
     ['a request', (r) => signed(r, withFlags(plain(r), 0x2800)), /no DNS message/],
-    ['cut', differently((octets) => octets.subarray(0, octets.length - 7)), /no DNS message/],
-    [
-      'followed by octets',
-      differently((octets) => Buffer.concat([octets, Buffer.alloc(9)])),
-      /no DNS message/,
-    ],
-    ['three octets', () => Buffer.alloc(3), /no DNS message/],
+    ['cut', differently((bytes) => bytes.subarray(0, bytes.length - 7)), /no DNS message/],
+    ['followed by bytes', differently((bytes) => Buffer.concat([bytes, Buffer.alloc(9)])), /no DNS message/],
+    ['three bytes', () => Buffer.alloc(3), /no DNS message/],
     ['a flood of zeros', () => Buffer.alloc(4_000), /something else|no DNS message/],
-  ])('an answer that is %s is ignored, and the wait continues', async (_, script, words) => {
+  ])('a response that is %s is ignored, and the wait continues', async (_, script, message) => {
     const fault = await faultOf(script);
     expect(fault.kind).toBe('unavailable');
-    expect(fault.message).toMatch(words);
+    expect(fault.message).toMatch(message);
     // Sent twice and then over TCP, because the real response could still have arrived.
     expect([count('udp'), count('tcp')]).toEqual([2, 1]);
   });
@@ -136,10 +132,10 @@ describe('rfc2136 with a hostile server', () => {
     ['BADSIG', 16, /another secret/],
     ['BADKEY', 17, /does not know the key/],
     ['BADTRUNC', 22, /full length/],
-  ])('%s without a signature is auth_failed at once', async (_, error, words) => {
-    const fault = await faultOf((request) => signed(request, plain(request, 9), { error, macOctets: 0 }));
+  ])('%s without a signature is auth_failed at once', async (_, error, message) => {
+    const fault = await faultOf((request) => signed(request, plain(request, 9), { error, macBytes: 0 }));
     expect(fault.kind).toBe('auth_failed');
-    expect(fault.message).toMatch(words);
+    expect(fault.message).toMatch(message);
     expect(server.requests).toHaveLength(1);
   });
 
@@ -201,7 +197,7 @@ describe('rfc2136 with a hostile server', () => {
   });
   it.each<[string, (request: Buffer) => Said]>([
     ['says nothing', () => null],
-    ['announces more than it sends, octet by octet', () => endless(Buffer.of(0xff))],
+    ['announces more than it sends, byte by byte', () => endless(Buffer.of(0xff))],
     ['sends without end', () => endless(Buffer.alloc(65_536))],
     ['closes at once', () => ({ stream: (socket) => socket.destroy() })],
     ['closes after half of it', () => ({ stream: (socket) => socket.end(Buffer.from('00ff8000', 'hex')) })],

@@ -6,7 +6,7 @@ import { describeWithPeers, type PeerKey, type Peers, startPeers } from './testi
 
 const zone = { id: 'example.com', name: 'example.com' };
 const challenge = '_acme-challenge.www.example.com';
-const provider = rfc2136Provider({ patience: { udpMs: [500, 1_000], tcpMs: 20_000 } });
+const provider = rfc2136Provider({ timeouts: { udpMs: [500, 1_000], tcpMs: 20_000 } });
 const signal = () => AbortSignal.timeout(15_000);
 
 describe.each([
@@ -19,9 +19,9 @@ describe.each([
       peers = await startPeers([{ kind, address, zones: [{ name: 'example.com' }] }]);
     }, 40_000);
     afterAll(() => peers.stop());
-    beforeEach(() => emptied(place(), peers.keys.full, 'example.com'));
+    beforeEach(() => emptied(server(), peers.keys.full, 'example.com'));
 
-    const place = () => ({ address, port: peers.port });
+    const server = () => ({ address, port: peers.port });
     const credentials = (key: PeerKey, more: Readonly<Record<string, string>> = {}) =>
       ({
         type: 'bearer',
@@ -38,12 +38,12 @@ describe.each([
     const txt = (value: string, fqdn = challenge): DnsRecord => ({ fqdn, type: 'TXT', value, ttlS: null });
     const cname: DnsRecord = { fqdn: challenge, type: 'CNAME', value: 'x.approval.example', ttlS: 60 };
     const content = async (fqdn = challenge) =>
-      (await zoneContent(place(), 'example.com', peers.keys.full))
+      (await zoneContent(server(), 'example.com', peers.keys.full))
         .filter((record) => record.fqdn === fqdn)
         .map(({ type, value }) => `${type} ${value}`)
         .sort();
     const plant = async (...lines: string[]) =>
-      expect(await nsupdate(place(), peers.keys.full, 'example.com', ...lines)).toBe('');
+      expect(await nsupdate(server(), peers.keys.full, 'example.com', ...lines)).toBe('');
 
     it.each(['full', 'sha384', 'sha512'] as const)('the key %s works in both directions', async (name) => {
       const session = await opened(peers.keys[name]);
@@ -72,12 +72,12 @@ describe.each([
       [{ key_secret: Buffer.alloc(32, 9).toString('base64') }, 'another secret'],
       [{ key_name: 'unknown-key' }, 'does not know the key'],
       [{ key_algorithm: 'hmac-sha512' }, 'does not know the key'],
-    ])('a key that is wrong in %j is auth_failed when the integration is made', async (wrong, words) => {
+    ])('a key that is wrong in %j is auth_failed when the integration is made', async (wrong, message) => {
       const attempt = provider.accept(credentials(peers.keys.full, wrong), 'a', testPorts(), signal());
       await expect(attempt).rejects.toMatchObject({
         name: 'ProviderFault',
         kind: 'auth_failed',
-        message: expect.stringContaining(words),
+        message: expect.stringContaining(message),
       });
     });
 

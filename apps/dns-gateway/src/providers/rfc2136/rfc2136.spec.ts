@@ -8,7 +8,7 @@ import { describeWithPeers, type PeerKey, type PeerKind, type Peers, startPeers 
 
 const zones = ['example.com', 'sub.example.com', 'example.org'] as const;
 /** A late UDP response causes a retry, and then TCP; only TCP needs a long limit. */
-const patience = { udpMs: [250, 500], tcpMs: 20_000 };
+const timeouts = { udpMs: [250, 500], tcpMs: 20_000 };
 /** One address per suite, so that the two suites may run in parallel. */
 const addresses = { bind: '127.0.0.21', knot: '127.0.0.22' } as const;
 
@@ -42,16 +42,16 @@ describe.each(['bind', 'knot'] as const satisfies readonly PeerKind[])('a real %
       await peers.stop();
     });
 
-    const place = () => ({ address, port: peers.port });
+    const server = () => ({ address, port: peers.port });
     const zoneOf = (fqdn: string): string =>
       [...zones].sort((a, b) => b.length - a.length).find((zone) => `.${fqdn}`.endsWith(`.${zone}`)) ?? '';
 
     async function setUp(): Promise<ProviderWorld> {
       const { full } = peers.keys;
-      for (const zone of zones) await emptied(place(), full, zone);
+      for (const zone of zones) await emptied(server(), full, zone);
       relay.reset();
       return {
-        provider: rfc2136Provider({ patience }),
+        provider: rfc2136Provider({ timeouts }),
         credentials: credentialsOf(relay, full),
         wrongCredentials: credentialsOf(relay, { ...full, secret: peers.keys.challenges.secret }),
         account: 'account-1',
@@ -61,12 +61,12 @@ describe.each(['bind', 'knot'] as const satisfies readonly PeerKind[])('a real %
         zoneNames: zones,
         plant: async ({ fqdn, type, value }) => {
           const text = type === 'TXT' ? `"${value.replace(/["\\]/g, '\\$&')}"` : value;
-          const said = await nsupdate(place(), full, zoneOf(fqdn), `add ${fqdn}. 77 ${type} ${text}`);
+          const said = await nsupdate(server(), full, zoneOf(fqdn), `add ${fqdn}. 77 ${type} ${text}`);
           if (said !== '') throw new Error(said);
         },
         list: async (fqdn) =>
-          (await zoneContent(place(), zoneOf(fqdn), full)).filter((record) => record.fqdn === fqdn),
-        loseNextAnswer: () => relay.loseNextAnswers(),
+          (await zoneContent(server(), zoneOf(fqdn), full)).filter((record) => record.fqdn === fqdn),
+        loseNextResponse: () => relay.loseNextResponses(),
       };
     }
 

@@ -8,26 +8,26 @@ import { ProviderFault } from '../provider-fault';
 import { cnameConflict } from '../records/rrset-changes';
 import { type Access, accessMembers, kept, keptAccess, readAccess } from './access';
 import { addition, type Change, removal, replacements, trial, zoneRecord } from './changes';
-import { type Patience, usualPatience } from './exchange';
+import { type Timeouts, defaultTimeouts } from './exchange';
 import { noSuchZone, UpdateServer } from './update-server';
 
 export interface Rfc2136Options {
   /** Default port; 53 according to RFC 1035. */
   readonly defaultPort?: number;
-  readonly patience?: Patience;
+  readonly timeouts?: Timeouts;
 }
 
 const advice =
   'Make a TSIG key (hmac-sha256 or better) for this alone, and let it change only TXT and CNAME at the _acme-challenge names ' +
   'that need it. BIND: update-policy { grant <key> name _acme-challenge.www.example.com. TXT CNAME; }; Knot: an acl with ' +
-  'action update, update-type and update-owner-name. Not allow-update, which gives away the whole zone. Name the server ' +
+  'action update, update-type and update-owner-name. Not allow-update, which allows changes to the whole zone. Name the server ' +
   'that takes updates, which may be a hidden primary, and every zone, as the protocol cannot list them.';
 
 /** Dynamic updates (RFC 2136) signed with TSIG (RFC 8945): BIND, Knot, PowerDNS, Windows and other servers. */
 export function rfc2136Provider(options: Rfc2136Options = {}): DnsProvider {
-  const { defaultPort = 53, patience = usualPatience } = options;
+  const { defaultPort = 53, timeouts = defaultTimeouts } = options;
   const serverOf = (access: Access, ports: ProviderPorts, signal: AbortSignal): UpdateServer =>
-    new UpdateServer(access, patience, ports, signal);
+    new UpdateServer(access, timeouts, ports, signal);
   return {
     name: 'rfc2136',
     title: 'Dynamic updates (RFC 2136)',
@@ -124,7 +124,7 @@ function faultless(rcode: number, zone: string): void {
     case RCODE.NXRRSET:
       throw new ProviderFault(
         'conflict',
-        `At this name in ${zone} stands a record that this one cannot stand beside.`,
+        `This name in ${zone} has a record that this one cannot coexist with.`,
       );
     case RCODE.NOTIMP:
       throw new ProviderFault('rejected', 'The DNS server takes no dynamic updates (NOTIMP).');

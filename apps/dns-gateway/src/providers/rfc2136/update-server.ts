@@ -19,9 +19,9 @@ import type { ProviderPorts } from '../dns-provider';
 import { ProviderFault } from '../provider-fault';
 import type { Access } from './access';
 import type { Change } from './changes';
-import { exchange, type Judged, type Patience } from './exchange';
+import { exchange, type Classified, type Timeouts } from './exchange';
 
-export interface QueryAnswer {
+export interface QueryResult {
   readonly rcode: number;
   readonly authoritative: boolean;
   readonly answers: readonly ZoneRecord[];
@@ -38,7 +38,7 @@ const retryAfterS = 10;
 export class UpdateServer {
   constructor(
     private readonly access: Access,
-    private readonly patience: Patience,
+    private readonly timeouts: Timeouts,
     private readonly ports: Pick<ProviderPorts, 'guard' | 'now' | 'rest'>,
     private readonly signal: AbortSignal,
   ) {}
@@ -48,42 +48,42 @@ export class UpdateServer {
    * @throws ProviderFault; the signal's reason
    */
   async update(zone: DnsName, change: Change): Promise<number> {
-    return (await this.#ask(zone, (id) => updateBytes({ id, zone, ...change }))).rcode;
+    return (await this.#send(zone, (id) => updateBytes({ id, zone, ...change }))).rcode;
   }
 
   /** @throws ProviderFault; the signal's reason */
-  async query(zone: DnsName, name: DnsName, type: StoredType): Promise<QueryAnswer> {
-    const { response, rcode } = await this.#ask(zone, (id) => queryBytes(id, name, type));
+  async query(zone: DnsName, name: DnsName, type: StoredType): Promise<QueryResult> {
+    const { response, rcode } = await this.#send(zone, (id) => queryBytes(id, name, type));
     const { authoritative } = readResponseHeader(response);
     return { rcode, authoritative, answers: readResponseRecords(response).answers };
   }
 
   /** SERVFAIL means that nothing was decided: repeatable requests are attempted three times. */
-  async #ask(zone: DnsName, write: (id: number) => Buffer): Promise<{ response: Buffer; rcode: number }> {
+  async #send(zone: DnsName, write: (id: number) => Buffer): Promise<{ response: Buffer; rcode: number }> {
     for (const restMs of [...restsMs, null]) {
-      const answer = await this.#askOnce(zone, write(randomInt(0x10000)));
-      if ('refused' in answer) throw new ProviderFault('auth_failed', refusals[answer.refused]);
-      if (answer.rcode !== RCODE.SERVFAIL) return answer;
+      const result = await this.#sendOnce(zone, write(randomInt(0x10000)));
+      if ('refused' in result) throw new ProviderFault('auth_failed', refusals[result.refused]);
+      if (result.rcode !== RCODE.SERVFAIL) return result;
       if (restMs !== null) await this.ports.rest(restMs * (0.5 + Math.random() / 2), this.signal);
     }
     throw new ProviderFault('unavailable', 'The DNS server failed (SERVFAIL).', retryAfterS);
   }
 
-  async #askOnce(zone: DnsName, plain: Buffer): Promise<Signed> {
+  async #sendOnce(zone: DnsName, plain: Buffer): Promise<Signed> {
     const { key, port } = this.access;
     const { message, mac } = signRequest(plain, key, this.#nowS());
-    const judge = (response: Buffer): Judged<Signed> => {
+    const classify = (response: Buffer): Classified<Signed> => {
       try {
-        return this.#judge(response, plain, mac, zone);
+        return this.#classify(response, plain, mac, zone);
       } catch (error) {
-        if (error instanceof WireFault) return { passedOver: true, why: 'is no DNS message' };
+        if (error instanceof WireFault) return { ignored: true, why: 'is no DNS message' };
         throw error;
       }
     };
     let fault: unknown = null;
     for (const address of await this.#addresses()) {
       try {
-        return await exchange({ address, port }, message, judge, this.patience, this.signal);
+        return await exchange({ address, port }, message, classify, this.timeouts, this.signal);
       } catch (error) {
         this.signal.throwIfAborted();
         fault = error;
@@ -92,19 +92,19 @@ export class UpdateServer {
     throw fault;
   }
 
-  #judge(response: Buffer, request: Buffer, requestMac: Buffer, zone: DnsName): Judged<Signed> {
+  #classify(response: Buffer, request: Buffer, requestMac: Buffer, zone: DnsName): Classified<Signed> {
     const header = readResponseHeader(response);
-    if (!answers(header, request)) return { passedOver: true, why: 'is to something else' };
+    if (!isResponseTo(header, request)) return { ignored: true, why: 'is to something else' };
     const verdict = verifyResponse(response, this.access.key, requestMac, this.#nowS());
-    if (verdict.verdict === 'refused') return { taken: { refused: verdict.error } };
+    if (verdict.verdict === 'refused') return { accepted: { refused: verdict.error } };
     if (header.truncated) return { truncated: true };
     if (verdict.verdict === 'untrusted') {
       const why = doubts[verdict.reason];
       // Knot stores keys by zone, so it cannot sign this error. A forged one can only cause a failure.
       const isNoZone = verdict.reason === 'unsigned' && refusalCodes.includes(header.rcode);
-      return { passedOver: true, why, ...(isNoZone && { otherwise: noSuchZone(zone) }) };
+      return { ignored: true, why, ...(isNoZone && { otherwise: noSuchZone(zone) }) };
     }
-    return { taken: { response: verdict.response, rcode: header.rcode } };
+    return { accepted: { response: verdict.response, rcode: header.rcode } };
   }
 
   async #addresses(): Promise<readonly string[]> {
@@ -123,7 +123,7 @@ export class UpdateServer {
 }
 
 /** RFC 2136, section 3.8: a response to an UPDATE need not repeat the zone. */
-function answers(response: ReturnType<typeof readResponseHeader>, request: Buffer): boolean {
+function isResponseTo(response: ReturnType<typeof readResponseHeader>, request: Buffer): boolean {
   const opcode = (request.readUInt16BE(2) >> 11) & 0xf;
   if (response.id !== request.readUInt16BE(0) || response.opcode !== opcode) return false;
   const { questionBytes } = response;

@@ -1,9 +1,9 @@
 import type { ProviderPorts } from '../dns-provider';
-import { judgedCall } from '../http/judged-call';
+import { checkedCall } from '../http/checked-call';
 import { orAbort } from '../http/or-abort';
 import type { AwsSettings } from '../operator';
 import { ProviderFault } from '../provider-fault';
-import { awsReading } from './aws-answers';
+import { awsReading } from './aws-responses';
 import { type AwsCredentials, awsQuery, signed } from './signature';
 import { readXml } from './xml';
 
@@ -34,7 +34,7 @@ const sessionS = 3_600;
 const marginMs = 300_000;
 /** Time limit of a shared exchange: three attempts of ten seconds. */
 const exchangeWithinMs = 25_000;
-const mostSessions = 10_000;
+const maxSessions = 10_000;
 
 const provider = 'AWS STS';
 
@@ -80,7 +80,7 @@ export class RoleSessions {
       return await this.#assume(roleArn, externalId, ports, signal);
     } catch (error) {
       if (error !== signal.reason) throw error;
-      throw new ProviderFault('unavailable', `${provider} did not answer in time.`);
+      throw new ProviderFault('unavailable', `${provider} did not respond in time.`);
     }
   }
 
@@ -107,20 +107,24 @@ export class RoleSessions {
     const { aws } = this;
     const withSignature = signed(request, aws, { service: 'sts', region: aws.stsRegion }, now());
     const secrets = [aws.secretAccessKey, aws.sessionToken ?? '', signatureOf(withSignature.headers)];
-    const answer = await judgedCall({ ...withSignature, secrets, repeatable: true }, awsReading(provider), {
-      call,
-      now,
-      rest,
-      signal,
-    });
-    return readSession(answer.text);
+    const response = await checkedCall(
+      { ...withSignature, secrets, repeatable: true },
+      awsReading(provider),
+      {
+        call,
+        now,
+        rest,
+        signal,
+      },
+    );
+    return readSession(response.text);
   }
 
   #keep(key: string, entry: { exchange: Promise<RoleSession>; endsAtMs: number }): void {
     this.#sessions.delete(key);
     this.#sessions.set(key, entry);
     const [oldest] = this.#sessions.keys();
-    if (this.#sessions.size > mostSessions && oldest !== undefined) this.#sessions.delete(oldest);
+    if (this.#sessions.size > maxSessions && oldest !== undefined) this.#sessions.delete(oldest);
   }
 }
 
@@ -128,7 +132,7 @@ function readSession(text: string): RoleSession {
   const result = readXml(text, 'AssumeRoleResponse').child('AssumeRoleResult').child('Credentials');
   const endsAtMs = Date.parse(result.child('Expiration').text());
   if (Number.isNaN(endsAtMs))
-    throw new ProviderFault('unavailable', `${provider} gave no end of the session.`);
+    throw new ProviderFault('unavailable', `${provider} returned no end of the session.`);
   return {
     accessKeyId: visible(result.child('AccessKeyId').text()),
     secretAccessKey: visible(result.child('SecretAccessKey').text()),

@@ -1,7 +1,7 @@
 import type { RecordType, Zone } from '@certwright/gateway-contract';
 import type { DnsRecord, ProviderPorts } from '../dns-provider';
-import type { ApiAnswer } from '../http/call-api';
-import { judgedCall } from '../http/judged-call';
+import type { ApiResponse } from '../http/call-api';
+import { checkedCall } from '../http/checked-call';
 import { allPages } from '../http/pages';
 import { path } from '../http/path';
 import { ProviderFault } from '../provider-fault';
@@ -15,7 +15,7 @@ import {
   type RrsetPorts,
   type WriteOutcome,
 } from '../records/rrset-changes';
-import { awsErrorOf, awsReading } from './aws-answers';
+import { awsErrorOf, awsReading } from './aws-responses';
 import { changeBatch } from './change-batch';
 import { signatureOf } from './role-sessions';
 import { type AwsCredentials, awsQuery, signed } from './signature';
@@ -46,9 +46,9 @@ export class Route53Client implements RrsetPorts {
   zones(): Promise<readonly Zone[]> {
     const readPage = async (marker: string) => {
       const query = { maxitems: pageSize, ...(marker === '' ? {} : { marker }) };
-      const answer = readXml((await this.send('GET', base, query)).text, 'ListHostedZonesResponse');
-      const items = answer.child('HostedZones').all('HostedZone').flatMap(publicZone);
-      return { items, next: isTruncated(answer) ? answer.child('NextMarker').text() : null };
+      const response = readXml((await this.send('GET', base, query)).text, 'ListHostedZonesResponse');
+      const items = response.child('HostedZones').all('HostedZone').flatMap(publicZone);
+      return { items, next: isTruncated(response) ? response.child('NextMarker').text() : null };
     };
     return allPages(provider, '', readPage, ({ id }) => id);
   }
@@ -58,10 +58,10 @@ export class Route53Client implements RrsetPorts {
       // The list covers the whole zone, in order, starting at this name and type.
       const query = { name: absolute(fqdn), ...(from === '' ? {} : { type: from }), maxitems: pageSize };
       const { text } = await this.send('GET', path`/2013-04-01/hostedzone/${zone.id}/rrset`, query);
-      const answer = readXml(text, 'ListResourceRecordSetsResponse');
-      const items = answer.child('ResourceRecordSets').all('ResourceRecordSet').map(readRrset);
-      const more = isTruncated(answer) && normalName(answer.child('NextRecordName').text()) === fqdn;
-      return { items, next: more ? answer.child('NextRecordType').text() : null };
+      const response = readXml(text, 'ListResourceRecordSetsResponse');
+      const items = response.child('ResourceRecordSets').all('ResourceRecordSet').map(readRrset);
+      const more = isTruncated(response) && normalName(response.child('NextRecordName').text()) === fqdn;
+      return { items, next: more ? response.child('NextRecordType').text() : null };
     };
     const all = await allPages(provider, '', readPage, ({ name, type, set }) => `${name} ${type} ${set}`);
     return all.flatMap(({ name, type, set, values, ttlS }) => {
@@ -73,9 +73,9 @@ export class Route53Client implements RrsetPorts {
 
   async write(zone: Zone, fqdn: string, changes: readonly RrsetChange[]): Promise<WriteOutcome> {
     const where = path`/2013-04-01/hostedzone/${zone.id}/rrset`;
-    const answer = await this.send('POST', where, {}, changeBatch(fqdn, changes));
-    if (answer.status === 400) return 'stale';
-    readXml(answer.text, 'ChangeResourceRecordSetsResponse').child('ChangeInfo').child('Id').text();
+    const response = await this.send('POST', where, {}, changeBatch(fqdn, changes));
+    if (response.status === 400) return 'stale';
+    readXml(response.text, 'ChangeResourceRecordSetsResponse').child('ChangeInfo').child('Id').text();
     return 'written';
   }
 
@@ -93,7 +93,7 @@ export class Route53Client implements RrsetPorts {
     where: string,
     query: Readonly<Record<string, string>>,
     body?: string,
-  ): Promise<ApiAnswer> {
+  ): Promise<ApiResponse> {
     const credentials = await this.access.credentials();
     const { callApi, now, rest } = this.ports;
     const search = awsQuery(query);
@@ -112,7 +112,7 @@ export class Route53Client implements RrsetPorts {
     ];
     // Signed once for all attempts: a signature is valid for five minutes, and the attempts take seconds.
     try {
-      return await judgedCall(
+      return await checkedCall(
         // A repeated batch is stale, and a new read shows that it was applied.
         { ...withSignature, secrets, repeatable: true },
         { ...awsReading(provider), accepts: isStale },
@@ -126,15 +126,15 @@ export class Route53Client implements RrsetPorts {
 }
 
 /** Messages for: a deletion does not exist or differs; a creation already exists. */
-const staleWords = /but it was not found|do not match the current values|but it already exists/;
+const staleMessage = /but it was not found|do not match the current values|but it already exists/;
 
-function isStale(answer: ApiAnswer): boolean {
-  if (answer.status !== 400) return false;
-  const error = awsErrorOf(answer);
-  return error?.code === 'InvalidChangeBatch' && staleWords.test(error.message);
+function isStale(response: ApiResponse): boolean {
+  if (response.status !== 400) return false;
+  const error = awsErrorOf(response);
+  return error?.code === 'InvalidChangeBatch' && staleMessage.test(error.message);
 }
 
-const isTruncated = (answer: XmlElement): boolean => answer.child('IsTruncated').text() === 'true';
+const isTruncated = (response: XmlElement): boolean => response.child('IsTruncated').text() === 'true';
 
 /** Private zones are visible inside a VPC only: no CA would find a record there. */
 function publicZone(zone: XmlElement): readonly Zone[] {

@@ -1,13 +1,13 @@
 import { externalIdOf } from '../external-id';
 import { ApiServer } from '../testing/api-server';
 import { describeProvider } from '../testing/conformance';
-import { zonesWorld } from '../testing/imitated-world';
-import { ImitatedZones, zoneNames } from '../testing/imitated-zones';
+import { zonesWorld } from '../testing/fake-world';
+import { FakeZones, zoneNames } from '../testing/fake-zones';
 import { describeMisbehaviour } from '../testing/misbehaviour';
 import { openSession, type ProviderSpec, type ProviderWorld, racingSession } from '../testing/provider-world';
 import { testPorts } from '../testing/test-ports';
 import { route53Provider } from './route53';
-import { Route53Imitation } from './testing/route53-imitation';
+import { FakeRoute53 } from './testing/fake-route53';
 
 const never = new AbortController().signal;
 
@@ -19,28 +19,28 @@ const aws = {
   sessionToken: null,
   principalArn: 'arn:aws:iam::999988887777:user/certwright',
   stsRegion: 'eu-central-1',
-  externalIdSecret: 'sixteen octets or more',
+  externalIdSecret: 'sixteen bytes or more',
 };
 
 interface World extends ProviderWorld {
   readonly server: ApiServer;
-  readonly imitation: Route53Imitation;
+  readonly fake: FakeRoute53;
   advance(seconds: number): void;
 }
 
 async function setUp(): Promise<World> {
-  const zones = new ImitatedZones([...names, 'private.example'], (_, at) => `Z0${at}ABC`);
+  const zones = new FakeZones([...names, 'private.example'], (_, at) => `Z0${at}ABC`);
   let now = Date.now();
-  const imitation = new Route53Imitation(zones, () => new Date(now));
-  imitation.roles.set(role_arn, { externalId: externalIdOf(aws.externalIdSecret, 'route53', 'account-1') });
-  const server = await ApiServer.open(imitation.answer);
+  const fake = new FakeRoute53(zones, () => new Date(now));
+  fake.roles.set(role_arn, { externalId: externalIdOf(aws.externalIdSecret, 'route53', 'account-1') });
+  const server = await ApiServer.open(fake.respond);
   return {
     ...zonesWorld(server, zones, names),
     provider: route53Provider({ baseUrl: server.url, stsUrl: `${server.url}/sts`, aws }),
     credentials: { type: 'cloud_account', role_arn },
     wrongCredentials: { type: 'cloud_account', role_arn: `${role_arn}-of-others` },
     ports: testPorts({ server, now: () => new Date(now) }),
-    imitation,
+    fake,
     advance: (seconds) => (now += seconds * 1000),
     secrets: ['planted-operator-secret', 'planted-role-secret-key', 'planted-session-token'],
   };
@@ -102,7 +102,7 @@ describe('route53 on the wire', () => {
   it('the role is assumed once per hour, with the external id and a policy of four actions', async () => {
     const session = await openSession(world);
     await Promise.all([session.zones(), session.zones(), session.zones()]);
-    expect(world.imitation.assumed).toBe(1);
+    expect(world.fake.assumed).toBe(1);
     const form = new URLSearchParams(
       world.server.requests.filter(({ path }) => path === '/sts/').at(-1)!.body,
     );
@@ -124,7 +124,7 @@ describe('route53 on the wire', () => {
     });
     world.advance(3_400);
     await session.zones();
-    expect(world.imitation.assumed).toBe(2);
+    expect(world.fake.assumed).toBe(2);
   });
 
   it('a session that AWS ended early is requested again', async () => {
@@ -133,11 +133,11 @@ describe('route53 on the wire', () => {
     world.server.misbehave('forbidden', 1, ({ path }) => path.includes('hostedzone'));
     await expect(session.zones()).rejects.toMatchObject({ kind: 'auth_failed' });
     expect((await session.zones()).length).toBe(world.zoneNames.length);
-    expect(world.imitation.assumed).toBe(2);
+    expect(world.fake.assumed).toBe(2);
   });
 
   it('a role that requires no external id is not accepted', async () => {
-    world.imitation.roles.set(role_arn, { externalId: null });
+    world.fake.roles.set(role_arn, { externalId: null });
     await expect(accept()).rejects.toMatchObject({
       kind: 'rejected',
       message: expect.stringContaining('ExternalId'),
@@ -163,7 +163,7 @@ describe('route53 on the wire', () => {
   });
 
   it('an RRset with a routing policy stays unchanged', async () => {
-    world.imitation.routed.push({ name: `${fqdn}.`, type: 'TXT', ttl: 60, values: ['"x"'], set: 'north' });
+    world.fake.routed.push({ name: `${fqdn}.`, type: 'TXT', ttl: 60, values: ['"x"'], set: 'north' });
     const session = await openSession(world);
     const [zone] = await session.zones();
     const added = session.add(zone!, { fqdn, type: 'TXT', value: 'text', ttlS: null });

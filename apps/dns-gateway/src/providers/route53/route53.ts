@@ -31,7 +31,7 @@ const rules: readonly MemberRule[] = [
     secret: false,
     required: true,
     shape: /^arn:aws:iam::\d{12}:role\/[\w+=,.@/-]{1,512}$/,
-    shapeWords: 'the ARN of a role, such as arn:aws:iam::111122223333:role/certwright',
+    shapeDescription: 'the ARN of a role, such as arn:aws:iam::111122223333:role/certwright',
   },
 ];
 

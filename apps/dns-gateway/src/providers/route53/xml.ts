@@ -75,7 +75,7 @@ class Reader {
     }
     const close = this.#match(/<\/([A-Za-z][\w.-]*)\s*>/y);
     if (close?.[1] !== name) throw malformed('an element is not closed');
-    if (children.length > 0 && content.trim() !== '') throw malformed('text stands between elements');
+    if (children.length > 0 && content.trim() !== '') throw malformed('there is text between elements');
     return new XmlElement(name, children, content);
   }
 
@@ -116,4 +116,4 @@ export const escapedXml = (text: string): string =>
   text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 
 const malformed = (how: string): ProviderFault =>
-  new ProviderFault('unavailable', `${provider} did not answer as it documents: ${how}.`);
+  new ProviderFault('unavailable', `${provider} did not respond as documented: ${how}.`);

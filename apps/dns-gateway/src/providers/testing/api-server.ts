@@ -50,13 +50,13 @@ export class ApiServer {
 
   private constructor(
     private readonly server: Server,
-    private readonly answer: (request: RecordedRequest) => ApiReply | Promise<ApiReply>,
+    private readonly respond: (request: RecordedRequest) => ApiReply | Promise<ApiReply>,
   ) {}
 
-  /** @param answer responds as the API documents, and contains the state */
-  static async open(answer: (request: RecordedRequest) => ApiReply | Promise<ApiReply>): Promise<ApiServer> {
+  /** @param respond responds as the API documents, and contains the state */
+  static async open(respond: (request: RecordedRequest) => ApiReply | Promise<ApiReply>): Promise<ApiServer> {
     const server = createServer();
-    const api = new ApiServer(server, answer);
+    const api = new ApiServer(server, respond);
     server.on('request', (request, response) => void api.#serve(request, response));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return api;
@@ -94,7 +94,7 @@ export class ApiServer {
   }
 
   async #usual(request: RecordedRequest): Promise<ApiReply> {
-    const reply = await this.answer(request);
+    const reply = await this.respond(request);
     const key = `${request.method} ${request.path}`;
     if (!this.#firstPages.has(key)) this.#firstPages.set(key, reply);
     return reply;
@@ -104,7 +104,7 @@ export class ApiServer {
     if (how === 'silent') return;
     if (how === 'cut') return void response.destroy();
     if (how === 'applied_then_cut') {
-      await this.answer(request);
+      await this.respond(request);
       return void response.destroy();
     }
     const usual = await this.#usual(request);
@@ -146,16 +146,16 @@ const unsuccessful = {
 
 /** In every member where an API is known to put its message. */
 function echo({ path, headers, body }: RecordedRequest): ApiReply {
-  const told = `no ${Object.values(headers).join(' ')} ${path} ${body}`;
-  const list = [{ code: 1, reason: 'bad', detail: told, message: told }];
+  const echoed = `no ${Object.values(headers).join(' ')} ${path} ${body}`;
+  const list = [{ code: 1, reason: 'bad', detail: echoed, message: echoed }];
   return {
     status: 400,
     body: {
-      message: told,
-      error: { code: 'bad', message: told },
+      message: echoed,
+      error: { code: 'bad', message: echoed },
       errors: list,
-      detail: told,
-      error_description: told,
+      detail: echoed,
+      error_description: echoed,
     },
   };
 }

@@ -129,7 +129,7 @@ export function describeProvider({ name, setUp, cannot = {} }: ProviderSpec): vo
       expect(await valuesAt(challenge(), 'NS')).toEqual([]);
     });
 
-    rule('caa', 'a CAA record stands beside others', async () => {
+    rule('caa', 'a CAA record is added to others', async () => {
       const fqdn = `shop.${world.zone}`;
       const caa = (value: string): DnsRecord => ({ fqdn, type: 'CAA', value, ttlS: 3_600 });
       await world.plant({ fqdn, type: 'CAA', value: '0 issue "other.example"' });
@@ -141,7 +141,7 @@ export function describeProvider({ name, setUp, cannot = {} }: ProviderSpec): vo
       expect(await valuesAt(fqdn, 'CAA')).toEqual(['0 issue "other.example"']);
     });
 
-    rule('many_at_once', 'twenty changes of one name at once leave exactly what was asked for', async () => {
+    rule('many_at_once', 'twenty changes of one name at once leave exactly what was requested', async () => {
       const values = Array.from({ length: 20 }, (_, at) => `value-${String(at).padStart(2, '0')}`);
       const locks = new ZoneLocks();
       const sessions = await Promise.all(values.map(() => openSession(world, world.credentials, locks)));
@@ -171,20 +171,24 @@ export function describeProvider({ name, setUp, cannot = {} }: ProviderSpec): vo
       await expect(attempt).rejects.toMatchObject({ name: 'ProviderFault', kind: 'auth_failed' });
     });
 
-    rule('lost_answer', 'a change whose answer was lost is one record, and can be taken back', async () => {
-      const lose = (): void => {
-        if (world.loseNextAnswer !== undefined) world.loseNextAnswer();
-        else world.server?.misbehave('applied_then_cut', 1, ({ method }) => method !== 'GET');
-      };
-      lose();
-      await session.add(zone, txt('lost')).catch(() => undefined);
-      await session.add(zone, txt('lost'));
-      expect(await valuesAt()).toEqual(['lost']);
-      lose();
-      await session.remove(zone, txt('lost')).catch(() => undefined);
-      await session.remove(zone, txt('lost'));
-      expect(await valuesAt()).toEqual([]);
-    });
+    rule(
+      'lost_response',
+      'a change whose response was lost is one record, and can be taken back',
+      async () => {
+        const lose = (): void => {
+          if (world.loseNextResponse !== undefined) world.loseNextResponse();
+          else world.server?.misbehave('applied_then_cut', 1, ({ method }) => method !== 'GET');
+        };
+        lose();
+        await session.add(zone, txt('lost')).catch(() => undefined);
+        await session.add(zone, txt('lost'));
+        expect(await valuesAt()).toEqual(['lost']);
+        lose();
+        await session.remove(zone, txt('lost')).catch(() => undefined);
+        await session.remove(zone, txt('lost'));
+        expect(await valuesAt()).toEqual([]);
+      },
+    );
 
     it('describes what a customer gives it, and takes exactly that', async () => {
       const kinds = world.provider.credentialKinds(world.account);
@@ -203,6 +207,6 @@ export function describeProvider({ name, setUp, cannot = {} }: ProviderSpec): vo
 
 async function zoneNamed(session: ProviderSession, name: string): Promise<Zone> {
   const zone = (await session.zones()).find((each) => each.name === name);
-  if (zone === undefined) throw new Error(`The imitation has no zone ${name}.`);
+  if (zone === undefined) throw new Error(`The fake has no zone ${name}.`);
   return zone;
 }

@@ -36,7 +36,7 @@ export function describeMisbehaviour({ name, setUp, cannot = {} }: ProviderSpec)
 
     beforeEach(async () => {
       world = await setUp();
-      if (world.server === undefined) throw new Error('Only providers over HTTP can be told to misbehave.');
+      if (world.server === undefined) throw new Error('Only providers over HTTP can misbehave on request.');
       server = world.server;
       session = await openSession(world);
       const zones = await session.zones();
@@ -122,7 +122,7 @@ export function describeMisbehaviour({ name, setUp, cannot = {} }: ProviderSpec)
 }
 
 const fail = (): never => {
-  throw new Error('The imitation does not have its own zone.');
+  throw new Error('The fake does not have its own zone.');
 };
 
 async function faultOf(attempt: Promise<unknown>): Promise<ProviderFault> {

@@ -1,11 +1,11 @@
 import type { ApiServer } from './api-server';
-import type { OauthImitation } from './oauth-imitation';
+import type { FakeOauth } from './fake-oauth';
 import { openSession, type ProviderWorld } from './provider-world';
 
 export interface OauthWorld extends ProviderWorld {
   /** Its `credentials` are of type `oauth_code`. */
   readonly server: ApiServer;
-  readonly oauth: OauthImitation;
+  readonly oauth: FakeOauth;
   /** Advances the ports' clock. */
   advance(seconds: number): void;
 }
@@ -69,7 +69,7 @@ export function describeOauth({ name, setUp, rotates }: OauthSpec): void {
     });
 
     (rotates ? it : it.skip)(
-      'a rotated refresh token is told although the change itself failed',
+      'a rotated refresh token is reported although the change itself failed',
       async () => {
         const kept = await accept();
         world.advance(100_000_000);
@@ -82,7 +82,7 @@ export function describeOauth({ name, setUp, rotates }: OauthSpec): void {
     );
 
     (rotates ? it : it.skip)(
-      'an old handle is served after a rotation, and told the newest token',
+      'an old handle is served after a rotation, and the newest token is reported',
       async () => {
         const first = await accept();
         world.advance(100_000_000);
@@ -111,7 +111,7 @@ export function describeOauth({ name, setUp, rotates }: OauthSpec): void {
     it('the whole contract holds with it', async () => {
       const session = await openSession(world);
       const zone = (await session.zones()).find((each) => each.name === world.zone);
-      if (zone === undefined) throw new Error('The imitation does not have its own zone.');
+      if (zone === undefined) throw new Error('The fake does not have its own zone.');
       const record = {
         fqdn: `_acme-challenge.${zone.name}`,
         type: 'TXT',

@@ -32,7 +32,7 @@ export interface ProviderWorld {
   /** All records at exactly this name, all types. */
   list(fqdn: string): Promise<readonly PlainRecord[]>;
   /** The next change is applied and its response lost. Default: the server closes the connection. */
-  loseNextAnswer?(): void;
+  loseNextResponse?(): void;
   /** Values that no message may contain, besides the members of `credentials`. */
   readonly secrets?: readonly string[];
   close?(): Promise<void>;
@@ -51,7 +51,7 @@ export type Inability =
   | 'foreign_records'
   | 'many_at_once'
   | 'wrong_credentials'
-  | 'lost_answer';
+  | 'lost_response';
 
 export interface ProviderSpec {
   readonly name: string;
@@ -60,7 +60,7 @@ export interface ProviderSpec {
   readonly cannot?: Partial<Record<Inability, string>>;
 }
 
-const longestRuleMs = 15_000;
+const maxRuleMs = 15_000;
 
 /** A session as returned by the registry, with serialized changes per zone. */
 export async function openSession(
@@ -70,7 +70,7 @@ export async function openSession(
 ): Promise<ProviderSession> {
   const { account, ports } = world;
   const provider = withZoneLocks(world.provider, locks);
-  const signal = AbortSignal.timeout(longestRuleMs);
+  const signal = AbortSignal.timeout(maxRuleMs);
   const kept = await provider.accept(credentials, account, ports, signal);
   return provider.session(kept, account, ports, signal);
 }
@@ -80,7 +80,7 @@ export async function racingSession(
   { provider, credentials, account, ports }: ProviderWorld,
   happens: () => Promise<unknown>,
 ): Promise<ProviderSession> {
-  const signal = AbortSignal.timeout(longestRuleMs);
+  const signal = AbortSignal.timeout(maxRuleMs);
   const kept = await provider.accept(credentials, account, ports, signal);
   let isFirst = true;
   const after =

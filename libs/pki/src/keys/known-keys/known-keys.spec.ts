@@ -6,7 +6,7 @@ import {
   generateKeyPairSync,
   randomBytes,
 } from 'node:crypto';
-import { judgeCsr, knownKeySource, readCsr } from '../../index';
+import { checkCsr, knownKeySource, readCsr } from '../../index';
 import { forgeCsr, type KeyPair } from '../../testing/csr-forge';
 import { PackedDigests, readPublishedKeys } from './known-keys';
 import publishedKeysText from './published-keys.txt';
@@ -18,7 +18,7 @@ const rule = { mustNameEveryDnsName: true };
 function faultsOf(pair: KeyPair, keyBlocked = false) {
   const reading = readCsr(forgeCsr(pair));
   if (!reading.ok) return reading.faults;
-  return judgeCsr(reading.csr, { keyType: undefined, dnsNames: ['example.com'], rule }, { keyBlocked });
+  return checkCsr(reading.csr, { keyType: undefined, dnsNames: ['example.com'], rule }, { keyBlocked });
 }
 
 /** @param secret private key as a number, hexadecimal */

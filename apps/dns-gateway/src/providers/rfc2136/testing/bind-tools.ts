@@ -6,7 +6,7 @@ import type { PeerKey } from './peers';
 
 /** dig and nsupdate: an independent implementation that reads and changes a zone. */
 
-interface Place {
+interface ServerAddress {
   readonly address: string;
   readonly port: number;
 }
@@ -16,7 +16,7 @@ const keyText = ({ algorithm, name, secret }: PeerKey): string => `${algorithm}:
 
 /** Every record of a zone except the SOA, by AXFR. */
 export async function zoneContent(
-  { address, port }: Place,
+  { address, port }: ServerAddress,
   zone: string,
   key?: PeerKey,
 ): Promise<readonly (PlainRecord & { readonly ttlS: number })[]> {
@@ -44,7 +44,7 @@ function normal(type: string, value: string): string {
 
 /** @returns nsupdate's error output, or '' */
 export function nsupdate(
-  { address, port }: Place,
+  { address, port }: ServerAddress,
   key: PeerKey | undefined,
   zone: string,
   ...lines: string[]
@@ -61,10 +61,10 @@ export function nsupdate(
 }
 
 /** Removes all records that a rule left, except the initial content of the zone. */
-export async function emptied(place: Place, key: PeerKey, zone: string): Promise<void> {
-  const names = (await zoneContent(place, zone, key)).map(({ fqdn }) => fqdn);
+export async function emptied(server: ServerAddress, key: PeerKey, zone: string): Promise<void> {
+  const names = (await zoneContent(server, zone, key)).map(({ fqdn }) => fqdn);
   const left = [...new Set(names)].filter((name) => name !== zone && !/^ns\d\./.test(name));
   if (left.length === 0) return;
-  const said = await nsupdate(place, key, zone, ...left.map((name) => `del ${name}.`));
+  const said = await nsupdate(server, key, zone, ...left.map((name) => `del ${name}.`));
   if (said !== '') throw new Error(said);
 }

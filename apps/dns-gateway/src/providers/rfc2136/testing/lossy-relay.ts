@@ -9,7 +9,7 @@ export interface LossyRelay {
   /**
    * Drops every response from the next request on, until the client gives up: until `reset`, or this many requests.
    */
-  loseNextAnswers(requests?: number): void;
+  loseNextResponses(requests?: number): void;
   /** Relays responses again. */
   reset(): void;
   close(): Promise<void>;
@@ -31,11 +31,11 @@ export async function lossyRelay(target: {
     return losing < 0;
   };
   const sockets = new Set<Socket>();
-  const tcp = createServer((asker) => {
+  const tcp = createServer((client) => {
     const server = connect({ host: target.address, port: target.port });
     for (const [socket, other] of [
-      [asker, server],
-      [server, asker],
+      [client, server],
+      [server, client],
     ] as const) {
       sockets.add(socket);
       socket.on('error', () => other.destroy());
@@ -44,11 +44,11 @@ export async function lossyRelay(target: {
         other.destroy();
       });
     }
-    asker.once('data', (request) => {
+    client.once('data', (request) => {
       const passing = passes(request);
       server.write(request);
       // The server has applied the request when it responds.
-      server.on('data', (answer) => (passing ? asker.write(answer) : asker.destroy()));
+      server.on('data', (response) => (passing ? client.write(response) : client.destroy()));
     });
   });
   await new Promise<void>((resolve) => tcp.listen(0, '127.0.0.1', resolve));
@@ -58,8 +58,8 @@ export async function lossyRelay(target: {
     const passing = passes(request);
     const way = createSocket('udp4');
     way.on('error', () => way.close());
-    way.on('message', (answer) => {
-      if (passing) udp.send(answer, from.port, from.address);
+    way.on('message', (response) => {
+      if (passing) udp.send(response, from.port, from.address);
       way.close();
     });
     way.unref();
@@ -73,7 +73,7 @@ export async function lossyRelay(target: {
     address: '127.0.0.1',
     port,
     requests,
-    loseNextAnswers: (count = triesOfOneExchange) => void (losing = count),
+    loseNextResponses: (count = triesOfOneExchange) => void (losing = count),
     reset: () => void ((losing = 0), (requests.length = 0)),
     close: async () => {
       for (const socket of sockets) socket.destroy();

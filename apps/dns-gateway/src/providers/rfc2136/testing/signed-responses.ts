@@ -10,7 +10,7 @@ interface Signing {
   readonly name?: Buffer;
   readonly timeS?: number;
   readonly error?: number;
-  readonly macOctets?: number;
+  readonly macBytes?: number;
   readonly requestMac?: Buffer;
 }
 
@@ -38,7 +38,7 @@ export function signed(request: Buffer, response: Buffer, how: Signing = {}): Bu
     )
     .update(Buffer.concat([error, Buffer.of(0, 0)]))
     .digest()
-    .subarray(0, how.macOctets ?? 32);
+    .subarray(0, how.macBytes ?? 32);
   const content = Buffer.concat([
     algorithm,
     time,
