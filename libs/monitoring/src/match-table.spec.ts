@@ -98,7 +98,7 @@ describe.each<[string, [domains: string, dnsName: string, decidedBy: string][]]>
     ],
   ],
   [
-    'an asterisk elsewhere stands for any label or a part of one',
+    'an asterisk elsewhere matches any label or a part of one',
     [
       ['www.example.com', 'w*.example.com', '*www.example.com'],
       ['www.example.com', 'www*.example.com', '*www.example.com'],

@@ -103,7 +103,7 @@ export class MonitoredDomainIndex {
     this.matcher.begin(this.accounts.length);
     let found: FoundNames | undefined;
     for (const given of dnsNames.length > 1 ? new Set(dnsNames) : dnsNames) {
-      let shape = shapeOf(given);
+      const shape = shapeOf(given);
       const dnsName = shape.hasUpperCase ? asciiLowerCase(given) : given;
       const hits = this.matcher.hitsOf(dnsName, shape);
       if (hits.length === 0) continue;

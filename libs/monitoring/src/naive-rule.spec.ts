@@ -3,7 +3,7 @@ import path from 'node:path';
 import { mostSpecificMatch, registeredDomain } from '@certwright/dns-names';
 import { type ConcernedAccount, type ConcernedName, MonitoredDomainIndex } from './index';
 
-// The rule a second time, written from its definition: a text stands for a set of names, and a monitored domain is
+// The rule a second time, written from its definition: a text represents a set of names, and a monitored domain is
 // concerned if it is enabled and decides about one of them. Here the names are tried one by one.
 
 interface Domain {

@@ -22,7 +22,7 @@ const [fullStop, asterisk] = [0x2e, 0x2a];
 const anyLabel = 'any-label';
 
 /**
- * Finds the monitored domains that a text in a certificate concerns. The text stands for a set of names: itself; those with
+ * Finds the monitored domains that a text in a certificate concerns. The text represents a set of names: itself; those with
  * labels in place of its asterisks; for an odd text those at or below each of its runs. A monitored domain is concerned if it
  * is enabled, and the most specific one of its account for at least one name of the set.
  */
