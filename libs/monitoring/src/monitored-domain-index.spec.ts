@@ -51,6 +51,25 @@ describe('monitored domains', () => {
     expect(index.size).toBe(0);
   });
 
+  it('leave nothing behind that names are compared with', () => {
+    const index = new MonitoredDomainIndex({ maxVisits: 0 });
+    const names = ['.example.com', 'a.b.example.com', '.a.b.example.com', 'x.example.net'];
+    for (const name of names) index.set('1', name, true);
+    expect(index.match(['*.w*.com']).isComplete).toBe(false);
+    for (const name of names) index.remove('1', name);
+    for (const text of ['*.w*.com', 'a b.example.com', 'w*.net', '*.*'])
+      expect(index.match([text])).toEqual({ accounts: [], isComplete: true });
+  });
+
+  it('can be added by an account that had removed all of them', () => {
+    const index = new MonitoredDomainIndex();
+    for (const account of ['1', '2']) index.set(account, '.example.com', true);
+    index.remove('1', '.example.com');
+    index.set('3', '.example.com', true);
+    index.set('1', '.example.com', true);
+    expect(accountsOf(index.match(['www.example.com']))).toEqual(['1', '2', '3']);
+  });
+
   it('of many accounts can have the same name', () => {
     const index = new MonitoredDomainIndex();
     for (const account of repeated(50_000, String)) index.set(account, '.example.com', true);
