@@ -18,8 +18,8 @@ module.exports = {
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.certwright'],
   cacheDirectory: root + '/node_modules/.cache/jest',
   testSequencer: path.join(__dirname, 'slow-first.cjs'),
-  // One more than the cores of CI: some specs wait for processes and timers.
-  maxWorkers: 3,
+  // Two more than the cores of CI: the slow specs wait for processes and timers.
+  maxWorkers: 4,
   // ms. At its end a worker writes the compiled packages to the run's cache, for the workers and programs that start after it.
   workerGracefulExitTimeout: 20_000,
   // Of the heap. A worker keeps about 15 MB of every spec file; with gigabytes of them, half of its time is garbage collection.
