@@ -70,6 +70,15 @@ describe('monitored domains', () => {
     expect(accountsOf(index.match(['www.example.com']))).toEqual(['1', '2', '3']);
   });
 
+  it('of accounts that come and go need no more memory', () => {
+    const index = new MonitoredDomainIndex();
+    for (const account of repeated(1_000, String)) {
+      index.set(account, '.example.com', true);
+      index.remove(account, '.example.com');
+    }
+    expect(index['accounts'].length).toBe(1);
+  });
+
   it('of many accounts can have the same name', () => {
     const index = new MonitoredDomainIndex();
     for (const account of repeated(50_000, String)) index.set(account, '.example.com', true);
@@ -160,6 +169,13 @@ describe('a certificate that no CA should issue', () => {
       accounts: [{ names: { length: 3 } }],
       isComplete: true,
     });
+  });
+
+  it('is compared completely even if its usual names concern more than the limit', () => {
+    const index = new MonitoredDomainIndex({ maxVisits: 10 });
+    for (const domain of ['a.example.com', 'b.example.com', '.example.com']) index.set('1', domain, true);
+    const names = [...repeated(20, (nth) => `n${nth}.example.com`), '*.example.com', 'a*.example.com'];
+    expect(index.match(names)).toMatchObject({ accounts: [{ names: { length: 25 } }], isComplete: true });
   });
 
   const mebibyte = 2 ** 20;
