@@ -1,0 +1,3 @@
+export type { CertificateMatch, ConcernedAccount, ConcernedName } from './certificate-match';
+export { wasLongExpired } from './long-expired';
+export { type MatchLimits, MonitoredDomainIndex } from './monitored-domain-index';
