@@ -23,7 +23,7 @@ export async function monitoring(args) {
   if (args.includes('--help')) return void console.log(usage);
   const domains = Number(args[0] ?? 1_000_000);
   const { monitoring: lib, names: dnsNames } = await loaded({
-    monitoring: 'libs/monitoring/src/index.ts',
+    monitoring: 'libs/monitored-domains/src/index.ts',
     names: 'libs/dns-names/src/index.ts',
   });
   const corpus = new Corpus(dnsNames.registeredDomain);
