@@ -36,7 +36,7 @@ export function entryPointsOf(projectRoot) {
 
 /**
  * @param {Record<string, string>} entryPoints output name without ending → source file, from the workspace root
- * @param {string} outdir from the workspace root
+ * @param {string} outdir from the workspace root, or absolute
  */
 export function bundleOptions(entryPoints, outdir) {
   return {
@@ -73,7 +73,7 @@ function workspaceAliases() {
 /**
  * Bundles what has changed since the last time.
  * @param {Record<string, string>} entryPoints output name without ending → source file, from the workspace root
- * @param {string} outdir from the workspace root
+ * @param {string} outdir from the workspace root, or absolute
  */
 export async function bundle(entryPoints, outdir) {
   const changed = Object.entries(entryPoints).filter(([name, source]) => !isCurrent(outdir, name, source));
@@ -86,7 +86,7 @@ export async function bundle(entryPoints, outdir) {
     const inputs = Object.keys(outputs.find(({ entryPoint }) => entryPoint === source)?.inputs ?? {});
     const files = [...inputs, ...builders, `${outdir}/${name}.js`].map((file) => [file, stampOf(file)]);
     // A source that changed during the build may be in the bundle as it was before.
-    const isCertain = inputs.every((file) => statSync(path.join(workspaceRoot, file)).mtimeMs < begunMs);
+    const isCertain = inputs.every((file) => statSync(path.resolve(workspaceRoot, file)).mtimeMs < begunMs);
     if (isCertain) await writeFile(inputsFile(outdir, name), JSON.stringify({ source, files }));
   }
 }
@@ -99,10 +99,10 @@ const builders = [
   'package-lock.json',
 ];
 
-const inputsFile = (outdir, name) => path.join(workspaceRoot, outdir, `${name}.inputs.json`);
+const inputsFile = (outdir, name) => path.resolve(workspaceRoot, outdir, `${name}.inputs.json`);
 
 function stampOf(file) {
-  const { mtimeMs, size } = statSync(path.join(workspaceRoot, file));
+  const { mtimeMs, size } = statSync(path.resolve(workspaceRoot, file));
   return `${mtimeMs} ${size}`;
 }
 
