@@ -128,8 +128,10 @@ export async function clearRun(folder, { keepFiles = false } = {}) {
   for (let round = 0; round < CLEARING_ROUNDS; round += 1) {
     const offspring = processesWithSetting('CERTWRIGHT_TEST_RUN', folder);
     await endAll(offspring, 'SIGKILL');
+    // The second are servers of specs.
     const servers = [
       ...processesIn(path.join(folder, QUICK), 'postgres'),
+      ...processesIn(folder, 'postgres'),
       ...processesIn(folder, 'redis-server'),
     ];
     // To PostgreSQL an immediate shutdown: the data is discarded, shared memory is freed.
