@@ -31,6 +31,16 @@ import { KnownCertEntity } from './monitoring/known-cert.entity';
 import { KnownKeyEntity } from './monitoring/known-key.entity';
 import { MonitoredDomainEntity } from './monitoring/monitored-domain.entity';
 import { MonitoringChangeEntity } from './monitoring/monitoring-change.entity';
+import { MonitoringTaskEntity } from './monitoring/monitoring-task.entity';
+import {
+  MonitoringFollowerEntity,
+  MonitoringCheckpointEntity,
+  MonitoringUnreadableCursorEntity,
+} from './monitoring/monitoring-follower.entity';
+import { MonitoringBackfillEntity } from './monitoring/monitoring-backfill.entity';
+import { MonitoringFindingEntity } from './monitoring/monitoring-finding.entity';
+import { MonitoredEndpointEntity } from './monitoring/monitored-endpoint.entity';
+import { MonitoringAccountEntity } from './monitoring/monitoring-account.entity';
 import { MonitoringSettingsEntity } from './monitoring/monitoring-settings.entity';
 import { ExpirationNoticeEntity } from './notices/expiration-notice.entity';
 import { OrderV3Entity } from './orders-v3/order-v3.entity';
@@ -105,4 +115,12 @@ export const coreEntities = [
   KnownCertEntity,
   MonitoringSettingsEntity,
   MonitoringChangeEntity,
+  MonitoringTaskEntity,
+  MonitoringFollowerEntity,
+  MonitoringCheckpointEntity,
+  MonitoringUnreadableCursorEntity,
+  MonitoringBackfillEntity,
+  MonitoringFindingEntity,
+  MonitoredEndpointEntity,
+  MonitoringAccountEntity,
 ];

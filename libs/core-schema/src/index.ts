@@ -19,6 +19,19 @@ export { claimDeployment } from './deployment/deployment';
 export { type Lease, underLease } from './leases/issuance-lease';
 export { type MailKind } from './mail/mail.entity';
 export { type MonitoringChangeEntity } from './monitoring/monitoring-change.entity';
+export { type MonitoredEndpointEntity } from './monitoring/monitored-endpoint.entity';
+export { type BackfillState, type MonitoringBackfillEntity } from './monitoring/monitoring-backfill.entity';
+export {
+  type FindingAlert,
+  type FindingEndpoint,
+  type FindingReason,
+  findingReasons,
+  type FindingSource,
+  type FindingState,
+  findingStates,
+  type MonitoringFindingEntity,
+} from './monitoring/monitoring-finding.entity';
+export { type MonitoringTaskName, monitoringTasks } from './monitoring/monitoring-task.entity';
 export { CertificateMails1796169600000 } from './migrations/1796169600000-certificate-mails';
 export { baseNameInSql } from './names/base-name';
 export { Outbox, addToOutbox } from './outbox/outbox';

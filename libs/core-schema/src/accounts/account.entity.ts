@@ -58,6 +58,26 @@ export class AccountEntity {
   })
   maxMonitoredDomains!: number;
 
+  @Column({
+    type: 'integer',
+    name: 'max_monitored_endpoints',
+    default: 1000,
+    select: false,
+    insert: false,
+    comment: 'limit for new monitored endpoints; those over it stay',
+  })
+  maxMonitoredEndpoints!: number;
+
+  @Column({
+    type: 'integer',
+    name: 'max_findings_per_day',
+    default: 10000,
+    select: false,
+    insert: false,
+    comment: 'beyond it, certificates that concern the account are only counted',
+  })
+  maxFindingsPerDay!: number;
+
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;
 

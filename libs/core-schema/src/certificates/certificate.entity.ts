@@ -17,6 +17,8 @@ import { CertificateChainEntity } from './certificate-chain.entity';
 @Index('certificate_sha256', ['sha256'], { unique: true, where: 'NOT imported' })
 @Index('certificate_imported_once', ['planId', 'sha256'], { unique: true, where: 'imported' })
 @Index('certificate_key_of_plan', ['planId', 'spkiSha256'])
+@Index('certificate_key_of_account', ['accountId', 'spkiSha256'])
+@Index('certificate_tbs_of_account', ['accountId', 'tbsSha256'])
 @Index('certificate_plan', ['planId', 'createdAt', 'id'])
 export class CertificateEntity implements Certificate {
   /** Random, so that certificates cannot be counted. */
@@ -67,6 +69,28 @@ export class CertificateEntity implements Certificate {
 
   @Column('bytea', { comment: 'DER' })
   leaf!: Buffer;
+
+  /** Not selected: processes of the previous release work without the column. */
+  @Column({
+    type: 'bytea',
+    name: 'tbs_sha256',
+    nullable: true,
+    select: false,
+    insert: false,
+    comment:
+      'SHA-256 over the DER TBSCertificate without poison and SCT list (RFC 6962, 3.2); null: not computed yet',
+  })
+  tbsSha256!: Buffer | null;
+
+  @Column({
+    type: 'timestamptz',
+    name: 'sct_at',
+    nullable: true,
+    select: false,
+    insert: false,
+    comment: 'when its first SCT was known: since then a log must publish it; null: it has none',
+  })
+  sctAt!: Date | null;
 
   @ForeignKey(() => CertificateChainEntity)
   @Column('bytea', { name: 'chain_sha256' })

@@ -10,6 +10,7 @@ import { CertificateMails1796169600000 } from './1796169600000-certificate-mails
 import { IssuanceOutcome1796400000000 } from './1796400000000-issuance-outcome';
 import { Outcomes1796500000000 } from './1796500000000-outcomes';
 import { MonitoredDomains1796600000000 } from './1796600000000-monitored-domains';
+import { CertificateFindings1796700000000 } from './1796700000000-certificate-findings';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -25,4 +26,5 @@ export const coreMigrations = [
   IssuanceOutcome1796400000000,
   Outcomes1796500000000,
   MonitoredDomains1796600000000,
+  CertificateFindings1796700000000,
 ];

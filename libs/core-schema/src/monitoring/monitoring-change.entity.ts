@@ -9,6 +9,8 @@ export const monitoringObjects = [
   'known_cert',
   'settings',
   'limit',
+  'certificate',
+  'endpoint',
 ] as const;
 
 export const monitoringActions = ['created', 'enabled', 'disabled', 'changed', 'deleted'] as const;
@@ -20,7 +22,7 @@ export const monitoringActions = ['created', 'enabled', 'disabled', 'changed', '
 @Entity('monitoring_change')
 @Check(
   'monitoring_change_object',
-  `object IN ('monitored_domain', 'known_key', 'known_cert', 'settings', 'limit')`,
+  `object IN ('monitored_domain', 'known_key', 'known_cert', 'settings', 'limit', 'certificate', 'endpoint')`,
 )
 @Check('monitoring_change_action', `action IN ('created', 'enabled', 'disabled', 'changed', 'deleted')`)
 @Check(
@@ -53,7 +55,8 @@ export class MonitoringChangeEntity {
   object!: (typeof monitoringObjects)[number];
 
   @Column('text', {
-    comment: 'name of a monitored domain, id of a known key or known certificate; empty otherwise',
+    comment:
+      'name of a monitored domain or endpoint, id of a known key or known certificate, tbs_sha256 of a certificate; empty otherwise',
   })
   name!: string;
 

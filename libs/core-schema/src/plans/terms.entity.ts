@@ -8,6 +8,7 @@ import { PlanEntity } from './plan.entity';
 @Check('terms_dns_names_not_empty', `cardinality(dns_names) > 0`)
 @Check('terms_key_type', `key_type IN ('rsa', 'ecdsa')`)
 @Check('terms_spki_sha256_length', `octet_length(spki_sha256) = 32`)
+@Index('terms_key', ['spkiSha256'])
 export class TermsEntity implements Terms {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   id!: string;

@@ -16,6 +16,13 @@ export type DeliveryState = (typeof deliveryStates)[number];
 @Index('webhook_delivery_pending_of_endpoint', ['endpointId', 'dueAt'], { where: `state = 'pending'` })
 @Index('webhook_delivery_in_flight', ['endpointId'], { where: 'leased_until IS NOT NULL' })
 @Index('webhook_delivery_once', ['endpointId', 'planId', 'version', 'replayOf'], { unique: true })
+@Index('webhook_delivery_once_of_subject', ['endpointId', 'subject', 'replayOf'], {
+  unique: true,
+  where: `subject <> ''`,
+})
+@Index('webhook_delivery_pending_of_subject', ['accountId', 'subject'], {
+  where: `subject <> '' AND state = 'pending'`,
+})
 @Index('webhook_delivery_pending_of_plan', ['planId'], { where: `state = 'pending'` })
 export class WebhookDeliveryEntity {
   /** Random; also the `webhook-id` of every attempt. */
@@ -30,7 +37,7 @@ export class WebhookDeliveryEntity {
   @Column('bigint', { name: 'endpoint_id' })
   endpointId!: string;
 
-  /** Null: a test event. */
+  /** Null: a test event, or a message about its subject. */
   @ForeignKey(() => PlanEntity)
   @Column('bigint', { name: 'plan_id', nullable: true })
   planId!: string | null;
@@ -41,6 +48,13 @@ export class WebhookDeliveryEntity {
   /** A replay is a separate delivery with the body of another: `<original id>/<own id>`. Empty for an original. */
   @Column({ type: 'text', name: 'replay_of', default: '', collation: 'C' })
   replayOf!: string;
+
+  /** A message about a subject is never superseded. */
+  @Column('text', {
+    default: '',
+    comment: 'what a message is about that is not about a plan, as finding:<tbs_sha256>; empty otherwise',
+  })
+  subject!: string;
 
   @Column('text')
   event!: string;

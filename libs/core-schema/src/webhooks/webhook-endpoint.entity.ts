@@ -41,6 +41,14 @@ export class WebhookEndpointEntity {
   @Column('text')
   description!: string;
 
+  /** Only these events are delivered. */
+  @Column('text', {
+    array: true,
+    default: () => `'{order.current_cert_changed,certificate.issued}'`,
+    comment: 'names of events; monitoring.*: all of monitoring except monitoring.new_endpoint',
+  })
+  events!: string[];
+
   @Column('boolean')
   enabled!: boolean;
 
