@@ -189,6 +189,16 @@ export const apps = [
     }),
   },
   {
+    name: 'monitoring-worker',
+    source: 'apps/monitoring-worker/src/main.ts',
+    ports: { ops: { preferred: 4319 } },
+    health: { port: 'ops', path: '/readyz' },
+    environment: (deployment) => ({
+      ...common(deployment, 'monitoring-worker'),
+      CT_DATABASE_URL: deployment.urlOf('monitoring-worker', deployment.ctDatabaseUrl),
+    }),
+  },
+  {
     name: 'dns-gateway',
     source: 'apps/dns-gateway/src/main.ts',
     ports: { https: { preferred: 4370 }, ops: { preferred: 4371 } },

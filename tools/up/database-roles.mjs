@@ -12,8 +12,9 @@ const CORE_ROLES = [
   'approval-responder',
   'notifier',
   'monitoring',
+  'monitoring-worker',
 ];
-const CT_ROLES = ['ct-search', 'ct-ingest'];
+const CT_ROLES = ['ct-search', 'ct-ingest', 'monitoring-worker'];
 
 export const appsWithRoles = [...new Set([...CORE_ROLES, ...CT_ROLES])];
 

@@ -19,7 +19,7 @@ export class MonitoringBackfillEntity {
   @Column('bigint', { name: 'account_id' })
   accountId!: string;
 
-  @Column('text', { collation: 'C', comment: 'of the monitored domain' })
+  @Column({ type: 'text', collation: 'C', comment: 'of the monitored domain' })
   name!: string;
 
   @Column('bigint', { comment: 'last position that was matched', default: 0 })

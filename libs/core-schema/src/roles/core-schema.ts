@@ -5,6 +5,7 @@ import { certsV2 } from './certs-v2';
 import { ctSearch } from './ct-search';
 import { issuanceWorker } from './issuance-worker';
 import { monitoring } from './monitoring';
+import { monitoringWorker } from './monitoring-worker';
 import { notifier } from './notifier';
 import { ordersV3 } from './orders-v3';
 
@@ -27,5 +28,6 @@ export const coreSchema: GrantedSchema = {
     notifier,
     'ct-search': ctSearch,
     monitoring,
+    'monitoring-worker': monitoringWorker,
   },
 };

@@ -1,0 +1,21 @@
+import { CoreSchemaModule } from '@certwright/core-schema';
+import { RunningProcess } from '@certwright/service';
+import { Module } from '@nestjs/common';
+import { Config } from './config';
+import { CtDatabaseModule } from './ct-database/ct-database.module';
+import { TasksModule } from './tasks/tasks.module';
+
+@Module({
+  imports: [
+    CoreSchemaModule.forRootAsync({
+      inject: [Config, RunningProcess],
+      useFactory: (
+        { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize }: Config,
+        { name, log, readiness }: RunningProcess,
+      ) => ({ name, url, poolSize, statementTimeoutMs: 10_000, deployment: null, log, readiness }),
+    }),
+    CtDatabaseModule,
+    TasksModule,
+  ],
+})
+export class AppModule {}

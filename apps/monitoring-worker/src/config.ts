@@ -1,0 +1,50 @@
+import {
+  defineSettings,
+  duration,
+  integer,
+  processSettings,
+  type SettingValues,
+  url,
+} from '@certwright/service';
+
+/** Every setting of monitoring-worker. */
+export const settings = defineSettings({
+  ...processSettings({ opsPort: 4319 }),
+  DATABASE_URL: url({ schemes: ['postgres', 'postgresql'], meaning: 'The core database' }),
+  DATABASE_POOL_SIZE: integer({
+    meaning: 'Max connections to the core database',
+    unit: 'connections',
+    min: 2,
+    max: 50,
+    default: 8,
+  }),
+  CT_DATABASE_URL: url({
+    schemes: ['postgres', 'postgresql'],
+    meaning: 'The ct database, with the index of public certificates',
+  }),
+  CT_DATABASE_POOL_SIZE: integer({
+    meaning: 'Max connections to the ct database',
+    unit: 'connections',
+    min: 2,
+    max: 50,
+    default: 6,
+  }),
+  REDIS_URL: url({
+    schemes: ['redis', 'rediss'],
+    meaning: 'Carries wake-ups and questions to the prober; losing it costs time, never work',
+  }),
+  LEASE_TIME: durationMs({
+    meaning: 'After which another copy takes over the work of one that stopped without notice',
+    minMs: 500,
+    maxMs: 300_000,
+    default: 15_000,
+  }),
+});
+
+export type Config = SettingValues<typeof settings.table>;
+
+/** Injection token of the configuration. */
+export const Config = Symbol('MonitoringWorkerConfig');
+
+/** @throws SettingsError */
+export const config = (): Config => settings.read(process.env);

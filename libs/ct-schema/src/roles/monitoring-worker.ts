@@ -1,0 +1,8 @@
+import type { RoleGrants } from '@certwright/postgres';
+
+/** Reads the index and the entries that cannot be read. */
+export const monitoringWorker: RoleGrants = {
+  tables: {
+    ct_sequence: { select: 'next' },
+  },
+};
