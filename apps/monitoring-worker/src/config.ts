@@ -1,6 +1,6 @@
 import {
   defineSettings,
-  duration,
+  durationMs,
   integer,
   processSettings,
   type SettingValues,
