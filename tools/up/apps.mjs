@@ -84,6 +84,8 @@ export const apps = [
       PORT: String(port('demo-log', 'http')),
       // The worker creates it on its first start.
       ACCEPTED_ROOTS: path.join(caFolder(home), 'root.pem'),
+      // Certificates that other CAs issue are what monitored domains are for.
+      ACCEPT_ANY_ROOT: 'true',
       LOG_LEVEL: logLevel === 'debug' ? 'info' : logLevel,
     }),
   },

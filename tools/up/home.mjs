@@ -32,6 +32,7 @@ const SUPERVISOR = path.join('tools', 'up', 'start.mjs');
  * @property {string} gateway base URL of the DNS gateway
  * @property {string} gateway_keys folder with its CA and the certificates of its clients
  * @property {string} dns_control base URL
+ * @property {string} demo_log base URL of the demo Certificate Transparency logs
  * @property {string} mailbox base URL of the page that shows the sandbox's mail
  * @property {string} sandbox_root file with the root certificate of the sandbox's CA, PEM
  * @property {string} database_url

@@ -30,6 +30,7 @@ export function describe({ deployment, embedded, account }) {
     gateway: gatewayUrl(deployment),
     gateway_keys: gatewayFolder(home),
     dns_control: url('demo-dns', 'control'),
+    demo_log: url('demo-log', 'http'),
     mailbox: url('mailbox', 'web'),
     sandbox_root: path.join(caFolder(home), 'root.pem'),
     database_url: databaseUrl,
