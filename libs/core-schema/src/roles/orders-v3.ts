@@ -100,10 +100,10 @@ export const ordersV3: RoleGrants = {
     },
     webhook_endpoint: {
       select: '*',
-      insert: 'id account_id url credentials_sealed secret_sealed description enabled',
+      insert: 'id account_id url credentials_sealed secret_sealed description enabled events',
       update: `
         url credentials_sealed secret_sealed previous_secret_sealed previous_secret_until description enabled
-        disabled_reason failing_since failed_at`,
+        events disabled_reason failing_since failed_at`,
       delete: true,
     },
   },
