@@ -18,6 +18,7 @@ import {
   secretContext,
   signingSecret,
   signingSecretBytes,
+  testEvent,
 } from '@certwright/webhooks';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
@@ -220,7 +221,7 @@ export async function sendTest(database: DataSource, text: string): Promise<stri
         accountId,
         planId: null,
         version: 0,
-        event: 'test',
+        event: testEvent,
         body: JSON.stringify({ event: 'test', webhook_id: Number(id), created_at, message }),
       }),
   );

@@ -3,6 +3,7 @@ export { AnnouncementRound } from './announcements/announcement-round';
 export { Announcements, type Unannounced } from './announcements/announcements';
 export { mailIssued, mailRevoked, wantsMail } from './mail/certificate-mails';
 export { Mails, type NewMail } from './mail/mails';
+export { type AccountEvent, AccountEvents, maxPerHour } from './webhooks/account-events';
 export { WebhookDeliveries, cancelPending } from './webhooks/webhook-deliveries';
 export {
   type WebhookEndpoint,

@@ -8,6 +8,7 @@ export {
   monitoringEvents,
   readEvents,
   selectorsOf,
+  testEvent,
   type WebhookEvent,
   webhookEvents,
 } from './webhook-events';

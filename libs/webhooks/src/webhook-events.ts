@@ -11,7 +11,10 @@ export const monitoringEvents = [
 ] as const;
 export type MonitoringEvent = (typeof monitoringEvents)[number];
 
-/** Every value of the header `Webhook-Event` except `test`, which is sent to one endpoint on request. */
+/** A test is sent to one endpoint on request, whatever it selected. */
+export const testEvent = 'test';
+
+/** Every other value of the header `Webhook-Event`. */
 export const webhookEvents = [
   'order.current_cert_changed',
   'certificate.issued',

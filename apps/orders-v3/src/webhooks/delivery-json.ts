@@ -1,6 +1,6 @@
 import { type DeliveryState, deliveryStates, type Tx } from '@certwright/core-schema';
 import { type LoggedDelivery, WebhookLog } from '@certwright/delivery';
-import { webhookEvents } from '@certwright/webhooks';
+import { testEvent, webhookEvents } from '@certwright/webhooks';
 import { timestamp } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
@@ -32,7 +32,7 @@ export class DeliverySchema {
   id: string;
 
   @ApiProperty({
-    enum: [...webhookEvents, 'test'],
+    enum: [...webhookEvents, testEvent],
     description:
       'Also the header Webhook-Event. The body of order.current_cert_changed is the order object with current_cert.leaf, .chain and .root expanded.',
   })

@@ -94,8 +94,9 @@ export const ordersV3: RoleGrants = {
     webhook_attempt: { select: '*' },
     webhook_delivery: {
       select: `
-        id account_id endpoint_id plan_id version replay_of event body state due_at created_at finished_at`,
-      insert: 'id account_id endpoint_id plan_id version replay_of event body state due_at',
+        id account_id endpoint_id plan_id version replay_of subject event body state due_at created_at
+        finished_at`,
+      insert: 'id account_id endpoint_id plan_id version replay_of subject event body state due_at',
       update: 'state finished_at',
     },
     webhook_endpoint: {
