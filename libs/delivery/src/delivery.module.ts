@@ -7,7 +7,15 @@ import { WebhookEndpoints } from './webhooks/webhook-endpoints';
 import { WebhookFanOut } from './webhooks/webhook-fan-out';
 import { WebhookLog } from './webhooks/webhook-log';
 
-const providers = [AccountEvents, Announcements, Mails, WebhookDeliveries, WebhookEndpoints, WebhookFanOut, WebhookLog];
+const providers = [
+  AccountEvents,
+  Announcements,
+  Mails,
+  WebhookDeliveries,
+  WebhookEndpoints,
+  WebhookFanOut,
+  WebhookLog,
+];
 
 /** What is to be sent to customers, as rows that the notifier sends: mail and webhook deliveries. */
 @Module({ providers, exports: providers })
