@@ -196,7 +196,11 @@ ${whatToDo}${settings}`);
   });
 
   it('says that a test is a test', async () => {
-    const test = await finding('01', { source: 'test', keys: false, alert: { caa: 'unknown', html_url: '' } });
+    const test = await finding('01', {
+      source: 'test',
+      keys: false,
+      alert: { caa: 'unknown', html_url: '' },
+    });
     const received = await certificates([test]);
     expect(received?.mail.subject).toBe('Test: Unknown certificate for www.example.com');
     expect(received?.text).toContain(
