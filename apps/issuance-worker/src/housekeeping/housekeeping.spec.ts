@@ -96,7 +96,5 @@ it('computes the TBS digest of certificates of earlier releases, whatever bytes 
     }),
   );
   // The second one is no DER: the digest of all bytes, as in the index.
-  expect(digests).toEqual(
-    leaves.map((leaf) => ({ digest: logIdentity(leaf).tbsSha256, sctAt: null })),
-  );
+  expect(digests).toEqual(leaves.map((leaf) => ({ digest: logIdentity(leaf).tbsSha256, sctAt: null })));
 });

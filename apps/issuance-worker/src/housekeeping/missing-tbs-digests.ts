@@ -25,10 +25,7 @@ export class MissingTbsDigests {
         `UPDATE certificate SET tbs_sha256 = computed.tbs_sha256
          FROM unnest($1::bigint[], $2::bytea[]) AS computed (id, tbs_sha256)
          WHERE certificate.id = computed.id AND certificate.tbs_sha256 IS NULL`,
-        [
-          found.map(({ id }) => id),
-          found.map(({ leaf }) => Buffer.from(logIdentity(leaf).tbsSha256, 'hex')),
-        ],
+        [found.map(({ id }) => id), found.map(({ leaf }) => Buffer.from(logIdentity(leaf).tbsSha256, 'hex'))],
       );
     }
     return found.length < batch ? restMs : 0;
