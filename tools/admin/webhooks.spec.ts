@@ -40,7 +40,9 @@ it('creates a webhook, shows its secret once, and lists it without its credentia
   expect(opened(endpoint?.credentialsSealed, 'credentials')).toBe('me:pass word');
 
   const list = await run('list', '--account', accountId);
-  expect(list).toBe(`${id}\tenabled\thttps://h.example/x (with credentials)\t-`);
+  expect(list).toBe(
+    `${id}\tenabled\thttps://h.example/x (with credentials)\t-\torder.current_cert_changed,certificate.issued`,
+  );
 });
 
 it('disables, enables, rotates and deletes', async () => {
@@ -58,6 +60,18 @@ it('disables, enables, rotates and deletes', async () => {
 
   expect(await run('delete', id)).toBe(`webhook ${id}: deleted`);
   await expect(run('delete', id)).rejects.toThrow(`There is no webhook ${id}.`);
+});
+
+it('sets the events of a webhook, and refuses unknown ones', async () => {
+  const line = await run('create', 'https://h.example/', '--account', accountId, '--events', 'monitoring.*');
+  const [id = ''] = line.split('\t');
+  expect(await run('list', '--account', accountId)).toContain(
+    `${id}\tenabled\thttps://h.example/\t-\tmonitoring.*`,
+  );
+  expect(await run('events', id, 'certificate.issued, monitoring.behind')).toBe(
+    `webhook ${id}: certificate.issued,monitoring.behind`,
+  );
+  await expect(run('events', id, 'monitoring')).rejects.toThrow('events: Entry 1 is not an event.');
 });
 
 it('sends a test event', async () => {

@@ -9,11 +9,16 @@ import { Transactions } from '@certwright/core-schema';
 import type { SealingKeys } from '@certwright/sealing';
 import {
   credentialsContext,
+  defaultEvents,
   type EndpointUrl,
+  type EventSelector,
+  eventSelectors,
   readEndpointUrl,
+  readEvents,
   secretContext,
   signingSecret,
   signingSecretBytes,
+  testEvent,
 } from '@certwright/webhooks';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
@@ -23,11 +28,11 @@ import type { WithDatabase } from './with-database';
 
 export function webhookCommands(withDatabase: WithDatabase): Command {
   const webhook = new Command('webhook').description(
-    'webhooks of accounts for new certificates; secrets are stored encrypted (SEALING_KEYS)',
+    'webhooks of accounts; secrets are stored encrypted (SEALING_KEYS)',
   );
   webhook
     .command('list')
-    .description('list the webhooks of an account: id, state, URL, description')
+    .description('list the webhooks of an account: id, state, URL, description, events')
     .requiredOption('--account <id>', 'the account')
     .action(async ({ account }: { account: string }) => {
       await withDatabase(async (database) => {
@@ -43,17 +48,37 @@ export function webhookCommands(withDatabase: WithDatabase): Command {
     )
     .requiredOption('--account <id>', 'the account')
     .option('--description <text>', 'its description', '')
-    .action(async (url: string, { account, description }: { account: string; description: string }) => {
+    .option('--events <names>', `separated by commas, of: ${eventSelectors.join(', ')}`, defaultEvents.join())
+    .action(async (url: string, { account, description, events: names }: CreateOptions) => {
+      const events = selectionOf(names);
       const sealing = await sealingKeys();
       await withDatabase(async (database) => {
         const accountId = await existingAccount(database, account);
-        const { id, secret } = await createWebhook(database, sealing, { accountId, url, description });
+        const { id, secret } = await createWebhook(database, sealing, {
+          accountId,
+          url,
+          description,
+          events,
+        });
         console.log(`${id}\t${secret}\t(shown once)`);
       });
     });
   addStateCommands(webhook, withDatabase);
   addSigningCommands(webhook, withDatabase);
   return webhook;
+}
+
+interface CreateOptions {
+  readonly account: string;
+  readonly description: string;
+  readonly events: string;
+}
+
+/** @throws Error when one of them is not an event */
+function selectionOf(names: string): readonly EventSelector[] {
+  const reading = readEvents(names.split(',').map((name) => name.trim()));
+  if ('faults' in reading) throw new Error(`events: ${reading.faults.join(' ')}`);
+  return reading.value;
 }
 
 function addStateCommands(webhook: Command, withDatabase: WithDatabase): void {
@@ -72,6 +97,19 @@ function addStateCommands(webhook: Command, withDatabase: WithDatabase): void {
         });
       });
   }
+  webhook
+    .command('events <webhook> <names>')
+    .description('set the events that are sent to a webhook, separated by commas')
+    .action(async (text: string, names: string) => {
+      const events = selectionOf(names);
+      await withDatabase(async (database) => {
+        const { id, accountId } = await existingWebhook(database, text);
+        await new Transactions(database).run(
+          async (tx) => await new WebhookEndpoints(database).update(tx, accountId, id, { events }),
+        );
+        console.log(`webhook ${id}: ${events.join()}`);
+      });
+    });
   webhook
     .command('delete <webhook>')
     .description('remove a webhook, its deliveries and their log')
@@ -111,23 +149,26 @@ function lineOf({
   url,
   credentialsSealed,
   description,
+  events,
 }: WebhookEndpoint): string {
   const state = enabled ? 'enabled' : disabledReason === null ? 'disabled' : `disabled (${disabledReason})`;
   const shownUrl = credentialsSealed === null ? url : `${url} (with credentials)`;
-  return [id, state, shownUrl, description || '-'].join('\t');
+  return [id, state, shownUrl, description || '-', events.join()].join('\t');
 }
 
 export interface WantedWebhook {
   readonly accountId: string;
   readonly url: string;
   readonly description: string;
+  /** Absent: the default. */
+  readonly events?: readonly EventSelector[];
 }
 
 /** @returns also the secret, which cannot be read again later */
 export async function createWebhook(
   database: DataSource,
   sealing: SealingKeys,
-  { accountId, url: text, description }: WantedWebhook,
+  { accountId, url: text, description, events }: WantedWebhook,
 ): Promise<{ readonly id: string; readonly secret: string }> {
   const { url, credentials } = splitUrl(text);
   // Positive, random, and exact as a JSON number.
@@ -143,6 +184,7 @@ export async function createWebhook(
         secretSealed: sealSecret(sealing, id, secret),
         description,
         enabled: true,
+        ...(events === undefined ? {} : { events }),
       }),
   );
   if (created === null)
@@ -179,7 +221,7 @@ export async function sendTest(database: DataSource, text: string): Promise<stri
         accountId,
         planId: null,
         version: 0,
-        event: 'test',
+        event: testEvent,
         body: JSON.stringify({ event: 'test', webhook_id: Number(id), created_at, message }),
       }),
   );

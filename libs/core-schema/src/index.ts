@@ -34,7 +34,7 @@ export {
 export { type MonitoringTaskName, monitoringTasks } from './monitoring/monitoring-task.entity';
 export { CertificateMails1796169600000 } from './migrations/1796169600000-certificate-mails';
 export { baseNameInSql } from './names/base-name';
-export { Outbox, addToOutbox } from './outbox/outbox';
+export { Outbox, addJobsToOutbox, addToOutbox } from './outbox/outbox';
 export { type PlanOwner } from './plans/plan.entity';
 export { ProductEntity } from './products/product.entity';
 export { AccountBalanceEntity } from './purchases/account-balance.entity';

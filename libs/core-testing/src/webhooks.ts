@@ -17,7 +17,11 @@ export class WebhookFixture {
     this.log = new WebhookLog(database);
   }
 
-  async endpoint(accountId: string): Promise<string> {
+  /** @param events absent: the default */
+  async endpoint(
+    accountId: string,
+    events?: Parameters<WebhookEndpoints['create']>[1]['events'],
+  ): Promise<string> {
     const id = String(randomInt(1, 2 ** 47));
     await this.core.account(accountId);
     await this.core.transactions.run(
@@ -30,6 +34,7 @@ export class WebhookFixture {
           secretSealed: Buffer.from('sealed'),
           description: '',
           enabled: true,
+          ...(events === undefined ? {} : { events }),
         }),
     );
     return id;

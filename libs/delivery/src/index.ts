@@ -2,7 +2,14 @@ export { DeliveryModule } from './delivery.module';
 export { AnnouncementRound } from './announcements/announcement-round';
 export { Announcements, type Unannounced } from './announcements/announcements';
 export { mailIssued, mailRevoked, wantsMail } from './mail/certificate-mails';
-export { Mails, type NewMail } from './mail/mails';
+export { type AccountMail, Mails, type NewMail } from './mail/mails';
+export {
+  maxBackfilledInMail,
+  maxCertificatesInMail,
+  type MonitoringMailFacts,
+  type MonitoringMailKind,
+} from './mail/monitoring-mail-facts';
+export { type AccountEvent, AccountEvents, maxPerHour } from './webhooks/account-events';
 export { WebhookDeliveries, cancelPending } from './webhooks/webhook-deliveries';
 export {
   type WebhookEndpoint,

@@ -1,2 +1,14 @@
 export { credentialsContext, secretContext, signingSecret, signingSecretBytes } from './endpoint-seals';
 export { type EndpointUrl, type EndpointUrlReading, maxUrlLength, readEndpointUrl } from './endpoint-url';
+export {
+  defaultEvents,
+  type EventSelector,
+  eventSelectors,
+  type MonitoringEvent,
+  monitoringEvents,
+  readEvents,
+  selectorsOf,
+  testEvent,
+  type WebhookEvent,
+  webhookEvents,
+} from './webhook-events';

@@ -7,7 +7,7 @@ export type Part = string | Quoted;
 
 export type Block =
   | { readonly kind: 'paragraph'; readonly parts: readonly Part[] }
-  | { readonly kind: 'list'; readonly items: readonly Part[] }
+  | { readonly kind: 'list'; readonly items: readonly (readonly Part[])[] }
   | { readonly kind: 'link'; readonly label: string; readonly url: string }
   | Table;
 
@@ -34,13 +34,15 @@ export const quote = (quoted: string): Quoted => ({ quoted });
 
 export const paragraph = (...parts: readonly Part[]): Block => ({ kind: 'paragraph', parts });
 
+export const itemList = (items: readonly (readonly Part[])[]): Block => ({ kind: 'list', items });
+
 /** Items beyond this are counted, not shown. */
 const maxItems = 20;
 
 export function list(texts: readonly string[]): Block {
-  const shown: Part[] = texts.slice(0, maxItems).map(quote);
+  const shown: readonly Part[][] = texts.slice(0, maxItems).map((text) => [quote(text)]);
   const more = texts.length - shown.length;
-  return { kind: 'list', items: more > 0 ? [...shown, `and ${more} more`] : shown };
+  return itemList(more > 0 ? [...shown, [`and ${more} more`]] : shown);
 }
 
 export const link = (label: string, url: string): Block => ({ kind: 'link', label, url });

@@ -3,6 +3,7 @@ import { EmailApprovals } from '@certwright/approvals';
 import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../config';
 import type { LeasedMail } from './leased-mails';
+import { isMonitoringMail, MonitoringMailWriter } from './monitoring/monitoring-mail-writer';
 import { MailSubjects } from './mail-subjects';
 import type { Letter } from './letter';
 import { approvalRequestLetter } from './letters/approval-request';
@@ -24,6 +25,7 @@ export class MailWriter {
 
   constructor(
     private readonly subjects: MailSubjects,
+    private readonly monitoring: MonitoringMailWriter,
     private readonly approvals: EmailApprovals,
     @Inject(Config) { APPROVAL_URL }: Pick<Config, 'APPROVAL_URL'>,
   ) {
@@ -32,6 +34,7 @@ export class MailWriter {
 
   /** @returns null when the mail is no longer needed */
   async write(mail: LeasedMail): Promise<Letter | null> {
+    if (isMonitoringMail(mail)) return await this.monitoring.write(mail);
     switch (mail.kind) {
       case 'approval-request': {
         const subject = await this.subjects.approval(mail.facts.approvalId);

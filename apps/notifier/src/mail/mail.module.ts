@@ -5,6 +5,8 @@ import { LeasedMails } from './leased-mails';
 import { MailEvents, ObservedMails } from './mail-events';
 import { MailSubjects } from './mail-subjects';
 import { MailWriter } from './mail-writer';
+import { MonitoringMailWriter } from './monitoring/monitoring-mail-writer';
+import { MonitoringSubjects } from './monitoring/monitoring-subjects';
 import { MailProcessor } from './mail.processor';
 import { SendMail } from './send-mail';
 import { SmtpClient } from './smtp.client';
@@ -17,6 +19,8 @@ import { SmtpClient } from './smtp.client';
     MailProcessor,
     MailSubjects,
     MailWriter,
+    MonitoringMailWriter,
+    MonitoringSubjects,
     SendMail,
     SmtpClient,
     { provide: MailEvents, useClass: ObservedMails },

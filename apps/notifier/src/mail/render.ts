@@ -13,7 +13,7 @@ export function renderText({ blocks }: Letter): string {
       case 'paragraph':
         return block.parts.map(text).join('');
       case 'list':
-        return block.items.map((item) => `  - ${text(item)}`).join('\n');
+        return block.items.map((item) => `  - ${item.map(text).join('')}`).join('\n');
       case 'link':
         return `${block.label}:\n${block.url}`;
       case 'table':
@@ -33,7 +33,7 @@ export function renderHtml(letter: Letter): string {
       case 'paragraph':
         return `<p>${block.parts.map(html).join('')}</p>`;
       case 'list':
-        return `<ul>${block.items.map((item) => `<li>${html(item)}</li>`).join('')}</ul>`;
+        return `<ul>${block.items.map((item) => `<li>${item.map(html).join('')}</li>`).join('')}</ul>`;
       case 'link':
         return `<p><a href="${escaped(block.url)}">${escaped(block.label)}</a><br>${escaped(block.url)}</p>`;
       case 'table':

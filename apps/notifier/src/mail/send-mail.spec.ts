@@ -7,6 +7,8 @@ import { Outbox, Transactions } from '@certwright/core-schema';
 import type { Drain } from '@certwright/service';
 import { MailServer } from '../testing/mail-server';
 import { NotifierDatabase } from '../testing/notifier-database';
+import { MonitoringMailWriter } from './monitoring/monitoring-mail-writer';
+import { MonitoringSubjects } from './monitoring/monitoring-subjects';
 import { MailWriter } from './mail-writer';
 import { SendMail } from './send-mail';
 import { mailWaitsMs } from './send-outcome';
@@ -53,9 +55,12 @@ const client = (requireTls = false, signal = new AbortController().signal) =>
 const sender = (mails: LeasedMails = notifier.leasedMails) =>
   new SendMail(
     mails,
-    new MailWriter(new MailSubjects(notifier.asNotifier), approvals, {
-      APPROVAL_URL: 'https://approve.example.net',
-    }),
+    new MailWriter(
+      new MailSubjects(notifier.asNotifier),
+      new MonitoringMailWriter(new MonitoringSubjects(notifier.asNotifier)),
+      approvals,
+      { APPROVAL_URL: 'https://approve.example.net' },
+    ),
     smtp,
     {
       ended: (_, outcome, problem) => ended.push([outcome, problem]),

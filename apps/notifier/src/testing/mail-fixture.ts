@@ -6,6 +6,8 @@ import { Outbox, Transactions } from '@certwright/core-schema';
 import type { ParsedMail } from 'mailparser';
 import type { Drain } from '@certwright/service';
 import { MailWriter } from '../mail/mail-writer';
+import { MonitoringMailWriter } from '../mail/monitoring/monitoring-mail-writer';
+import { MonitoringSubjects } from '../mail/monitoring/monitoring-subjects';
 import { SendMail } from '../mail/send-mail';
 import { SmtpClient } from '../mail/smtp.client';
 import { MailServer } from './mail-server';
@@ -41,9 +43,10 @@ export class MailFixture {
     const wakeUps = new IssuanceWakeUps(asNotifier, new Outbox(asNotifier));
     const mails = new Mails(asNotifier);
     const approvals = new EmailApprovals(asNotifier, new Transactions(asNotifier), mails, wakeUps);
+    const monitoring = new MonitoringMailWriter(new MonitoringSubjects(asNotifier));
     this.send = new SendMail(
       notifier.leasedMails,
-      new MailWriter(new MailSubjects(asNotifier), approvals, {
+      new MailWriter(new MailSubjects(asNotifier), monitoring, approvals, {
         APPROVAL_URL: 'https://approve.example.net',
       }),
       smtp,

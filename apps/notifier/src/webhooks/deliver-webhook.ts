@@ -1,4 +1,4 @@
-import { credentialsContext, secretContext } from '@certwright/webhooks';
+import { credentialsContext, secretContext, testEvent } from '@certwright/webhooks';
 import { OutboundFault } from '@certwright/outbound';
 import type { DeliveredAttempt, LeasedDelivery, TriedDelivery } from './delivery-lease';
 import { LeasedDeliveries } from './leased-deliveries';
@@ -90,7 +90,7 @@ export class DeliverWebhook {
   ): Promise<TriedDelivery | null> {
     const { lease, endpoint, delivery } = leased;
     const now = new Date(leased.now.getTime() + attempt.durationMs);
-    const tried = { attempts: delivery.attempts + 1, isTest: delivery.planId === null };
+    const tried = { attempts: delivery.attempts + 1, isTest: delivery.event === testEvent };
     const jitter = Math.random();
     if (outcome.kind === 'delivered' && endpoint.failingSince === null) {
       const isRecorded = await this.#successes.add({ lease, attempt });

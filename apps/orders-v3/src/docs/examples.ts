@@ -38,6 +38,7 @@ const webhook = {
   has_credentials: false,
   description: 'Reloads the load balancers',
   enabled: true,
+  events: ['order.current_cert_changed', 'certificate.issued'],
   disabled_reason: null,
   previous_secret_valid_until: null,
   created_at: '2026-11-20T12:00:00Z',
@@ -112,12 +113,16 @@ export const examples: Readonly<Record<string, OperationExamples>> = {
     request: {
       plain: { url: webhook.url, description: webhook.description },
       with_password: { url: 'https://certwright:a-long-password@hooks.example.com/', enabled: false },
+      of_monitoring: { url: webhook.url, events: ['order.current_cert_changed', 'monitoring.*'] },
     },
     responses: { 201: { ...webhook, secret } },
   },
   getWebhook: { responses: { 200: webhook } },
   updateWebhook: {
-    request: { switch_off: { enabled: false } },
+    request: {
+      switch_off: { enabled: false },
+      add_monitoring: { events: [...webhook.events, 'monitoring.*'] },
+    },
     responses: { 200: { ...webhook, enabled: false } },
   },
   rotateWebhookSecret: {

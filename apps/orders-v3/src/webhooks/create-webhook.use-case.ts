@@ -51,7 +51,7 @@ export class CreateWebhook {
   }
 
   private async create(tx: Tx, accountId: string, request: Partial<WebhookRequest>): Promise<JsonResponse> {
-    const { url, description = '', enabled = true } = request;
+    const { url, description = '', enabled = true, events } = request;
     if (url === undefined) throw Problem.ofFields([urlMissing]);
     const id = String(randomInt(ids.min, ids.below));
     const secret = freshSigningSecret();
@@ -63,6 +63,7 @@ export class CreateWebhook {
       secretSealed: this.secrets.sealSecret(id, secret),
       description,
       enabled,
+      ...(events === undefined ? {} : { events }),
     });
     if (endpoint === null) throw tooManyWebhooks();
     const location = this.addresses.webhook(id);

@@ -1,5 +1,6 @@
 import { type DeliveryState, deliveryStates, type Tx } from '@certwright/core-schema';
 import { type LoggedDelivery, WebhookLog } from '@certwright/delivery';
+import { testEvent, webhookEvents } from '@certwright/webhooks';
 import { timestamp } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
@@ -31,7 +32,7 @@ export class DeliverySchema {
   id: string;
 
   @ApiProperty({
-    enum: ['order.current_cert_changed', 'test'],
+    enum: [...webhookEvents, testEvent],
     description:
       'Also the header Webhook-Event. The body of order.current_cert_changed is the order object with current_cert.leaf, .chain and .root expanded.',
   })
@@ -40,14 +41,14 @@ export class DeliverySchema {
   @ApiProperty({
     type: String,
     nullable: true,
-    description: 'Name of the order that it reports; null for a test, and when the order was deleted.',
+    description: 'Name of the order that it reports; null for other events, and when the order was deleted.',
   })
   order: string | null;
 
   @ApiProperty({
     enum: deliveryStates,
     description:
-      'superseded: a newer state of the order took its place. canceled: webhook or order are gone.',
+      'superseded: a newer state of the order took its place. canceled: webhook or order are gone, or what it reports was authorized before it was sent.',
   })
   state: DeliveryState;
 
@@ -72,7 +73,7 @@ export class DeliveryWithBodySchema extends DeliverySchema {
   body: string;
 }
 
-/** @param order name of the order whose change it reports; null for a test, and after the order was deleted */
+/** @param order name of the order whose change it reports; null for other events, and after the order was deleted */
 function deliveryJson(delivery: LoggedDelivery, order: string | null): DeliverySchema {
   return {
     id: delivery.id,

@@ -13,15 +13,13 @@ import {
   type ReadMembers,
   validMembers,
 } from '@certwright/service';
+import { testEvent } from '@certwright/webhooks';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
 import { DeliveryViews } from './delivery-json';
 import { isDeliveryId } from '../wire/request-parameters';
 import { noSuchDelivery, noSuchWebhook, nothingSent } from '../wire/problems';
 import { testEventJson } from './webhook-json';
-
-/** The header `Webhook-Event` of a test. */
-const testEvent = 'test';
 
 /** Deliveries that a caller requests. */
 @Injectable()

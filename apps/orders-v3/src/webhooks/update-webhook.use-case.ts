@@ -44,11 +44,12 @@ export class UpdateWebhook {
   private async update(
     tx: Tx,
     before: WebhookEndpoint,
-    { url, description, enabled }: Partial<WebhookRequest>,
+    { url, description, enabled, events }: Partial<WebhookRequest>,
   ): Promise<WebhookEndpoint> {
     const change: WebhookEndpointChange = {
       ...(description === undefined ? {} : { description }),
       ...(enabled === undefined ? {} : { enabled }),
+      ...(events === undefined ? {} : { events }),
       ...this.addressChange(before, url),
     };
     if (Object.keys(change).length === 0) return before;

@@ -1,4 +1,5 @@
 import type { WebhookEndpoint } from '@certwright/delivery';
+import { defaultEvents, type EventSelector, eventSelectors } from '@certwright/webhooks';
 import { timestamp } from '@certwright/service';
 import { ApiProperty } from '@nestjs/swagger';
 
@@ -7,6 +8,17 @@ export const documentedUrl = {
   format: 'uri',
   maxLength: 2048,
   example: 'https://hooks.example.com/certificates',
+} as const;
+
+/** Documents `events` of requests and responses. */
+export const documentedEvents = {
+  enum: [...eventSelectors],
+  isArray: true,
+  minItems: 1,
+  uniqueItems: true,
+  default: [...defaultEvents],
+  description:
+    'The events that are sent there. monitoring.* selects all events of monitoring except monitoring.new_endpoint, which is selected by name only.',
 } as const;
 
 /** A webhook in a response. Its secret and its credentials are never part of it. */
@@ -25,6 +37,9 @@ export class WebhookSchema {
 
   @ApiProperty()
   enabled: boolean;
+
+  @ApiProperty(documentedEvents)
+  events: readonly EventSelector[];
 
   @ApiProperty({
     type: String,
@@ -78,6 +93,7 @@ export function webhookJson(endpoint: WebhookEndpoint, now: Date): WebhookSchema
     has_credentials: endpoint.credentialsSealed !== null,
     description: endpoint.description,
     enabled: endpoint.enabled,
+    events: endpoint.events as EventSelector[],
     disabled_reason: endpoint.disabledReason,
     previous_secret_valid_until: isRotating ? timestamp(previousSecretUntil) : null,
     created_at: timestamp(endpoint.createdAt),

@@ -1,7 +1,7 @@
 import { BooleanMember, Ignored, ReadBy, TextLine, Unreadable } from '@certwright/service';
-import { type EndpointUrl, readEndpointUrl } from '@certwright/webhooks';
+import { type EndpointUrl, type EventSelector, readEndpointUrl, readEvents } from '@certwright/webhooks';
 import { ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
-import { documentedUrl } from './webhook-json';
+import { documentedEvents, documentedUrl } from './webhook-json';
 
 /** The body of a POST; a member that is left out keeps its value, or gets its default. */
 @ApiSchema({ name: 'WebhookRequestSchema' })
@@ -20,6 +20,13 @@ export class WebhookRequest {
 
   @BooleanMember({ default: true, description: 'false also cancels what still waits to be delivered.' })
   enabled?: boolean;
+
+  @ApiPropertyOptional({
+    ...documentedEvents,
+    description: `Each once. ${documentedEvents.description} Deliveries that wait are sent in any case.`,
+  })
+  @ReadBy(readSelection)
+  events?: readonly EventSelector[];
 
   @Ignored()
   id?: unknown;
@@ -41,4 +48,10 @@ function readUrl(value: unknown): EndpointUrl | Unreadable {
   if (typeof value !== 'string') return Unreadable.because('It must be a string.');
   const reading = readEndpointUrl(value);
   return 'value' in reading ? reading.value : Unreadable.because(`It ${reading.fault}.`);
+}
+
+function readSelection(value: unknown): readonly EventSelector[] | Unreadable {
+  const reading = readEvents(value);
+  if ('value' in reading) return reading.value;
+  return new Unreadable(reading.faults.map((message) => ({ code: 'invalid_value' as const, message })));
 }

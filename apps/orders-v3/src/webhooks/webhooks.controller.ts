@@ -57,7 +57,7 @@ export class WebhooksController {
     operationId: 'createWebhook',
     summary: 'Adds a webhook; its signing secret is shown in this response only',
     description:
-      'Whenever the current certificate of an order changes, the order object with current_cert.leaf, .chain and .root expanded is posted to every enabled webhook, signed according to Standard Webhooks. A delivery succeeds with a 2xx response within 15 s; redirects are not followed; failures are retried for about three days.',
+      'The member events selects what is posted to it. Whenever the current certificate of an order changes, the order object with current_cert.leaf, .chain and .root expanded is posted to every enabled webhook that selected order.current_cert_changed. Messages are signed according to Standard Webhooks. A delivery succeeds with a 2xx response within 15 s; redirects are not followed; failures are retried for about three days.',
   })
   @ApiResponse({ status: 201, description: 'Created', type: WebhookWithSecretSchema })
   @FailsWith({ ...invalidWebhook, too_many_webhooks: 'The account has 20 webhooks', ...posted })

@@ -47,6 +47,7 @@ describe('POST /api/v3/account/webhooks', () => {
       has_credentials: false,
       description: 'Production',
       enabled: true,
+      events: ['order.current_cert_changed', 'certificate.issued'],
       disabled_reason: null,
       previous_secret_valid_until: null,
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
@@ -75,6 +76,7 @@ describe('POST /api/v3/account/webhooks', () => {
       url: 7,
       description: 'a\nb',
       enabled: 'yes',
+      events: ['certificate.issued', 'order.*'],
       secret: 'mine',
       colour: 'red',
     });
@@ -84,6 +86,7 @@ describe('POST /api/v3/account/webhooks', () => {
       'colour invalid_value',
       'description invalid_value',
       'enabled invalid_value',
+      'events invalid_value',
       'secret invalid_value',
       'url invalid_value',
     ]);
@@ -163,6 +166,24 @@ describe('POST /api/v3/account/webhooks/{ID}', () => {
     expect(response.json).toMatchObject({ id, url, description: 'new', enabled: false });
     expect(response.json).not.toHaveProperty('secret');
     expect((await tenant.post(`${path}/${id}`, {})).json).toEqual(response.json);
+  });
+
+  it('selects events, keeps them when they are left out, and refuses an unknown one by its place', async () => {
+    const { json } = await create({ url, events: ['monitoring.*', 'monitoring.new_endpoint'] });
+    expect(json.events).toEqual(['monitoring.*', 'monitoring.new_endpoint']);
+    const path = `/api/v3/account/webhooks/${json.id}`;
+    expect((await tenant.post(path, { enabled: true })).json.events).toEqual(json.events);
+    expect((await tenant.post(path, { events: ['certificate.issued'] })).json.events).toEqual([
+      'certificate.issued',
+    ]);
+    for (const events of [['certificate.issued', 'test'], [], null, 'monitoring.*', [['test']]]) {
+      const refused = await tenant.post(path, { events });
+      expect(refused).toMatchObject({ status: 400, json: { code: 'bad_request' } });
+      expect(faultsOf(refused)).toEqual(['events invalid_value']);
+    }
+    const refused = await tenant.post(path, { events: ['certificate.issued', 'order.*'] });
+    expect(refused.json.sub_errors[0].message).toMatch(/^Entry 2 is not an event. Use one of: order\./);
+    expect((await tenant.get(path)).json.events).toEqual(['certificate.issued']);
   });
 
   it('takes a webhook that was read back as it is, and keeps its credentials', async () => {

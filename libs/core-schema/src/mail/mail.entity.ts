@@ -9,6 +9,13 @@ export const mailKinds = [
   'renewal-unpaid',
   'certificate-issued',
   'revocation-complete',
+  'monitoring-certificates',
+  'monitoring-backfill',
+  'monitoring-overflow',
+  'monitoring-behind',
+  'monitoring-caught-up',
+  'monitoring-heartbeat',
+  'monitoring-not-logged',
 ] as const;
 export type MailKind = (typeof mailKinds)[number];
 

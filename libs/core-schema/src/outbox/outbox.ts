@@ -53,3 +53,17 @@ export async function addToOutbox(tx: Tx, { name, id, payload }: Job): Promise<v
     JSON.stringify(payload),
   ]);
 }
+
+/** The same for many, in one statement. */
+export async function addJobsToOutbox(tx: Tx, jobs: readonly Job[]): Promise<void> {
+  if (jobs.length === 0) return;
+  await tx.query(
+    `INSERT INTO outbox (job, job_id, payload)
+     SELECT job, id, payload::jsonb FROM unnest($1::text[], $2::text[], $3::text[]) AS job (job, id, payload)`,
+    [
+      jobs.map(({ name }) => name),
+      jobs.map(({ id }) => id),
+      jobs.map(({ payload }) => JSON.stringify(payload)),
+    ],
+  );
+}

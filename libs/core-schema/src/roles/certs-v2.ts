@@ -106,7 +106,7 @@ export const certsV2: RoleGrants = {
       insert: 'id account_id endpoint_id plan_id version replay_of event body state due_at',
       update: 'state finished_at',
     },
-    webhook_endpoint: { select: 'id account_id enabled' },
+    webhook_endpoint: { select: 'id account_id enabled events' },
   },
   functions: ['random_id()'],
 };

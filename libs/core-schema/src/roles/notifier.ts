@@ -3,11 +3,12 @@ import type { RoleGrants } from '@certwright/postgres';
 /** Sends queued messages: reads the secrets of webhooks, and no CSR. */
 export const notifier: RoleGrants = {
   tables: {
-    account: { select: 'id name contact_email disabled_at' },
+    account: { select: 'id name contact_email disabled_at max_findings_per_day' },
     account_user: { select: 'id account_id email disabled_at' },
     cert_object_v2: { select: 'plan_id cn' },
     certificate: {
-      select: 'id plan_id is_current dns_names serial_number not_after revoked_at created_at ca_revoked_at',
+      select: `
+        id plan_id is_current dns_names serial_number not_after revoked_at created_at ca_revoked_at tbs_sha256 sct_at`,
     },
     email_approval: { select: 'id plan_id dns_name address asked_at approved_at' },
     email_approval_token: { select: 'expires_at', insert: 'sha256 approval_id expires_at' },
@@ -20,6 +21,14 @@ export const notifier: RoleGrants = {
       insert: 'account_id kind recipient facts state due_at',
       update: 'state attempts due_at lease_token leased_until finished_at',
       delete: true,
+    },
+    monitored_domain: { select: 'account_id name enabled' },
+    monitoring_account: { select: 'account_id found_on throttled' },
+    monitoring_backfill: { select: 'change_id account_id name state found unknown' },
+    monitoring_finding: {
+      select: `
+        account_id tbs_sha256 spki_sha256 issuer_spki_sha256 not_before not_after endpoints endpoint_count source
+        backfill_id state found_at alert`,
     },
     order_v3: { select: 'plan_id name dns_names approver_emails' },
     outbox: { insert: 'job job_id payload' },

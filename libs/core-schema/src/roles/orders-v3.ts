@@ -94,16 +94,17 @@ export const ordersV3: RoleGrants = {
     webhook_attempt: { select: '*' },
     webhook_delivery: {
       select: `
-        id account_id endpoint_id plan_id version replay_of event body state due_at created_at finished_at`,
-      insert: 'id account_id endpoint_id plan_id version replay_of event body state due_at',
+        id account_id endpoint_id plan_id version replay_of subject event body state due_at created_at
+        finished_at`,
+      insert: 'id account_id endpoint_id plan_id version replay_of subject event body state due_at',
       update: 'state finished_at',
     },
     webhook_endpoint: {
       select: '*',
-      insert: 'id account_id url credentials_sealed secret_sealed description enabled',
+      insert: 'id account_id url credentials_sealed secret_sealed description enabled events',
       update: `
         url credentials_sealed secret_sealed previous_secret_sealed previous_secret_until description enabled
-        disabled_reason failing_since failed_at`,
+        events disabled_reason failing_since failed_at`,
       delete: true,
     },
   },

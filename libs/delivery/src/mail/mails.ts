@@ -1,10 +1,11 @@
 import { addToOutbox, type MailKind, type Tx } from '@certwright/core-schema';
+import type { MonitoringMailFacts } from './monitoring-mail-facts';
 import { sendMail } from '@certwright/jobs';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
 /** Parameters of a mail, by kind: ids only; everything else is read when it is sent. */
-interface MailFacts {
+interface MailFacts extends MonitoringMailFacts {
   'approval-request': { readonly approvalId: string };
   'expiration-notice': { readonly certificateId: string; readonly thresholdDays: number };
   'webhook-disabled': { readonly endpointId: string };
@@ -20,6 +21,15 @@ export type NewMail = {
     readonly accountId: string;
     readonly kind: K;
     readonly recipient: string;
+    readonly facts: MailFacts[K];
+  };
+}[MailKind];
+
+/** A mail to its account. */
+export type AccountMail = {
+  [K in MailKind]: {
+    readonly accountId: string;
+    readonly kind: K;
     readonly facts: MailFacts[K];
   };
 }[MailKind];
@@ -43,6 +53,19 @@ export class Mails {
     );
     await addToOutbox(tx, sendMail(row.id, 0));
     return row.id;
+  }
+
+  /**
+   * To the account's address.
+   *
+   * @returns its id; null: the account has no address, or is disabled
+   */
+  async enqueueToAccount(tx: Tx, { accountId, kind, facts }: AccountMail): Promise<string | null> {
+    const recipient = await this.addressOf(accountId, tx);
+    // Kind and facts are a pair.
+    return recipient === null
+      ? null
+      : await this.enqueue(tx, { accountId, kind, recipient, facts } as NewMail);
   }
 
   /** Null: there is no address. */

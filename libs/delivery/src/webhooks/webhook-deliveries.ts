@@ -9,7 +9,7 @@ export interface NewWebhookDelivery {
   readonly deliveryId: string;
   readonly endpointId: string;
   readonly accountId: string;
-  /** Null: a test event. */
+  /** Null: a test event, or the replay of an account event (see `AccountEvents`). */
   readonly planId: string | null;
   /** The plan's current_version that the body tells of; 0 for a test event. */
   readonly version: number;
@@ -18,6 +18,8 @@ export interface NewWebhookDelivery {
   readonly body: string;
   /** Empty or absent: an original. */
   readonly replayOf?: string;
+  /** Of an account event; empty or absent otherwise. */
+  readonly subject?: string;
 }
 
 /** Puts messages on their way. Sending them is the matter of `LeasedDeliveries`, reading the log of `WebhookLog`. */
@@ -33,7 +35,17 @@ export class WebhookDeliveries {
    * gone, or the plan is closed
    */
   async enqueue(tx: Tx, delivery: NewWebhookDelivery): Promise<boolean> {
-    const { deliveryId, endpointId, accountId, planId, version, event, body, replayOf = '' } = delivery;
+    const {
+      deliveryId,
+      endpointId,
+      accountId,
+      planId,
+      version,
+      event,
+      body,
+      replayOf = '',
+      subject = '',
+    } = delivery;
     if (planId !== null && replayOf === '') {
       // The lease stays: a try that is under way holds back the newer state, so that they arrive in order.
       await tx.query(
@@ -42,7 +54,7 @@ export class WebhookDeliveries {
         [endpointId, planId, version],
       );
     }
-    const inserted: unknown[] = await tx.query(insertStatement, [
+    const inserted: unknown[] = await tx.query(insertStatement(subject !== ''), [
       deliveryId,
       accountId,
       endpointId,
@@ -51,6 +63,7 @@ export class WebhookDeliveries {
       replayOf,
       event,
       body,
+      ...(subject === '' ? [] : [subject]),
     ]);
     if (inserted.length === 0) return false;
     await addToOutbox(tx, deliverWebhook(deliveryId, 0));
@@ -71,8 +84,10 @@ export class WebhookDeliveries {
     freshId: string,
   ): Promise<boolean> {
     const [original]: ReplayedRow[] = await tx.query(
-      `SELECT plan_id, version, event, body FROM webhook_delivery
-       WHERE id = $1 AND endpoint_id = $2 AND account_id = $3`,
+      // In a schema without the column, `subject` is that of `before_migration`.
+      `SELECT original.* FROM (SELECT '' AS subject) AS before_migration CROSS JOIN LATERAL (
+         SELECT plan_id, version, subject, event, body FROM webhook_delivery
+         WHERE id = $1 AND endpoint_id = $2 AND account_id = $3) AS original`,
       [deliveryId, endpointId, accountId],
     );
     if (original === undefined) return false;
@@ -84,6 +99,7 @@ export class WebhookDeliveries {
       version: original.version,
       event: original.event,
       body: original.body,
+      subject: original.subject,
       replayOf: `${deliveryId}/${freshId}`,
     });
   }
@@ -114,6 +130,7 @@ const logDays = 30;
 interface ReplayedRow {
   readonly plan_id: string | null;
   readonly version: number;
+  readonly subject: string;
   readonly event: string;
   readonly body: string;
 }
@@ -127,9 +144,11 @@ export async function cancelPending(tx: Tx, endpointId: string): Promise<void> {
   );
 }
 
-const insertStatement = `
-  INSERT INTO webhook_delivery (id, account_id, endpoint_id, plan_id, version, replay_of, event, body, state, due_at)
-  SELECT $1, $2, endpoint.id, $4, $5, $6, $7, $8, 'pending', clock_timestamp()
+/** The column is written only if necessary, so that other deliveries work without it too. */
+const insertStatement = (withSubject: boolean) => `
+  INSERT INTO webhook_delivery
+    (id, account_id, endpoint_id, plan_id, version, replay_of, event, body, state, due_at${withSubject ? ', subject' : ''})
+  SELECT $1, $2, endpoint.id, $4, $5, $6, $7, $8, 'pending', clock_timestamp()${withSubject ? ', $9' : ''}
   FROM webhook_endpoint AS endpoint
   WHERE endpoint.id = $3 AND endpoint.account_id = $2 AND endpoint.enabled
     AND NOT EXISTS (SELECT 1 FROM plan WHERE plan.id = $4 AND closed_at IS NOT NULL)

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Tx } from '@certwright/core-schema';
+import { defaultEvents, type EventSelector, selectorsOf, type WebhookEvent } from '@certwright/webhooks';
 import { cancelPending } from './webhook-deliveries';
 import type { WebhookEndpointEntity } from '@certwright/core-schema';
 
@@ -19,6 +20,8 @@ export interface NewWebhookEndpoint {
   readonly secretSealed: Buffer;
   readonly description: string;
   readonly enabled: boolean;
+  /** Absent: the default. */
+  readonly events?: readonly EventSelector[];
 }
 
 /** What is left out stays. */
@@ -28,6 +31,8 @@ export interface WebhookEndpointChange {
   readonly description?: string;
   /** True also forgets why the platform switched it off; false cancels what still waits for it. */
   readonly enabled?: boolean;
+  /** Deliveries that wait are sent in any case. */
+  readonly events?: readonly EventSelector[];
 }
 
 /** Endpoints of one account at most, so that none can multiply its deliveries without bound. */
@@ -45,9 +50,11 @@ export class WebhookEndpoints {
   async create(tx: Tx, endpoint: NewWebhookEndpoint): Promise<WebhookEndpoint | null> {
     // One creation at a time for each account, or two would count the same.
     await tx.query(`SELECT 1 FROM account WHERE id = $1 FOR NO KEY UPDATE`, [endpoint.accountId]);
+    const withEvents = endpoint.events !== undefined;
     const rows: WebhookEndpoint[] = await tx.query(
-      `INSERT INTO webhook_endpoint (id, account_id, url, credentials_sealed, secret_sealed, description, enabled)
-       SELECT $1, $2, $3, $4, $5, $6, $7
+      `INSERT INTO webhook_endpoint
+         (id, account_id, url, credentials_sealed, secret_sealed, description, enabled${withEvents ? ', events' : ''})
+       SELECT $1, $2, $3, $4, $5, $6, $7${withEvents ? ', $9::text[]' : ''}
        WHERE (SELECT count(*) FROM webhook_endpoint WHERE account_id = $2) < $8
        RETURNING ${columns}`,
       [
@@ -59,6 +66,7 @@ export class WebhookEndpoints {
         endpoint.description,
         endpoint.enabled,
         maxWebhookEndpoints,
+        ...(withEvents ? [endpoint.events] : []),
       ],
     );
     return rows[0] ?? null;
@@ -73,13 +81,20 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Ids of the endpoints to notify, ascending: writers of several endpoints lock them in this order and never meet a
-   * deadlock.
+   * Ids of the enabled endpoints that selected an event, ascending: writers of several endpoints lock them in this order
+   * and never meet a deadlock.
    */
-  async enabledOf(accountId: string, reader: Pick<Tx, 'query'> = this.database): Promise<string[]> {
+  async selecting(
+    accountId: string,
+    event: WebhookEvent,
+    reader: Pick<Tx, 'query'> = this.database,
+  ): Promise<string[]> {
+    // In a schema without the column, `events` is that of `before_migration`.
     const rows: { id: string }[] = await reader.query(
-      `SELECT id FROM webhook_endpoint WHERE account_id = $1 AND enabled ORDER BY id`,
-      [accountId],
+      `SELECT endpoint.id FROM (SELECT $3::text[] AS events) AS before_migration CROSS JOIN LATERAL (
+         SELECT id FROM webhook_endpoint WHERE account_id = $1 AND enabled AND events && $2::text[]) AS endpoint
+       ORDER BY endpoint.id`,
+      [accountId, selectorsOf(event), defaultEvents],
     );
     return rows.map(({ id }) => id);
   }
@@ -103,7 +118,8 @@ export class WebhookEndpoints {
     id: string,
     change: WebhookEndpointChange,
   ): Promise<WebhookEndpoint | null> {
-    const [[changed]] = await tx.query<[WebhookEndpoint[], number]>(updateStatement, [
+    const withEvents = change.events !== undefined;
+    const [[changed]] = await tx.query<[WebhookEndpoint[], number]>(updateStatement(withEvents), [
       id,
       accountId,
       change.url ?? null,
@@ -111,6 +127,7 @@ export class WebhookEndpoints {
       change.credentialsSealed ?? null,
       change.description ?? null,
       change.enabled ?? null,
+      ...(withEvents ? [change.events] : []),
     ]);
     if (changed === undefined) return null;
     if (change.enabled === false) await cancelPending(tx, id);
@@ -145,18 +162,22 @@ export class WebhookEndpoints {
   }
 }
 
+/** `events` through JSON, so that it works without the column too. */
 const columns = `id, account_id AS "accountId", url, credentials_sealed AS "credentialsSealed",
   secret_sealed AS "secretSealed", previous_secret_sealed AS "previousSecretSealed",
   previous_secret_until AS "previousSecretUntil", description, enabled, disabled_reason AS "disabledReason",
-  failing_since AS "failingSince", failed_at AS "failedAt", created_at AS "createdAt"`;
+  failing_since AS "failingSince", failed_at AS "failedAt", created_at AS "createdAt",
+  ARRAY(SELECT jsonb_array_elements_text(
+    coalesce(to_jsonb(webhook_endpoint) -> 'events', '${JSON.stringify(defaultEvents)}'))) AS events`;
 
 /** Another address, or a fresh start, begins without the failures of before. */
-const updateStatement = `
+const updateStatement = (withEvents: boolean) => `
   UPDATE webhook_endpoint SET
     url = coalesce($3, url),
     credentials_sealed = CASE WHEN $4::boolean THEN $5::bytea ELSE credentials_sealed END,
     description = coalesce($6, description),
     enabled = coalesce($7::boolean, enabled),
+    ${withEvents ? 'events = $8::text[],' : ''}
     disabled_reason = CASE WHEN $7::boolean IS NULL THEN disabled_reason END,
     failing_since = CASE WHEN $3::text IS NULL AND $7::boolean IS DISTINCT FROM true THEN failing_since END,
     failed_at = CASE WHEN $3::text IS NULL AND $7::boolean IS DISTINCT FROM true THEN failed_at END

@@ -17,7 +17,7 @@ const rendered = jest.fn(async (): Promise<string | null> => '{"cn":"example.com
 beforeEach(() => rendered.mockClear());
 
 async function tell(accountId: string, planId: string, version = 1): Promise<number> {
-  const event = { accountId, planId, version, event: 'spec.changed' };
+  const event = { accountId, planId, version, event: 'certificate.issued' as const };
   return await core.transactions.run(async (tx) => await fanOut.tell(tx, event, rendered));
 }
 
@@ -37,7 +37,7 @@ it('puts one delivery per enabled endpoint of the account on its way, all with t
   const notified = await deliveries('1');
   expect(notified.map(({ endpoint_id }) => endpoint_id).sort()).toEqual(ids.sort());
   for (const delivery of notified) {
-    expect(delivery).toMatchObject({ event: 'spec.changed', body: '{"cn":"example.com"}' });
+    expect(delivery).toMatchObject({ event: 'certificate.issued', body: '{"cn":"example.com"}' });
     expect(delivery.id).toMatch(/^msg_[A-Za-z0-9_-]{27}$/);
   }
   expect(await deliveries('2')).toEqual([]);
@@ -53,4 +53,23 @@ it('sends nothing where there is nothing to tell', async () => {
   rendered.mockResolvedValueOnce(null);
   expect(await tell('4', await webhooks.plan('4'))).toBe(0);
   expect(await deliveries('4')).toEqual([]);
+});
+
+it('sends an event only to endpoints that selected it', async () => {
+  const wanting = await webhooks.endpoint('5', ['monitoring.*', 'certificate.issued']);
+  await webhooks.endpoint('5', ['order.current_cert_changed', 'monitoring.*']);
+  expect(await tell('5', await webhooks.plan('5'))).toBe(1);
+  expect(await deliveries('5')).toMatchObject([{ endpoint_id: wanting }]);
+});
+
+it('sends to every endpoint, and reads it, in a schema without the column events', async () => {
+  const planId = await webhooks.plan('6');
+  const id = await webhooks.endpoint('6', ['order.current_cert_changed']);
+  await core.database.query(`ALTER TABLE webhook_endpoint DROP COLUMN events`);
+  expect(await tell('6', planId)).toBe(1);
+  expect(await webhooks.endpoints.get('6', id)).toMatchObject({
+    events: ['order.current_cert_changed', 'certificate.issued'],
+  });
+  await webhooks.endpoint('6');
+  expect(await tell('6', await webhooks.plan('6'))).toBe(2);
 });

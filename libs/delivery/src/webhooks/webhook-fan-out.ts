@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { Unannounced } from '../announcements/announcements';
 import type { Tx } from '@certwright/core-schema';
+import type { WebhookEvent } from '@certwright/webhooks';
 import { WebhookDeliveries } from './webhook-deliveries';
 import { WebhookEndpoints } from './webhook-endpoints';
 
 /** A notification of an account about a plan. */
 export interface PlanEvent extends Unannounced {
-  /** In the words of `Webhook-Event`. */
-  readonly event: string;
+  readonly event: WebhookEvent;
 }
 
 @Injectable()
@@ -19,13 +19,13 @@ export class WebhookFanOut {
   ) {}
 
   /**
-   * Puts one delivery on its way to every enabled endpoint of the account. The same event again adds nothing.
+   * Enqueues one delivery for every enabled endpoint of the account that selected the event. The same event again adds nothing.
    *
    * @param body called once, or not at all without endpoints; null: nothing to send
    * @returns to how many endpoints
    */
   async tell(tx: Tx, event: PlanEvent, body: () => Promise<string | null>): Promise<number> {
-    const endpointIds = await this.endpoints.enabledOf(event.accountId, tx);
+    const endpointIds = await this.endpoints.selecting(event.accountId, event.event, tx);
     if (endpointIds.length === 0) return 0;
     const rendered = await body();
     if (rendered === null) return 0;

@@ -16,7 +16,7 @@ export interface WebhookAttempt {
 export interface LoggedDelivery {
   readonly id: string;
   readonly endpointId: string;
-  /** Null: a test event. */
+  /** Null: a test event, or an account event. */
   readonly planId: string | null;
   readonly event: string;
   readonly state: DeliveryState;

@@ -1,0 +1,62 @@
+import type { MailKind } from '@certwright/core-schema';
+
+/** Certificates in one mail; those beyond it are counted. */
+export const maxCertificatesInMail = 50;
+
+/** Unknown certificates in the summary of a domain that was added. */
+export const maxBackfilledInMail = 20;
+
+export type MonitoringMailKind = Extract<MailKind, `monitoring-${string}`>;
+
+/** Parameters of the mails about certificate monitoring. Times are in ISO 8601. */
+export interface MonitoringMailFacts {
+  /** Unknown certificates. Not sent if all of them became known or acknowledged. */
+  'monitoring-certificates': {
+    /** Findings of the account, in hexadecimal, max `maxCertificatesInMail`. */
+    readonly tbsSha256: readonly string[];
+    readonly occasion: 'at-once' | 'gathered' | 'digest';
+  };
+  /** What the index had for a domain that was added. */
+  'monitoring-backfill': {
+    /** `change_id` of the `monitoring_backfill`. */
+    readonly backfillId: string;
+    /** Null: the index has every certificate that is valid; else it has those that were logged since then. */
+    readonly indexSince: string | null;
+  };
+  /** The limit of findings per day was reached. */
+  'monitoring-overflow': {
+    readonly since: string;
+    /** Certificates beyond the limit, so far. */
+    readonly counted: number;
+  };
+  'monitoring-behind': {
+    readonly since: string;
+    /** Everything that the index had at this time was matched. */
+    readonly followedTo: string;
+  };
+  'monitoring-caught-up': {
+    readonly since: string;
+    readonly followedTo: string;
+  };
+  /** What happened between two times. */
+  'monitoring-heartbeat': {
+    readonly since: string;
+    readonly until: string;
+    readonly followedTo: string;
+    /** Names of logs that cannot be read up to their end. */
+    readonly laggingLogs: readonly string[];
+  };
+  'monitoring-not-logged':
+    | {
+        /** A certificate of the account is not in the index. */
+        readonly problem: 'not-logged';
+        readonly certificateId: string;
+      }
+    | {
+        /** `second-certificate`: two were logged for one issuance. `not-received`: one was logged, none was received. */
+        readonly problem: 'second-certificate' | 'not-received';
+        readonly issuanceId: string;
+        /** Of the certificate that the account does not have, in hexadecimal. */
+        readonly tbsSha256: string;
+      };
+}
