@@ -51,12 +51,7 @@ export {
   type NoticeThresholdDays,
   passedThresholds,
 } from './notice';
-export {
-  type ApprovalOutcome,
-  listed,
-  type Listed,
-  type NameServerAnswer,
-} from './outcome/approval-outcome';
+export { type ApprovalOutcome, listed, type Listed, type NameServerAnswer } from './outcome/approval-outcome';
 export {
   type AcmeProblemType,
   acmeProblemTypes,
