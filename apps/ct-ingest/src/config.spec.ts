@@ -18,7 +18,6 @@ it('requires only a database', () => {
 it.each([
   ['a start that is none', { START: 'yesterday' }, /START has an entry that is not/],
   ['no rate for all logs', { REQUESTS_PER_SECOND: 'https://a.example/=3' }, /says nothing for all logs/],
-  ['a scope without its file', { CT_INDEX_SCOPE: 'monitored' }, /MONITORED_DOMAINS_FILE is missing/],
   [
     'more threads than any use',
     { PACKING_THREADS: '17' },

@@ -130,11 +130,12 @@ export const settings = defineSettings({
   }),
   CT_INDEX_SCOPE: oneOf(['all', 'monitored'], {
     meaning:
-      'What is stored: every issuance, or those with a name at or below a domain of MONITORED_DOMAINS_FILE. Logs are read and verified all the same',
+      'What is stored: every issuance, or those that concern a domain which an account monitors or MONITORED_DOMAINS_FILE has. A new domain counts within two seconds, for entries that are read from then on. Logs are read and verified all the same',
     default: 'all',
   }),
   MONITORED_DOMAINS_FILE: filePath({
-    meaning: 'One domain per line; # begins a comment. A domain that is added counts from then on',
+    meaning:
+      'Domains to store in addition to those of accounts: one per line, each with all names below it; # begins a comment. Read again after LOG_LIST_RELOAD',
     default: null,
   }),
   BODY_PACKING: oneOf(bodyPackings, {
@@ -242,8 +243,6 @@ export function config(): Config {
     REQUESTS_PER_SECOND: each('REQUESTS_PER_SECOND', numberUpTo(10_000, 0.01), 'a number from 0.01 to 10000'),
     PARALLEL_FETCHES: each('PARALLEL_FETCHES', numberUpTo(64, 1), 'a number from 1 to 64'),
   };
-  if (read.CT_INDEX_SCOPE === 'monitored' && read.MONITORED_DOMAINS_FILE === null)
-    faults.push({ name: 'MONITORED_DOMAINS_FILE', fault: 'is missing: CT_INDEX_SCOPE is monitored' });
   if (read.CRL_MIN_INTERVAL > read.CRL_MAX_INTERVAL)
     faults.push({ name: 'CRL_MIN_INTERVAL', fault: 'is longer than CRL_MAX_INTERVAL' });
   if (faults.length > 0) throw new SettingsError(faults);

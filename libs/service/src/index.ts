@@ -32,6 +32,7 @@ export { canonicalJson, readIdempotencyKey } from './http/idempotency-key';
 export { parseJsonBody } from './http/json-body';
 export { type HttpTls, renewTls } from './http/tls';
 export { documentationPaths, type DocumentedApi } from './documentation/api-documentation';
+export { prefersHtml } from './documentation/prefers-html';
 export { ErrorExamples, type ErrorResponse } from './documentation/error-examples';
 export { asJsonSchema2020 } from './documentation/json-schema-2020';
 export { controllersDocument, type DocumentedControllers } from './documentation/controllers-document';

@@ -115,7 +115,7 @@ export class Batch {
     }
     const { now, scope, recent, issuers } = this.reading;
     if (issued.notAfter !== null && issued.notAfter < now() - expiredAfterMs) return 'expired';
-    if (!scope.covers(issued.dnsNames)) return 'elsewhere';
+    if (!scope.covers(issued.dnsNames, issued.oddNames)) return 'elsewhere';
     const tbs = tbsSha256(issued);
     const isPrecertificate = entry.type === 'precertificate';
     if (recent.has(tbs, isPrecertificate) || this.holds(tbs, isPrecertificate)) return 'known';
@@ -134,10 +134,12 @@ export class Batch {
     return held !== undefined && (isPrecertificate || !held.precertificate);
   }
 
-  private addIssuance(tbs: string, issuance: NewIssuance, { dnsNames }: Issued): EntryOutcome {
+  private addIssuance(tbs: string, issuance: NewIssuance, { dnsNames, oddNames }: Issued): EntryOutcome {
     this.issuances.set(tbs, issuance);
     this.nameKeys += issuance.nameKeys.length;
-    this.storedBytes += issuance.body.length + dnsNames.reduce((sum, name) => sum + name.length, 0);
+    for (const name of dnsNames) this.storedBytes += name.length;
+    for (const name of oddNames) this.storedBytes += name.length;
+    this.storedBytes += issuance.body.length;
     if (!this.issuersHeld.has(issuance.issuer)) {
       this.issuersHeld.add(issuance.issuer);
       this.storedBytes += bytesOf(issuance.issuer);

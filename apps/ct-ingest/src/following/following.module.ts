@@ -1,3 +1,4 @@
+import { isUndefinedTable } from '@certwright/ct-schema';
 import { AddressGuard } from '@certwright/outbound';
 import { Rounds, RunningProcess } from '@certwright/service';
 import {
@@ -8,6 +9,7 @@ import {
   type OnApplicationBootstrap,
   type OnModuleDestroy,
 } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { Config } from '../config';
 import { CtLogs } from '../logs/ct-logs';
 import { LogsModule, UserAgent } from '../logs/logs.module';
@@ -15,7 +17,7 @@ import { type MemoryShares, memoryShares } from '../memory/memory-shares';
 import { observeFollowing } from '../observe';
 import { asTheyAre, type BodyPacker } from '../packing/body-packer';
 import { PackingThreads } from '../packing/packing-threads';
-import { everything, type IndexedScope, MonitoredDomains } from '../reading/indexed-scope';
+import { everything, type IndexedScope, MonitoredNames } from '../reading/indexed-scope';
 import { Issuers } from '../reading/issuers';
 import { RecentIssuances } from '../reading/recent-issuances';
 import { crlMemory } from '../revocation/crl-memory';
@@ -72,6 +74,41 @@ function sharesOf({ REVOCATION, MEMORY_LIMIT, CRL_SIZE_LIMIT, FOLLOW_CONCURRENCY
   return memoryShares(forFollowing, FOLLOW_CONCURRENCY + maxPlacesAside);
 }
 
+/** How often changed names take effect: within two seconds. */
+const namesPollMs = 1_000;
+
+/** @throws when the names cannot be read: entries that are skipped meanwhile would be missing for ever */
+async function openScope(
+  { CT_INDEX_SCOPE, MONITORED_DOMAINS_FILE: file, LOG_LIST_RELOAD: reloadMs }: Config,
+  database: DataSource,
+  { log }: RunningProcess,
+  rounds: Rounds,
+): Promise<IndexedScope> {
+  if (CT_INDEX_SCOPE === 'all') return everything;
+  const names = new MonitoredNames((source, name) =>
+    log.warn({ source, name }, 'a monitored name is not a domain; it is ignored'),
+  );
+  if (file !== null) {
+    await names.readFile(file);
+    rounds.add('monitoredDomains', async () => {
+      await names.readFile(file);
+      return reloadMs;
+    });
+  }
+  try {
+    await names.readTable(database);
+  } catch (error) {
+    if (file === null || !isUndefinedTable(error)) throw error;
+    log.warn('the ct database lacks the newest migration; only MONITORED_DOMAINS_FILE has names');
+  }
+  rounds.add('watchedNames', async () => {
+    await names.readTable(database);
+    return namesPollMs;
+  });
+  log.info({ domains: names.size }, 'monitored domains');
+  return names;
+}
+
 /** Reads logs and stores their entries. */
 @Module({
   imports: [LogsModule],
@@ -79,22 +116,8 @@ function sharesOf({ REVOCATION, MEMORY_LIMIT, CRL_SIZE_LIMIT, FOLLOW_CONCURRENCY
     FollowLogs,
     {
       provide: scope,
-      inject: [Config, RunningProcess, Rounds],
-      useFactory: async (
-        { CT_INDEX_SCOPE, MONITORED_DOMAINS_FILE: path, LOG_LIST_RELOAD: reloadMs }: Config,
-        { log }: RunningProcess,
-        rounds: Rounds,
-      ): Promise<IndexedScope> => {
-        if (CT_INDEX_SCOPE === 'all' || path === null) return everything;
-        const domains = new MonitoredDomains(path);
-        await domains.reload();
-        log.info({ domains: domains.size }, 'monitored domains');
-        rounds.add('monitoredDomains', async () => {
-          await domains.reload();
-          return reloadMs;
-        });
-        return domains;
-      },
+      inject: [Config, DataSource, RunningProcess, Rounds],
+      useFactory: openScope,
     },
     {
       provide: packer,

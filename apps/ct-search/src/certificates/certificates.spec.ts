@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import { anIssuance, type ForgedIssuance } from '../testing/forged-issuance';
+import { nameOf } from '../testing/forged-certificate';
+import { anIssuance, type ForgedIssuance, issuerNamed } from '../testing/forged-issuance';
 import { RunningSearch } from '../testing/running-search';
 
 jest.setTimeout(60_000);
@@ -66,4 +67,52 @@ it('HEAD returns the same headers', async () => {
   expect(head?.bytes).toHaveLength(0);
   for (const name of ['etag', 'content-type', 'content-length'])
     expect(head?.headers[name]).toBe(get?.headers[name]);
+});
+
+describe('the page of an issuance', () => {
+  const browser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
+
+  it('is returned to browsers, which may run and load nothing', async () => {
+    const { status, text, headers } = await search.get(`/v1/issuances/${ids[0]}`, browser);
+    expect([status, headers['content-type'], headers.vary]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+      'Accept',
+    ]);
+    expect(headers['content-security-policy']).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+    );
+    expect(text).not.toMatch(/<script|javascript:/i);
+    const { tbsSha256, certSha256, spkiSha256, notAfter } = certificate;
+    const notAfterText = `${notAfter.toISOString().slice(0, 19)}Z`;
+    for (const shown of [
+      'example.com',
+      tbsSha256,
+      certSha256,
+      spkiSha256,
+      notAfterText,
+      'Example Trust, Inc.',
+    ])
+      expect(text).toContain(shown);
+    expect(text).toContain(`/v1/issuances/${ids[0]}.pem"`);
+  });
+
+  it('is JSON for all other clients', async () => {
+    for (const accept of ['*/*', 'application/json', 'application/json, text/html'])
+      expect((await search.get(`/v1/issuances/${ids[0]}`, { accept })).json).toMatchObject({ id: ids[0] });
+    expect((await search.get('/v1/issuances/999999', browser)).json).toMatchObject({ code: 'not_found' });
+  });
+
+  it('escapes names and issuers, and links to none of them', async () => {
+    const attack = `<img src=x onerror=alert(1)>"'`;
+    const name = `${attack}.example.com`;
+    const names = [name, ...Array.from({ length: 1_001 }, (_, nth) => `${nth}.example.com`)];
+    const issuer = issuerNamed(nameOf(['O', `${attack}\u202e`], ['CN', '</style><script>']));
+    const [id] = await search.store(anIssuance(names, { issuer }));
+    const { text } = await search.get(`/v1/issuances/${id}`, browser);
+    expect(text).not.toMatch(/<img|<\/style><script>/);
+    expect(text).toContain('&lt;img src=x onerror=alert(1)&gt;&quot;&#39;.example.com');
+    expect(text).toContain('and 2 more');
+    expect(text.match(/href="[^"]*"/g)).toHaveLength(1);
+  });
 });

@@ -1,16 +1,27 @@
-import { Public, requestReading } from '@certwright/service';
+import { prefersHtml, Public, requestReading } from '@certwright/service';
 import { issuanceExpansion, IssuanceSchema, PresentIssuances } from '@certwright/issuance-json';
-import { Controller, Get, Inject, Param, Query, Res, UseGuards } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { Controller, Get, Inject, Param, Query, Req, Res, UseGuards } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Admitted, AdmissionGuard, AdmittedRequest } from '../access/admission.guard';
 import { SearchAccess } from '../access/search-access';
 import { SearchConfig } from '../config';
 import { IndexReaders } from '../ct-index/index-readers';
-import { sendJson } from '../wire/response';
+import { sendBytes, sendJson } from '../wire/response';
 import { Describes, issuanceId, pageHeadersDescribed } from '../wire/openapi';
 import { ExpandQuery, pageHeaders } from '../wire/paging';
 import { findIssuances, issuanceOf, searchPageSize } from './find-issuances';
+import { contentSecurityPolicy, expansionOfPage, issuancePage } from './issuance-page';
 import { SearchQuery } from './search-query';
+
+const varyByAccept = { vary: 'Accept' };
+
+/** A browser gets a page instead of the JSON. */
+const pageHeadersOfHtml = {
+  ...varyByAccept,
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': contentSecurityPolicy,
+  'referrer-policy': 'no-referrer',
+};
 
 /** No API key is required (`Public`): `AdmissionGuard` admits requests, with a key or without. */
 @Controller('v1/issuances')
@@ -57,7 +68,8 @@ export class IssuancesController {
   @Describes({
     operationId: 'getIssuancesId',
     summary: 'Retrieves one issuance',
-    description: 'Also one that has expired, while it is kept.',
+    description:
+      'Also one that has expired, while it is kept. With `Accept: text/html`, as browsers send it, the response is a page.',
     access: 'either',
     success: { type: IssuanceSchema },
     fails: { not_found: 'No such issuance' },
@@ -67,10 +79,16 @@ export class IssuancesController {
     @AdmittedRequest() { access }: Admitted,
     @Param('id') id: string,
     @Query(requestReading) { expand }: ExpandQuery,
+    @Req() { headers }: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const reader = this.readers.within(access);
     const issuance = await issuanceOf(reader, id);
-    sendJson(reply, await this.present.one(reader, issuance, issuanceExpansion(expand)));
+    if (prefersHtml(headers.accept)) {
+      const shown = JSON.parse(await this.present.one(reader, issuance, expansionOfPage)) as IssuanceSchema;
+      sendBytes(reply, issuancePage(shown, `${this.address}/${shown.id}.pem`), pageHeadersOfHtml);
+      return;
+    }
+    sendJson(reply, await this.present.one(reader, issuance, issuanceExpansion(expand)), varyByAccept);
   }
 }
