@@ -173,6 +173,20 @@ describe('a delivery', () => {
     expect(endpoint?.failingSince).not.toBeNull();
   });
 
+  it.each([
+    ['of monitoring is retried, though it has no plan', 'monitoring.unknown_certificate', 'pending'],
+    ['of a test is tried once', 'test', 'failed'],
+  ])('%s', async (_what, event, state) => {
+    const sink = await sinkThat(Sink.answering((_, response) => response.writeHead(500).end()));
+    const { id, look } = await delivery(sink.url);
+    await notifier.database.query(
+      `UPDATE webhook_delivery SET plan_id = NULL, version = 0, event = $2 WHERE id = $1`,
+      [id, event],
+    );
+    await deliverer().run(id);
+    expect(await look()).toMatchObject({ event, state, attempt: { status: 500 } });
+  });
+
   it('waits as long as Retry-After requires', async () => {
     const sink = await sinkThat(
       Sink.answering((_, response) => response.writeHead(429, { 'retry-after': '3600' }).end()),

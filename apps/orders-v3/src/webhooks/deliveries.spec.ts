@@ -164,6 +164,23 @@ describe('POST /api/v3/account/webhooks/{ID}/deliveries/{DELIVERY_ID}/replay', (
     expect(delivery).toMatchObject({ id, state: 'canceled', order: null });
   });
 
+  it('sends a message of monitoring again, as often as requested', async () => {
+    const id = `msg_${'A'.repeat(27)}`;
+    const message = { event: 'monitoring.unknown_certificate', body: '{"id":"1"}' };
+    await api.database.query(
+      `INSERT INTO webhook_delivery
+         (id, account_id, endpoint_id, version, subject, event, body, state, due_at, finished_at)
+       VALUES ($1, $2, $3, 0, 'finding:00', $4, $5, 'delivered', now(), now())`,
+      [id, tenant.accountId, webhook.split('/').at(-1), message.event, message.body],
+    );
+    for (let count = 0; count < 2; count += 1) {
+      expect(await replay(id)).toMatchObject({
+        status: 201,
+        json: { event: message.event, order: null, replay_of: id, body: message.body, state: 'pending' },
+      });
+    }
+  });
+
   it('returns 404 for a delivery of another webhook', async () => {
     const { id } = await announced();
     const { json } = await tenant.post('/api/v3/account/webhooks', { url: 'https://other.example.com/' });
