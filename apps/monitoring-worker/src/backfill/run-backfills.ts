@@ -70,11 +70,11 @@ export class RunBackfills {
       // Findings of a backfill that began again meanwhile stay: they concern the account.
       const isProgress = await this.backfills.progress(tx, backfill, upTo, found, isDone);
       if (isDone && isProgress) await this.mails.enqueueDue(tx, backfill.account);
-      return found;
+      return { found, hasEnded: isDone && isProgress };
     });
-    events.matched(issuances.length, recorded);
+    events.matched(issuances.length, recorded.found);
     if (incomplete.length > 0) events.incomplete(incomplete);
-    if (isDone) events.ended(backfill, 'done');
+    if (recorded.hasEnded) events.ended(backfill, 'done');
   }
 
   private async cancel(lease: TaskLease, backfill: OpenBackfill, events: BackfillEvents): Promise<void> {

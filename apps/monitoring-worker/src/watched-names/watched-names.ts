@@ -12,6 +12,9 @@ const batchSize = 5_000;
 /** Wait after a write that failed, ms. */
 const afterErrorMs = 1_000;
 
+/** How often all names are compared, ms: the ct database may have been restored, and a frozen process may have written late. */
+const repairEveryMs = 10 * 60 * 1_000;
+
 /** Names in core that are compared at once. */
 const pageSize = 20_000;
 
@@ -25,6 +28,7 @@ export class WatchedNames implements OnModuleDestroy, BeforeApplicationShutdown 
   /** Names that may have to be added or removed. */
   private readonly pending = new Set<string>();
   private isRepairDue = false;
+  private repairing: NodeJS.Timeout | undefined;
   private writing: Promise<void> | null = null;
   private readonly stopping = new AbortController();
 
@@ -36,18 +40,20 @@ export class WatchedNames implements OnModuleDestroy, BeforeApplicationShutdown 
 
   /** Begins with a comparison of all names. */
   follow(index: MonitoredDomainIndex): void {
+    this.leave();
     this.index = index;
+    this.repairing = setInterval(() => this.repair(), repairEveryMs).unref();
     this.repair();
   }
 
   /** Another process writes the names. */
   leave(): void {
+    clearInterval(this.repairing);
     this.index = null;
     this.pending.clear();
   }
 
-  /** Compares all names again: the ct database may have lost some. */
-  repair(): void {
+  private repair(): void {
     this.isRepairDue = true;
     this.begin();
   }
@@ -59,6 +65,7 @@ export class WatchedNames implements OnModuleDestroy, BeforeApplicationShutdown 
   }
 
   onModuleDestroy(): void {
+    clearInterval(this.repairing);
     this.stopping.abort();
   }
 
