@@ -1,8 +1,10 @@
 import { CoreSchemaModule } from '@certwright/core-schema';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
+import { BackfillModule } from './backfill/backfill.module';
 import { Config } from './config';
 import { CtDatabaseModule } from './ct-database/ct-database.module';
+import { FollowingModule } from './following/following.module';
 import { TasksModule } from './tasks/tasks.module';
 
 @Module({
@@ -16,6 +18,8 @@ import { TasksModule } from './tasks/tasks.module';
     }),
     CtDatabaseModule,
     TasksModule,
+    FollowingModule,
+    BackfillModule,
   ],
 })
 export class AppModule {}

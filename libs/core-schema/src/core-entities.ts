@@ -40,6 +40,7 @@ import {
 import { MonitoringBackfillEntity } from './monitoring/monitoring-backfill.entity';
 import { MonitoringFindingEntity } from './monitoring/monitoring-finding.entity';
 import { MonitoredEndpointEntity } from './monitoring/monitored-endpoint.entity';
+import { MonitoredNameEntity } from './monitoring/monitored-name.entity';
 import { MonitoringAccountEntity } from './monitoring/monitoring-account.entity';
 import { MonitoringSettingsEntity } from './monitoring/monitoring-settings.entity';
 import { ExpirationNoticeEntity } from './notices/expiration-notice.entity';
@@ -122,5 +123,6 @@ export const coreEntities = [
   MonitoringBackfillEntity,
   MonitoringFindingEntity,
   MonitoredEndpointEntity,
+  MonitoredNameEntity,
   MonitoringAccountEntity,
 ];

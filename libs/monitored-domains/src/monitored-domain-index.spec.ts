@@ -25,6 +25,27 @@ describe('monitored domains', () => {
     expect(lines(index.match(['example.com']))).toEqual(['1: example.com → .example.com']);
   });
 
+  it('are enabled if any account has them enabled', () => {
+    const index = new MonitoredDomainIndex();
+    index.set('1', '.example.com', false);
+    index.set('2', 'www.example.com', true);
+    expect(['.example.com', 'www.example.com'].map((name) => index.isEnabled(name))).toEqual([false, true]);
+    index.set('2', '.example.com', true);
+    for (const name of [
+      'example.com',
+      '.www.example.com',
+      'a.example.com',
+      '',
+      '.',
+      `${'a.'.repeat(200)}com`,
+      'x y',
+    ])
+      expect([name, index.isEnabled(name)]).toEqual([name, false]);
+    expect(index.isEnabled('.example.com')).toBe(true);
+    index.remove('2', '.example.com');
+    expect(index.isEnabled('.example.com')).toBe(false);
+  });
+
   it('of one account do not affect those of another one', () => {
     const index = new MonitoredDomainIndex();
     for (const account of ['1', '2', '3']) index.set(account, '.example.com', true);

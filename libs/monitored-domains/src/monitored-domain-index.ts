@@ -19,6 +19,9 @@ export interface MatchLimits {
 
 const defaultLimits: MatchLimits = { maxVisits: 1_000_000, maxNames: 1_000 };
 
+/** Of a monitored domain, with the leading dot. */
+const maxNameLength = 254;
+
 const nothing: CertificateMatch = { accounts: [], isComplete: true };
 
 /** The monitored domains of all accounts, in memory. Accounts are independent of each other. */
@@ -72,6 +75,17 @@ export class MonitoredDomainIndex {
     this.names.prune(node, (each) => this.domains.first(each) !== none);
     this.countDomains(number, -1);
     return true;
+  }
+
+  /** Whether any account has the monitored domain, enabled. */
+  isEnabled(name: string): boolean {
+    if (name.length > maxNameLength) return false;
+    const [start, kind] = name.startsWith('.') ? [1, tree] : [0, exact];
+    const node = this.names.find(name, start);
+    if (node === root) return false;
+    for (let entry = this.domains.first(node); entry !== none; entry = this.domains.next(entry))
+      if ((this.domains.bitsOf(entry) & kind.isEnabled) !== 0) return true;
+    return false;
   }
 
   private numberOf(account: string): number {

@@ -19,6 +19,7 @@ import { CertificateChainEntity } from './certificate-chain.entity';
 @Index('certificate_key_of_plan', ['planId', 'spkiSha256'])
 @Index('certificate_key_of_account', ['accountId', 'spkiSha256'])
 @Index('certificate_tbs_of_account', ['accountId', 'tbsSha256'])
+@Index('certificate_created', ['createdAt'])
 @Index('certificate_plan', ['planId', 'createdAt', 'id'])
 export class CertificateEntity implements Certificate {
   /** Random, so that certificates cannot be counted. */

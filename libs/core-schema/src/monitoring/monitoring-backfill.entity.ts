@@ -9,6 +9,7 @@ export type BackfillState = (typeof backfillStates)[number];
 @Check('monitoring_backfill_state', `state IN ('waiting', 'running', 'done', 'canceled')`)
 @Check('monitoring_backfill_finished', `(state IN ('done', 'canceled')) = (finished_at IS NOT NULL)`)
 @Index('monitoring_backfill_open', ['changeId'], { where: `state IN ('waiting', 'running')` })
+@Index('monitoring_backfill_to_mail', ['accountId'], { where: 'mail_due' })
 @Index('monitoring_backfill_of_domain', ['accountId', 'name', 'changeId'])
 export class MonitoringBackfillEntity {
   /** At most one per change. */
@@ -36,6 +37,13 @@ export class MonitoringBackfillEntity {
 
   @Column('integer', { default: 0, comment: 'unknown ones of these' })
   unknown!: number;
+
+  @Column('boolean', {
+    name: 'mail_due',
+    default: false,
+    comment: 'something was found; mailed once no backfill of the account is open',
+  })
+  mailDue!: boolean;
 
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;

@@ -57,6 +57,7 @@ export interface FindingAlert {
 @Index('monitoring_finding_to_mail', ['accountId', 'foundAt'], { where: `mail_due` })
 @Index('monitoring_finding_key', ['accountId', 'spkiSha256'])
 @Index('monitoring_finding_expired', ['notAfter'])
+@Index('monitoring_finding_open', ['accountId', 'tbsSha256'], { where: `state IN ('waiting', 'unknown')` })
 export class MonitoringFindingEntity {
   @ForeignKey(() => AccountEntity)
   @PrimaryColumn('bigint', { name: 'account_id' })
@@ -115,6 +116,14 @@ export class MonitoringFindingEntity {
 
   @Column('text', { array: true, name: 'monitored_domains', comment: 'those of endpoints, each once' })
   monitoredDomains!: string[];
+
+  @Column({
+    type: 'bytea',
+    name: 'previous_tbs_sha256',
+    nullable: true,
+    comment: 'of the newest finding before it that shares a name; null: none',
+  })
+  previousTbsSha256!: Buffer | null;
 
   @Column('text')
   source!: FindingSource;

@@ -16,10 +16,12 @@ export interface MonitoringMailFacts {
     readonly tbsSha256: readonly string[];
     readonly occasion: 'at-once' | 'gathered' | 'digest';
   };
-  /** What the index had for a domain that was added. */
+  /** What the index had for a domain that was added, and for others that were added at about the same time. */
   'monitoring-backfill': {
     /** `change_id` of the `monitoring_backfill`. */
     readonly backfillId: string;
+    /** Other domains for which certificates were found, in total. Absent: none. */
+    readonly others?: { readonly domains: number; readonly found: number; readonly unknown: number };
     /** Null: the index has every certificate that is valid; else it has those that were logged since then. */
     readonly indexSince: string | null;
   };

@@ -7,7 +7,7 @@ import type { BackfillSubject } from './monitoring-subjects';
 /** The summary of a domain that was added. */
 export function backfillLetter(
   subject: BackfillSubject,
-  { indexSince }: MonitoringMailFacts['monitoring-backfill'],
+  { indexSince, others }: MonitoringMailFacts['monitoring-backfill'],
 ): Letter {
   const { accountName, name, found, unknown } = subject;
   return {
@@ -20,6 +20,7 @@ export function backfillLetter(
         quote(accountName),
         ` was added. ${foundText(subject)}`,
       ),
+      ...(others === undefined ? [] : [paragraph(othersText(others))]),
       paragraph(...completeness(indexSince)),
       ...unknownBlocks(subject),
     ],
@@ -30,6 +31,15 @@ function foundText({ found, unknown }: BackfillSubject): string {
   if (found === 0) return 'No certificate was found for it.';
   if (found === 1) return `1 certificate was found for it, and it is ${unknown === 0 ? 'known' : 'unknown'}.`;
   return `${found} certificates were found for it, and ${unknown} of them are unknown.`;
+}
+
+function othersText({
+  domains,
+  found,
+  unknown,
+}: NonNullable<MonitoringMailFacts['monitoring-backfill']['others']>): string {
+  const added = domains === 1 ? 'Another domain was' : `${domains} other domains were`;
+  return `${added} added. ${counted(found)} ${found === 1 ? 'was' : 'were'} found for ${domains === 1 ? 'it' : 'them'}, ${unknown} unknown. GET /api/v3/monitoring/certificates lists all.`;
 }
 
 const counted = (count: number): string => (count === 1 ? '1 certificate' : `${count} certificates`);

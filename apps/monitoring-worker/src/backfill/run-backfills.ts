@@ -1,0 +1,122 @@
+import { Transactions } from '@certwright/core-schema';
+import {
+  concernedIssuances,
+  type IssuanceToMatch,
+  type PageReader,
+  readingAlone,
+} from '@certwright/ct-index';
+import { Inject, Injectable } from '@nestjs/common';
+import { Config } from '../config';
+import { CtDatabase } from '../ct-database/ct-database.module';
+import { RecordFindings } from '../findings/record-findings';
+import { matchIssuances } from '../following/matching';
+import { lockTask, type TaskLease } from '../tasks/task-leases';
+import { indexOf, isMonitored } from './account-index';
+import { BackfillEvents } from './backfill-events';
+import { BackfillMails } from './backfill-mails';
+import { Backfills, type OpenBackfill } from './backfills.repository';
+
+/** Max issuances of a page: other accounts and the stream wait for no more than this. */
+const pageSize = 1_000;
+
+export interface BackfillPage {
+  readonly issuances: readonly IssuanceToMatch[];
+  /** They are all up to this position. */
+  readonly upTo: string;
+}
+
+/** Reads what may concern the name of a backfill. */
+@Injectable()
+export class BackfillPages {
+  private readonly reader: PageReader;
+
+  constructor(ct: CtDatabase, @Inject(Config) config: Pick<Config, 'CT_DATABASE_SHARDED'>) {
+    this.reader = readingAlone(ct.manager, config.CT_DATABASE_SHARDED);
+  }
+
+  async next({ name, position, untilPosition }: OpenBackfill): Promise<BackfillPage> {
+    const range = { after: position, upTo: untilPosition, limit: pageSize };
+    const { issuances, isCut } = await concernedIssuances(this.reader, name, range);
+    const hasMore = isCut || issuances.length === pageSize;
+    return { issuances, upTo: (hasMore ? issuances.at(-1)?.position : undefined) ?? untilPosition };
+  }
+}
+
+/** Matches what the index had before a change made it concern an account. */
+@Injectable()
+export class RunBackfills {
+  constructor(
+    private readonly transactions: Transactions,
+    private readonly backfills: Backfills,
+    private readonly findings: RecordFindings,
+    private readonly mails: BackfillMails,
+  ) {}
+
+  /** Matches a page, in one transaction with its progress. @returns whether the backfill was canceled instead */
+  async record(
+    lease: TaskLease,
+    backfill: OpenBackfill,
+    pages: BackfillPages,
+    events: BackfillEvents,
+  ): Promise<void> {
+    const index = await indexOf(this.backfills, backfill.account);
+    if (!isMonitored(index, backfill.name)) return await this.cancel(lease, backfill, events);
+    const { issuances, upTo } = await pages.next(backfill);
+    const { concerned, incomplete } = matchIssuances(index, issuances);
+    const isDone = upTo === backfill.untilPosition;
+    const recorded = await this.transactions.run(async (tx) => {
+      await lockTask(tx, lease);
+      const found = await this.findings.record(tx, concerned, 'backfill', backfill.changeId);
+      // Findings of a backfill that began again meanwhile stay: they concern the account.
+      const isProgress = await this.backfills.progress(tx, backfill, upTo, found, isDone);
+      if (isDone && isProgress) await this.mails.enqueueDue(tx, backfill.account);
+      return { found, hasEnded: isDone && isProgress };
+    });
+    events.matched(issuances.length, recorded.found);
+    if (incomplete.length > 0) events.incomplete(incomplete);
+    if (recorded.hasEnded) events.ended(backfill, 'done');
+  }
+
+  private async cancel(lease: TaskLease, backfill: OpenBackfill, events: BackfillEvents): Promise<void> {
+    await this.transactions.run(async (tx) => {
+      await lockTask(tx, lease);
+      await this.backfills.cancel(tx, backfill);
+      await this.mails.enqueueDue(tx, backfill.account);
+    });
+    events.ended(backfill, 'canceled');
+  }
+}
+
+/** One page for each account in turn, so that an account with large backfills does not delay others. */
+@Injectable()
+export class BackfillTurns {
+  private turn: OpenBackfill[] = [];
+
+  constructor(
+    private readonly run: RunBackfills,
+    private readonly pages: BackfillPages,
+    private readonly backfills: Backfills,
+    private readonly transactions: Transactions,
+    @Inject(BackfillEvents) private readonly events: BackfillEvents,
+  ) {}
+
+  /** @returns false: no backfill is open */
+  async next(lease: TaskLease): Promise<boolean> {
+    const backfill = this.turn.shift();
+    if (backfill !== undefined) {
+      await this.run.record(lease, backfill, this.pages, this.events);
+      return true;
+    }
+    this.turn = [...(await this.backfills.nextOfAccounts())];
+    if (this.turn.length === 0) return false;
+    await this.transactions.run(async (tx) => {
+      await lockTask(tx, lease);
+      await this.backfills.cancelSuperseded(tx);
+    });
+    return true;
+  }
+
+  forget(): void {
+    this.turn = [];
+  }
+}

@@ -1,0 +1,322 @@
+import { createLogger, Metrics, ProcessModule, Readiness, type RunningProcess } from '@certwright/service';
+import { eventually } from '@certwright/testing';
+import type { INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { AppModule } from '../app.module';
+import { BackfillTurns } from '../backfill/run-backfills';
+import { Config, settings } from '../config';
+import { type TaskLease, TaskLeases } from '../tasks/task-leases';
+import { certificateFor, sha256, WorkerFixture } from '../testing/worker-fixture';
+import type { DomainsInMemory } from './domains-in-memory';
+import { FollowIndex } from './follow-index';
+import { LoadDomains } from './following.module';
+
+jest.setTimeout(60_000);
+
+let worker: WorkerFixture;
+let app: INestApplicationContext;
+let closing: (() => Promise<void>)[];
+let domains: DomainsInMemory;
+let following: TaskLease;
+let backfill: TaskLease;
+const lines: { readonly level: string; readonly message: unknown }[] = [];
+
+const leaseMs = 600_000;
+
+beforeAll(async () => {
+  worker = await WorkerFixture.open();
+  await worker.account('1');
+  await worker.account('2');
+  const config = settings.read({ ...worker.env, LEASE_TIME: '5m' });
+  closing = [];
+  const log = createLogger('spec', 'fatal');
+  for (const level of ['warn', 'error'] as const)
+    jest
+      .spyOn(log, level)
+      .mockImplementation((...line: unknown[]) => void lines.push({ level, message: line }));
+  const running: RunningProcess = {
+    ...{ name: 'monitoring-worker', log, metrics: new Metrics('spec'), readiness: new Readiness() },
+    opened: (_name, close) => void closing.unshift(async () => void (await close())),
+  };
+  const root = { module: AppModule, imports: [ProcessModule.forRoot(Config, config, running)] };
+  app = await NestFactory.createApplicationContext(root, { logger: false, abortOnError: false });
+  following = await taken('following');
+  backfill = await taken('backfill');
+  domains = await app.get(LoadDomains, { strict: false }).load(following);
+});
+afterAll(async () => {
+  await app.close();
+  for (const close of closing) await close();
+  await worker.close();
+});
+beforeEach(() => void lines.splice(0));
+
+async function taken(task: TaskLease['task']): Promise<TaskLease> {
+  const lease = await app.get(TaskLeases, { strict: false }).take(task, leaseMs);
+  if (lease === null) throw new Error(`the task ${task} is held`);
+  return lease;
+}
+
+/** Until nothing more follows. */
+async function follow(): Promise<void> {
+  const index = app.get(FollowIndex, { strict: false });
+  // The last one was read before everything was stored.
+  for (let last = 0; last < 2;) last = (await index.step(following, domains)) ? 0 : last + 1;
+}
+
+async function runBackfills(): Promise<void> {
+  const turns = app.get(BackfillTurns, { strict: false });
+  while (await turns.next(backfill));
+}
+
+const found = async () =>
+  (await worker.findings()).map(({ account, names, source }) => `${account} ${names.join()} ${source}`);
+
+const empty = async () => {
+  await worker.core.query('TRUNCATE monitoring_finding, monitoring_backfill, mail, monitored_name');
+  await worker.core.query('DELETE FROM monitored_domain');
+  for (const [account, name] of [...known]) domains.index.remove(account, name);
+  known.length = 0;
+};
+const known: [string, string][] = [];
+const change = async (account: string, name: string, enabled: boolean | null) => {
+  known.push([account, name]);
+  await worker.change(account, name, enabled);
+};
+afterEach(empty);
+
+describe('following', () => {
+  it('begins at the end of the index, and finds what is new', async () => {
+    await worker.log([certificateFor('old.example.com')]);
+    await change('1', '.example.com', true);
+    await follow();
+    expect(await found()).toEqual([]);
+    await worker.log([certificateFor('new.example.com'), certificateFor('example.net')]);
+    await follow();
+    expect(await found()).toEqual(['1 new.example.com stream']);
+    await runBackfills();
+    expect(await found()).toEqual(['1 old.example.com backfill', '1 new.example.com stream']);
+    expect(await worker.backfills()).toMatchObject([{ name: '.example.com', state: 'done', found: 1 }]);
+  });
+
+  it('applies each change before what is read after it, and backfills what it enlarges', async () => {
+    await change('1', '.example.org', true);
+    await change('1', 'www.example.org', false);
+    await follow();
+    await worker.log([certificateFor('www.example.org'), certificateFor('a.example.org')]);
+    await follow();
+    expect(await found()).toEqual(['1 a.example.org stream']);
+    await change('1', 'www.example.org', null);
+    await change('2', 'a.example.org', true);
+    await change('2', 'a.example.org', false);
+    await follow();
+    await worker.log([certificateFor('www.example.org', 'b.example.org'), certificateFor('a.example.org')]);
+    await follow();
+    await runBackfills();
+    expect((await found()).sort()).toEqual(
+      [
+        '1 a.example.org stream',
+        '1 a.example.org stream',
+        '1 www.example.org,b.example.org stream',
+        '1 www.example.org backfill',
+      ].sort(),
+    );
+    expect(await worker.backfills()).toMatchObject([
+      { name: '.example.org', state: 'done' },
+      { name: 'www.example.org', state: 'done', found: 1 },
+      { name: 'a.example.org', state: 'canceled', found: 0 },
+    ]);
+  });
+
+  it('applies the change of a transaction that commits after later ones', async () => {
+    const late = worker.core.createQueryRunner();
+    await late.startTransaction();
+    await late.query(
+      `INSERT INTO monitored_domain (account_id, name, enabled) VALUES (1, 'late.example.com', true)`,
+    );
+    await late.query(
+      `INSERT INTO monitoring_change (transaction_id, account_id, object, name, action, after)
+       VALUES (pg_current_xact_id()::text::bigint, 1, 'monitored_domain', 'late.example.com', 'created', '{"enabled": true}')`,
+    );
+    known.push(['1', 'late.example.com']);
+    await change('2', 'early.example.com', true);
+    await follow();
+    await late.commitTransaction();
+    await late.release();
+    await follow();
+    await worker.log([certificateFor('late.example.com'), certificateFor('early.example.com')]);
+    await follow();
+    expect(await found()).toEqual(['1 late.example.com stream', '2 early.example.com stream']);
+    expect(await worker.backfills()).toHaveLength(2);
+  });
+
+  it('processes again what a restored index gave to other issuances, and reports the range', async () => {
+    await change('1', '.example.com', true);
+    await follow();
+    const before = await worker.end();
+    const lost = certificateFor('lost.example.com');
+    await worker.core.query(
+      `INSERT INTO monitoring_checkpoint (position, tbs_sha256)
+       SELECT position, tbs_sha256 FROM monitoring_follower ON CONFLICT DO NOTHING`,
+    );
+    await worker.log([lost, certificateFor('a.example.com')]);
+    await follow();
+    await worker.restoreIndex(before);
+    await worker.log([certificateFor('other.example.com'), lost, certificateFor('b.example.com')]);
+    await follow();
+    expect(lines.filter(({ level }) => level === 'error')).toMatchObject([
+      { message: [{ alarm: 'index_restored', after_position: before }, expect.stringContaining('ALARM')] },
+    ]);
+    expect((await found()).sort()).toEqual(
+      ['a', 'b', 'lost', 'other'].map((name) => `1 ${name}.example.com stream`),
+    );
+    // An index without anything new after the cursor is a restored one, too.
+    lines.splice(0);
+    await worker.restoreIndex(before);
+    await follow();
+    await worker.log([certificateFor('c.example.com')]);
+    await follow();
+    expect(await found()).toContain('1 c.example.com stream');
+  });
+
+  it('continues after partitions that were dropped because everything in them has expired', async () => {
+    await change('1', '.example.com', true);
+    await worker.log([certificateFor('d.example.net')]);
+    await follow();
+    await worker.ct.query(`DELETE FROM ct_issuance`);
+    await worker.log([certificateFor('e.example.com')]);
+    await follow();
+    expect(await found()).toEqual(['1 e.example.com stream']);
+    expect(lines).toEqual([]);
+  });
+
+  it('searches the bytes of entries that cannot be read, and reports each to the operator', async () => {
+    await change('1', '.example.com', true);
+    await worker.ct.query(
+      `INSERT INTO ct_log (log_id, description, operator, kind, url, key_der, mmd_s, list_state, enabled)
+       VALUES (sha256('log'), 'Odd Log', 'Spec', 'static', 'https://log.example/', '', 86400, 'usable', true)`,
+    );
+    const [odd, other] = [
+      Buffer.from('\u0001\u0000 hidden.example.com \u0000'),
+      Buffer.from('\u0001 nothing'),
+    ];
+    for (const [index, leaf] of [odd, other].entries())
+      await worker.ct.query(
+        `INSERT INTO ct_odd_entry (log, entry_index, fault, leaf, leaf_bytes)
+         SELECT id, $1, 'cut_off', $2, $3 FROM ct_log`,
+        [index, leaf, leaf.length],
+      );
+    const index = app.get(FollowIndex, { strict: false });
+    for (let round = 0; round < 2; round += 1) {
+      index['unreadableAtMs'] = -Infinity;
+      await follow();
+    }
+    const [finding] = await worker.findings();
+    expect(finding).toMatchObject({ account: '1', tbs: sha256(odd), names: ['hidden.example.com'] });
+    expect(lines.map(({ message }) => message)).toMatchObject(
+      [0, 1].map((entry) => [
+        { log: 'Odd Log', entry_index: String(entry), fault: 'cut_off' },
+        'unreadable log entry',
+      ]),
+    );
+  });
+
+  it('stores nothing for a worker whose lease is over', async () => {
+    await change('1', '.example.com', true);
+    await follow();
+    await worker.log([certificateFor('late.example.com')]);
+    await worker.core.query(
+      `UPDATE monitoring_task SET lease_token = lease_token + 1 WHERE task = 'following'`,
+    );
+    await expect(follow()).rejects.toThrow('is lost');
+    expect(await found()).toEqual([]);
+    await worker.core.query(`UPDATE monitoring_task SET leased_until = NULL WHERE task = 'following'`);
+    following = await taken('following');
+    await follow();
+    expect(await found()).toEqual(['1 late.example.com stream']);
+  });
+
+  it('ignores accounts while they are disabled, and backfills them afterwards', async () => {
+    await change('1', 'off.example.com', true);
+    await follow();
+    await runBackfills();
+    const setDisabled = async (at: string) => {
+      await worker.core.query(`UPDATE account SET disabled_at = ${at} WHERE id = 1`);
+      domains['accountsReadAtMs'] = -Infinity;
+      await follow();
+    };
+    await setDisabled('now()');
+    await worker.log([certificateFor('off.example.com')]);
+    await follow();
+    expect(await found()).toEqual([]);
+    await setDisabled('NULL');
+    await runBackfills();
+    expect(await found()).toEqual(['1 off.example.com backfill']);
+  });
+});
+
+describe('backfills', () => {
+  it('serve accounts in turn, page by page, and mail one summary for all domains of an account', async () => {
+    const many = Array.from({ length: 1_500 }, (_, nth) => certificateFor(`n${nth}.many.example.net`));
+    await worker.log([...many, certificateFor('few.example.net'), certificateFor('more.example.net')]);
+    await follow();
+    await change('1', '.many.example.net', true);
+    await change('1', 'more.example.net', true);
+    await follow();
+    await change('2', 'few.example.net', true);
+    await follow();
+    const turns = app.get(BackfillTurns, { strict: false });
+    // The list, a page for account 1, and one for account 2.
+    for (let step = 0; step < 3; step += 1) await turns.next(backfill);
+    expect(await worker.backfills()).toMatchObject([
+      { state: 'running', found: 1_000 },
+      { state: 'waiting' },
+      { state: 'done', found: 1 },
+    ]);
+    await runBackfills();
+    expect((await worker.backfills()).map(({ state, found: count }) => [state, count])).toEqual([
+      ['done', 1_500],
+      ['done', 1],
+      ['done', 1],
+    ]);
+    const mails = await worker.core.query(`SELECT account_id, kind, facts FROM mail ORDER BY account_id`);
+    expect(mails).toEqual([
+      {
+        ...{ account_id: '1', kind: 'monitoring-backfill' },
+        facts: expect.objectContaining({
+          others: { domains: 1, found: 1, unknown: 1 },
+          indexSince: null,
+        }) as object,
+      },
+      {
+        ...{ account_id: '2', kind: 'monitoring-backfill' },
+        facts: expect.not.objectContaining({ others: expect.anything() as object }) as object,
+      },
+    ]);
+  });
+});
+
+describe('the names in the ct database', () => {
+  const names = async () =>
+    (await worker.ct.query<{ name: string }[]>(`SELECT name FROM ct_watched_name ORDER BY name`)).map(
+      ({ name }) => name,
+    );
+
+  it('are those of all enabled domains, and are repaired', async () => {
+    await worker.ct.query(`DELETE FROM ct_watched_name`);
+    await change('1', '.example.com', true);
+    await change('2', '.example.com', true);
+    await change('2', 'off.example.com', false);
+    await follow();
+    await eventually(async () => expect(await names()).toEqual(['.example.com']));
+    await change('1', '.example.com', null);
+    await follow();
+    await change('2', '.example.com', false);
+    await change('2', 'off.example.com', true);
+    await follow();
+    await eventually(async () => expect(await names()).toEqual(['off.example.com']));
+    await worker.ct.query(`UPDATE ct_watched_name SET name = 'other.example.com'`);
+    domains = await app.get(LoadDomains, { strict: false }).load(following);
+    await eventually(async () => expect(await names()).toEqual(['off.example.com']));
+  });
+});
