@@ -3,6 +3,10 @@ import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { Config } from './config';
 import { CtDatabaseModule } from './ct-database/ct-database.module';
+import { AlertsModule } from './alerts/alerts.module';
+import { FindingsModule } from './findings/findings.module';
+import { HousekeepingModule } from './housekeeping/housekeeping.module';
+import { MailsModule } from './mails/mails.module';
 import { TasksModule } from './tasks/tasks.module';
 
 @Module({
@@ -15,6 +19,10 @@ import { TasksModule } from './tasks/tasks.module';
       ) => ({ name, url, poolSize, statementTimeoutMs: 10_000, deployment: null, log, readiness }),
     }),
     CtDatabaseModule,
+    AlertsModule,
+    FindingsModule,
+    HousekeepingModule,
+    MailsModule,
     TasksModule,
   ],
 })

@@ -34,13 +34,18 @@ export function alertBody(content: AlertContent): string {
 /** The first ones, of half of the bytes in total. */
 function someNames(names: readonly string[]): readonly string[] {
   let bytes = 0;
-  return names.slice(0, maxNames).filter((name) => (bytes += JSON.stringify(name).length + 1) <= maxBytes / 2);
+  return names
+    .slice(0, maxNames)
+    .filter((name) => (bytes += JSON.stringify(name).length + 1) <= maxBytes / 2);
 }
 
-function membersOf({ tbsSha256, endpoints, reason, isTest, issuance, alert }: AlertContent, json: object | null) {
+function membersOf(
+  { tbsSha256, endpoints, reason, isTest, issuance, alert }: AlertContent,
+  json: object | null,
+) {
   return {
     id: issuance?.position ?? null,
-    html_url: alert.html_url,
+    html_url: alert.html_url === '' ? null : alert.html_url,
     endpoints: endpoints.map(({ dns_name, monitored_domain, wildcard, odd_name }) => ({
       dns_name,
       monitored_domain,

@@ -117,7 +117,7 @@ export class Alerts implements OnModuleInit {
         problem_reporting: issuer?.problemReporting ?? null,
         change: changeOf(comparedOf(finding, operators), previousOf(finding, operators)),
         caa: caa[nth] ?? 'unknown',
-        html_url: issuance === null ? null : `${this.config.SEARCH_URL}/v1/issuances/${issuance.position}`,
+        html_url: issuance === null ? '' : `${this.config.SEARCH_URL}/v1/issuances/${issuance.position}`,
       };
       return { finding, issuance, alert };
     });
@@ -130,7 +130,10 @@ export class Alerts implements OnModuleInit {
         ({ issuerSpkiSha256, previousIssuerSpkiSha256 }) =>
           previousIssuerSpkiSha256 !== null && issuerSpkiSha256?.equals(previousIssuerSpkiSha256) === false,
       )
-      .flatMap(({ issuerSpkiSha256, previousIssuerSpkiSha256 }) => [issuerSpkiSha256, previousIssuerSpkiSha256])
+      .flatMap(({ issuerSpkiSha256, previousIssuerSpkiSha256 }) => [
+        issuerSpkiSha256,
+        previousIssuerSpkiSha256,
+      ])
       .filter((key) => key !== null);
     return await this.issuances.operatorsOf(keys);
   }

@@ -29,6 +29,9 @@ function hasSameIssuer(one: Compared, other: Compared): boolean {
   return one.issuerOperator !== null && one.issuerOperator === other.issuerOperator;
 }
 
+/** The digest of an issuer whose key is not known. */
+const noKey = Buffer.alloc(32);
+
 function equal(one: Buffer | null, other: Buffer | null): boolean {
-  return one !== null && other?.equals(one) === true;
+  return one !== null && !one.equals(noKey) && other?.equals(one) === true;
 }

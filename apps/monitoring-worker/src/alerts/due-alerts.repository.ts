@@ -1,4 +1,10 @@
-import type { FindingAlert, FindingEndpoint, FindingReason, FindingSource, Tx } from '@certwright/core-schema';
+import type {
+  FindingAlert,
+  FindingEndpoint,
+  FindingReason,
+  FindingSource,
+  Tx,
+} from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
@@ -38,7 +44,7 @@ export class DueAlerts {
       `SELECT finding.account_id AS account, finding.tbs_sha256 AS "tbsSha256", finding.position,
          finding.spki_sha256 AS "spkiSha256", finding.issuer_spki_sha256 AS "issuerSpkiSha256",
          finding.dns_names_sha256 AS "dnsNamesSha256", finding.endpoints, finding.source, finding.reason,
-         previous.issuer_spki_sha256 AS "previousIssuerSpkiSha256", previous.dns_names_sha256 AS "previousDnsNamesSha256"
+         previous.spki_sha256 AS "previousSpkiSha256", previous.issuer_spki_sha256 AS "previousIssuerSpkiSha256", previous.dns_names_sha256 AS "previousDnsNamesSha256"
        FROM monitoring_finding AS finding
        LEFT JOIN monitoring_finding AS previous
          ON previous.account_id = finding.account_id AND previous.tbs_sha256 = finding.previous_tbs_sha256
@@ -52,7 +58,10 @@ export class DueAlerts {
    *
    * @returns by account and digest whether the account receives anything: it does not when it is disabled
    */
-  async lock(tx: Tx, alerts: readonly AlertId[]): Promise<readonly (AlertId & { readonly isSent: boolean })[]> {
+  async lock(
+    tx: Tx,
+    alerts: readonly AlertId[],
+  ): Promise<readonly (AlertId & { readonly isSent: boolean })[]> {
     return await tx.query(
       `SELECT finding.account_id AS account, tbs_sha256 AS "tbsSha256",
          state = 'unknown' AND account.disabled_at IS NULL AS "isSent"

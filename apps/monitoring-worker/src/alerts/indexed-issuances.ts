@@ -1,4 +1,10 @@
-import { attributeText, commonNameType, formatDistinguishedName, organizationType, readDistinguishedName } from '@certwright/ct';
+import {
+  attributeText,
+  commonNameType,
+  formatDistinguishedName,
+  organizationType,
+  readDistinguishedName,
+} from '@certwright/ct';
 import { issuanceBodies, unpackBody } from '@certwright/ct-index';
 import { type IssuerView, issuerViews } from '@certwright/issuer-profiles';
 import { Injectable } from '@nestjs/common';

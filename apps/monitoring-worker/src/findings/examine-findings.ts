@@ -5,6 +5,7 @@ import { DataSource } from 'typeorm';
 import { lockTask, type TaskLease } from '../tasks/task-leases';
 import { type Classification, classify } from './classify';
 import { databaseTime } from './finding-accounts';
+import { FindingMetrics } from './finding-metrics';
 import { IssuerSignatures } from './issuer-signature';
 import { factsOf, type FindingKey, keyOf } from './known-facts';
 
@@ -39,6 +40,7 @@ export class ExamineFindings {
     private readonly transactions: Transactions,
     private readonly signatures: IssuerSignatures,
     private readonly events: AccountEvents,
+    private readonly metrics: FindingMetrics,
   ) {}
 
   /**
@@ -75,6 +77,7 @@ export class ExamineFindings {
           subject: `finding:${tbsSha256.toString('hex')}`,
         })),
       );
+      this.metrics.decided(changed.filter(({ state }) => state !== 'waiting'));
       return changed.filter(({ isAlerted }) => isAlerted).length;
     });
   }
