@@ -1,5 +1,5 @@
 import type { FindingAlert, FindingEndpoint, FindingReason } from '@certwright/core-schema';
-import { timestamp } from '@certwright/service';
+import { issuanceExpansion, issuanceJson } from '@certwright/issuance-json';
 import type { IndexedIssuance } from './indexed-issuances';
 
 /** What is sent of a finding. */
@@ -16,35 +16,36 @@ export interface AlertContent {
 /** Max bytes of a body. */
 const maxBytes = 512 * 1024;
 
-/** Names of a certificate in a body that would be too long with all of them. */
-const maxNames = 1_000;
+const shortMembers = ['issuer', 'issuer.website', 'issuer.caa_domains', 'problem_reporting'];
+const withoutCertificate = issuanceExpansion(['dns_names', ...shortMembers]);
+const withEverything = issuanceExpansion(['dns_names', ...shortMembers, 'cert_der']);
 
 /** The body of `monitoring.unknown_certificate`. */
 export function alertBody(content: AlertContent): string {
   const { issuance } = content;
-  const body = JSON.stringify(membersOf(content, issuance === null ? null : issuanceMembers(issuance)));
-  if (issuance === null || Buffer.byteLength(body) <= maxBytes) return body;
-  const { cert_der: _, ...withoutCertificate } = issuanceMembers(issuance);
-  const shorter = JSON.stringify({ ...membersOf(content, withoutCertificate), truncated: true });
+  if (issuance === null) return bodyWith(content, 'null', false);
+  const body = bodyWith(content, issuanceJson(issuance, withEverything), false);
+  if (Buffer.byteLength(body) <= maxBytes) return body;
+  const shorter = bodyWith(content, issuanceJson(issuance, withoutCertificate), true);
   if (Buffer.byteLength(shorter) <= maxBytes) return shorter;
-  const withSomeNames = { ...withoutCertificate, dns_names: someNames(issuance.dnsNames) };
-  return JSON.stringify({ ...membersOf(content, withSomeNames), truncated: true });
+  const dnsNames = firstNames(issuance.issuance.dnsNames);
+  const withSomeNames = { ...issuance, issuance: { ...issuance.issuance, dnsNames } };
+  return bodyWith(content, issuanceJson(withSomeNames, withoutCertificate), true);
 }
 
-/** The first ones, of half of the bytes in total. */
-function someNames(names: readonly string[]): readonly string[] {
+/** As many as half of the body takes. */
+function firstNames(names: readonly string[]): readonly string[] {
   let bytes = 0;
-  return names
-    .slice(0, maxNames)
-    .filter((name) => (bytes += JSON.stringify(name).length + 1) <= maxBytes / 2);
+  const end = names.findIndex(
+    (name) => (bytes += Buffer.byteLength(JSON.stringify(name)) + 1) > maxBytes / 2,
+  );
+  return end < 0 ? names : names.slice(0, end);
 }
 
-function membersOf(
-  { tbsSha256, endpoints, reason, isTest, issuance, alert }: AlertContent,
-  json: object | null,
-) {
-  return {
-    id: issuance?.position ?? null,
+function bodyWith(content: AlertContent, json: string, isTruncated: boolean): string {
+  const { tbsSha256, endpoints, reason, isTest, issuance, alert } = content;
+  const before = {
+    id: issuance?.issuance.position ?? null,
     html_url: alert.html_url === '' ? null : alert.html_url,
     endpoints: endpoints.map(({ dns_name, monitored_domain, wildcard, odd_name }) => ({
       dns_name,
@@ -52,35 +53,14 @@ function membersOf(
       wildcard,
       ...(odd_name ? { odd_name } : {}),
     })),
-    issuance: json,
+  };
+  const after = {
     ...(issuance === null ? { tbs_sha256: tbsSha256.toString('hex') } : {}),
     change: alert.change,
     caa: alert.caa,
     reason,
     ...(isTest ? { test: true } : {}),
+    ...(isTruncated ? { truncated: true } : {}),
   };
-}
-
-/** Like the issuance of the search API with `dns_names`, `issuer`, `problem_reporting` and `cert_der`. */
-function issuanceMembers(issuance: IndexedIssuance) {
-  const { issuer } = issuance;
-  return {
-    id: issuance.position,
-    tbs_sha256: issuance.tbsSha256.toString('hex'),
-    cert_sha256: issuance.certSha256.toString('hex'),
-    pubkey_sha256: issuance.spkiSha256.toString('hex'),
-    not_before: timestamp(issuance.notBefore),
-    not_after: timestamp(issuance.notAfter),
-    revoked: null,
-    dns_names: issuance.dnsNames,
-    issuer: {
-      friendly_name: issuer.friendlyName,
-      website: issuer.website,
-      caa_domains: issuer.caaDomains,
-      pubkey_sha256: issuer.spkiSha256.toString('hex'),
-      name: issuer.name,
-    },
-    problem_reporting: issuer.problemReporting,
-    cert_der: issuance.certDer.toString('base64'),
-  };
+  return `${JSON.stringify(before).slice(0, -1)},"issuance":${json},${JSON.stringify(after).slice(1)}`;
 }

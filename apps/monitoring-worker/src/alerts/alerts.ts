@@ -32,7 +32,7 @@ interface ReadyAlert {
 export class Alerts implements OnModuleInit {
   constructor(
     private readonly leased: LeasedRounds,
-    private readonly rounds: Rounds,
+    @Inject(Rounds) private readonly rounds: Pick<Rounds, 'stopping'>,
     private readonly wakeUp: AlertWakeUp,
     private readonly dueAlerts: DueAlerts,
     private readonly issuances: IndexedIssuances,
@@ -82,7 +82,7 @@ export class Alerts implements OnModuleInit {
       );
       return toSend;
     });
-    for (const { issuance } of sent) this.metrics.alerted(issuance?.discoveredAt ?? null);
+    for (const { issuance } of sent) this.metrics.alerted(issuance?.issuance.discoveredAt ?? null);
     return ids.length;
   }
 
@@ -93,7 +93,7 @@ export class Alerts implements OnModuleInit {
     const issuanceOf = ({ position, tbsSha256 }: DueAlert) => {
       const issuance = issuances.get(position ?? '');
       // After the index was restored, the position may be another certificate's.
-      return issuance?.tbsSha256.equals(tbsSha256) === true ? issuance : null;
+      return issuance?.issuance.tbsSha256.equals(tbsSha256) === true ? issuance : null;
     };
     const [operators, caa] = await Promise.all([
       this.operatorsOf(now),
@@ -112,12 +112,13 @@ export class Alerts implements OnModuleInit {
           friendly_name: issuer?.friendlyName ?? null,
           website: issuer?.website ?? null,
           caa_domains: issuer?.caaDomains ?? null,
-          operator: issuer?.operator ?? null,
+          operator: issuer?.operator?.name ?? null,
         },
         problem_reporting: issuer?.problemReporting ?? null,
         change: changeOf(comparedOf(finding, operators), previousOf(finding, operators)),
         caa: caa[nth] ?? 'unknown',
-        html_url: issuance === null ? '' : `${this.config.SEARCH_URL}/v1/issuances/${issuance.position}`,
+        html_url:
+          issuance === null ? '' : `${this.config.SEARCH_URL}/v1/issuances/${issuance.issuance.position}`,
       };
       return { finding, issuance, alert };
     });

@@ -1,52 +1,27 @@
-import {
-  attributeText,
-  commonNameType,
-  formatDistinguishedName,
-  organizationType,
-  readDistinguishedName,
-} from '@certwright/ct';
-import { issuanceBodies, unpackBody } from '@certwright/ct-index';
-import { type IssuerView, issuerViews } from '@certwright/issuer-profiles';
+import { issuanceBodies, type StoredIssuance } from '@certwright/ct-index';
+import { certificateOf, type IssuanceFacts, issuerOf } from '@certwright/issuance-json';
+import { issuerViews } from '@certwright/issuer-profiles';
 import { Injectable } from '@nestjs/common';
 import { CtDatabase } from '../ct-database/ct-database.module';
 
 /** An issuance of the index, with its certificate and its issuer. */
-export interface IndexedIssuance {
-  readonly position: string;
-  readonly tbsSha256: Buffer;
-  readonly certSha256: Buffer;
-  readonly spkiSha256: Buffer;
-  readonly notBefore: Date;
-  readonly notAfter: Date;
-  readonly discoveredAt: Date;
-  readonly dnsNames: readonly string[];
-  readonly certDer: Buffer;
-  readonly issuer: AlertIssuer;
+export interface IndexedIssuance extends IssuanceFacts {
+  readonly issuer: NonNullable<IssuanceFacts['issuer']>;
+  readonly certificate: NonNullable<IssuanceFacts['certificate']>;
 }
 
-export interface AlertIssuer {
-  readonly friendlyName: string;
-  /** RFC 2253. */
-  readonly name: string;
-  readonly spkiSha256: Buffer;
-  readonly website: string | null;
-  readonly caaDomains: readonly string[] | null;
-  /** The organization that controls its key. */
-  readonly operator: string | null;
-  readonly problemReporting: string | null;
-}
-
-type Row = Omit<IndexedIssuance, 'certSha256' | 'certDer' | 'issuer'> & { readonly issuer: number };
-
-/** Max stored bytes of certificates and of names that are read at once; a log entry may have 16 MB of each. */
+/** Max stored bytes of certificates that are read at once; a log entry may have 16 MB. */
 const maxBytes = 16 * 1024 * 1024;
 
-/** A page of the index. */
 export interface IndexedPage {
+  /** By position. */
   readonly issuances: ReadonlyMap<string, IndexedIssuance>;
   /** Positions that were not read, because those before them are long. */
   readonly rest: ReadonlySet<string>;
 }
+
+/** A new certificate is on no list. */
+const notKnown = { status: 'unknown', revokedAt: null, reason: null, checkedAt: null } as const;
 
 /** Reads what alerts say of certificates. */
 @Injectable()
@@ -58,21 +33,25 @@ export class IndexedIssuances {
     const bodies = await issuanceBodies(this.ct, positions, maxBytes);
     const last = BigInt(bodies.at(-1)?.position ?? -1);
     const rest = bodies.length === 0 ? [] : positions.filter((position) => BigInt(position) > last);
-    const rows = await this.ct.query<Row[]>(
-      `SELECT position, tbs_sha256 AS "tbsSha256", spki_sha256 AS "spkiSha256", issuer, not_before AS "notBefore",
-         not_after AS "notAfter", discovered_at AS "discoveredAt", dns_names AS "dnsNames"
+    const rows = await this.ct.query<StoredIssuance[]>(
+      `SELECT position, tbs_sha256 AS "tbsSha256", cert_sha256 AS "certSha256", precertificate, spki_sha256 AS "spkiSha256",
+         issuer, crl, serial, not_before AS "notBefore", not_after AS "notAfter", discovered_at AS "discoveredAt",
+         dns_names AS "dnsNames", NULL AS revocation
        FROM ct_issuance WHERE position = ANY ($1::bigint[])`,
       [bodies.map(({ position }) => position)],
     );
     const stored = new Map(rows.map((row) => [row.position, row]));
     const issuers = await issuerViews(this.ct, [...new Set(rows.map(({ issuer }) => issuer))]);
-    const issuances = bodies.flatMap(({ position, certSha256, body }): IndexedIssuance[] => {
-      const row = stored.get(position);
-      const view = row === undefined ? undefined : issuers.get(row.issuer);
-      if (row === undefined || view === undefined) return [];
-      return [{ ...row, certSha256, certDer: unpackBody(body), issuer: alertIssuer(view) }];
+    const issuances = bodies.flatMap((body): IndexedIssuance[] => {
+      const issuance = stored.get(body.position);
+      const view = issuance === undefined ? undefined : issuers.get(issuance.issuer);
+      if (issuance === undefined || view === undefined) return [];
+      return [{ issuance, revocation: notKnown, issuer: issuerOf(view), certificate: certificateOf(body) }];
     });
-    return { issuances: new Map(issuances.map((each) => [each.position, each])), rest: new Set(rest) };
+    return {
+      issuances: new Map(issuances.map((each) => [each.issuance.position, each])),
+      rest: new Set(rest),
+    };
   }
 
   /** Who controls the keys of issuers, by their SHA-256 in hexadecimal. */
@@ -91,24 +70,4 @@ export class IndexedIssuances {
     );
     return new Map(known);
   }
-}
-
-function alertIssuer({ friendlyName, nameDer, operator, ...view }: IssuerView): AlertIssuer {
-  const name = formatDistinguishedName(nameDer);
-  return {
-    friendlyName: friendlyName ?? ownName(nameDer, name),
-    name,
-    spkiSha256: view.spkiSha256,
-    website: view.website,
-    caaDomains: view.caaDomains,
-    operator: operator?.name ?? null,
-    problemReporting: view.problemReporting,
-  };
-}
-
-/** Without a curated name: the issuer's own one. */
-function ownName(nameDer: Buffer, name: string): string {
-  const levels = readDistinguishedName(nameDer) ?? [];
-  const own = attributeText(levels, organizationType) ?? attributeText(levels, commonNameType) ?? name;
-  return own.trim() === '' ? 'Unknown issuer' : own;
 }

@@ -3,27 +3,55 @@ import type { RoleGrants } from '@certwright/postgres';
 /** Matches the index of public certificates with monitored domains: reads keys and digests of certificates, and no secret. */
 export const monitoringWorker: RoleGrants = {
   tables: {
-    account: { select: 'id disabled_at max_findings_per_day max_monitored_endpoints' },
+    account: { select: 'id contact_email disabled_at max_findings_per_day max_monitored_endpoints' },
+    account_user: { select: 'id account_id email disabled_at' },
     certificate: { select: 'account_id plan_id dns_names spki_sha256 tbs_sha256 created_at' },
     issuance: { select: 'plan_id terms_id state' },
-    known_cert: { select: 'account_id tbs_sha256' },
-    known_key: { select: 'account_id spki_sha256 dns_names created_at' },
+    known_cert: { select: 'id account_id tbs_sha256' },
+    known_key: { select: 'id account_id spki_sha256 dns_names created_at' },
+    mail: { select: 'id', insert: 'account_id kind recipient facts state due_at' },
+    monitored_domain: { select: 'account_id name enabled' },
     monitored_endpoint: {
       select: 'account_id dns_name last_not_after',
       insert: 'account_id dns_name last_not_after',
       update: 'last_not_after',
     },
-    monitored_name: { select: '*', insert: '*', update: 'tbs_sha256 position' },
-    monitoring_account: { select: '*', insert: 'account_id', update: 'found_on found throttled overflow_on' },
-    monitoring_finding: { select: '*', insert: '*' },
-    monitoring_settings: { select: '*' },
+    monitored_name: { select: '*', insert: '*', update: 'tbs_sha256 position', delete: true },
+    monitoring_account: {
+      select: 'account_id found_on found throttled overflow_on mailed_at mail_due_at heartbeat_at',
+      insert: 'account_id mail_due_at heartbeat_at',
+      update: 'found_on found throttled overflow_on mailed_at mail_due_at heartbeat_at',
+    },
+    monitoring_backfill: {
+      select: 'change_id account_id name unknown finished_at',
+      update: 'unknown',
+      delete: true,
+    },
+    monitoring_change: { select: 'id transaction_id account_id object name action changed_at' },
+    monitoring_finding: {
+      select: `
+        account_id tbs_sha256 position spki_sha256 issuer_spki_sha256 not_after dns_names_sha256 endpoints endpoint_count
+        dns_names monitored_domains previous_tbs_sha256 source backfill_id state reason found_at classify_at alert_due_at
+        mail_due`,
+      insert: `
+        account_id tbs_sha256 position spki_sha256 issuer_spki_sha256 not_before not_after dns_names_sha256 endpoints
+        endpoint_count dns_names monitored_domains previous_tbs_sha256 source backfill_id state reason plan_id found_at
+        classify_at alert_due_at`,
+      update: 'state reason plan_id classify_at alert_due_at alerted_at alert mail_due',
+      delete: true,
+    },
+    monitoring_follower: { select: 'followed_to' },
+    monitoring_settings: {
+      select: 'account_id authorized_cas alert_delay_minutes certificate_mail digest_hour_utc heartbeat',
+    },
     monitoring_task: { select: '*', update: 'lease_token leased_until' },
     outbox: { insert: 'job job_id payload' },
     plan: { select: 'id account_id' },
     terms: { select: 'id plan_id dns_names spki_sha256' },
     webhook_delivery: {
-      select: 'id endpoint_id subject replay_of state attempts due_at created_at',
+      select: 'id account_id endpoint_id subject replay_of state attempts due_at created_at',
       insert: 'id account_id endpoint_id version subject event body state due_at',
+      update: 'state finished_at',
     },
     webhook_endpoint: { select: 'id account_id enabled events' },
   },
