@@ -5,6 +5,10 @@ import { BackfillModule } from './backfill/backfill.module';
 import { Config } from './config';
 import { CtDatabaseModule } from './ct-database/ct-database.module';
 import { FollowingModule } from './following/following.module';
+import { AlertsModule } from './alerts/alerts.module';
+import { FindingsModule } from './findings/findings.module';
+import { HousekeepingModule } from './housekeeping/housekeeping.module';
+import { MailsModule } from './mails/mails.module';
 import { TasksModule } from './tasks/tasks.module';
 
 @Module({
@@ -17,6 +21,10 @@ import { TasksModule } from './tasks/tasks.module';
       ) => ({ name, url, poolSize, statementTimeoutMs: 10_000, deployment: null, log, readiness }),
     }),
     CtDatabaseModule,
+    AlertsModule,
+    FindingsModule,
+    HousekeepingModule,
+    MailsModule,
     TasksModule,
     FollowingModule,
     BackfillModule,

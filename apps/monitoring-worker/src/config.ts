@@ -5,6 +5,7 @@ import {
   integer,
   processSettings,
   type SettingValues,
+  string,
   url,
 } from '@certwright/service';
 
@@ -38,6 +39,11 @@ export const settings = defineSettings({
   REDIS_URL: url({
     schemes: ['redis', 'rediss'],
     meaning: 'Carries wake-ups and questions to the prober; losing it costs time, never work',
+  }),
+  SEARCH_URL: string({
+    meaning: 'How people reach the search API, without /v1: links to certificates in alerts begin with it',
+    pattern: /^https?:\/\/[^\s?#]+[^\s?#/]$/,
+    default: 'http://127.0.0.1:4314',
   }),
   LEASE_TIME: durationMs({
     meaning: 'After which another copy takes over the work of one that stopped without notice',

@@ -11,6 +11,8 @@ export interface FindingAccount {
   throttled: number;
   readonly alertDelayMs: number;
   readonly authorizedCas: readonly string[];
+  /** It receives mail about certificates. */
+  readonly isMailed: boolean;
   /** It was notified today that the limit was reached. */
   isOverflowReported: boolean;
 }
@@ -58,7 +60,8 @@ export async function lockAccounts(
     `SELECT account.id, account.disabled_at IS NOT NULL AS "isDisabled", max_findings_per_day AS "maxFindings",
        counters.found_on::text AS "foundOn", counters.found, counters.throttled, counters.overflow_on::text AS "overflowOn",
        coalesce(settings.alert_delay_minutes, 0) * 60000 AS "alertDelayMs",
-       coalesce(settings.authorized_cas, '{}') AS "authorizedCas"
+       coalesce(settings.authorized_cas, '{}') AS "authorizedCas",
+       coalesce(settings.certificate_mail, 'at_once') <> 'off' AS "isMailed"
      FROM account
      JOIN monitoring_account AS counters ON counters.account_id = account.id
      LEFT JOIN monitoring_settings AS settings ON settings.account_id = account.id

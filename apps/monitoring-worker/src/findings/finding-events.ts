@@ -1,5 +1,6 @@
 import type { Tx } from '@certwright/core-schema';
-import { AccountEvents } from '@certwright/delivery';
+import { AccountEvents, Mails } from '@certwright/delivery';
+import { timestamp } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import type { FindingAccount, FindingTime } from './finding-accounts';
 import type { FoundEndpoint } from './found-endpoints';
@@ -7,7 +8,10 @@ import type { FoundEndpoint } from './found-endpoints';
 /** What is reported when findings are recorded. */
 @Injectable()
 export class FindingEvents {
-  constructor(private readonly events: AccountEvents) {}
+  constructor(
+    private readonly events: AccountEvents,
+    private readonly mails: Mails,
+  ) {}
 
   /** Only webhooks that selected the event by its name receive it. */
   async reportNewEndpoints(
@@ -46,12 +50,17 @@ export class FindingEvents {
         event: 'monitoring.overflow',
         subject: `overflow:${day}`,
         body: JSON.stringify({
-          since: now.toISOString(),
-          until: endOfDay.toISOString(),
+          since: timestamp(now),
+          until: timestamp(endOfDay),
           limit: maxFindings,
           throttled,
         }),
       })),
     );
+    for (const { id, throttled, isMailed } of over) {
+      if (!isMailed) continue;
+      const facts = { since: now.toISOString(), counted: throttled };
+      await this.mails.enqueueToAccount(tx, { accountId: id, kind: 'monitoring-overflow', facts });
+    }
   }
 }

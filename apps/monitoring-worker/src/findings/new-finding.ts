@@ -28,7 +28,7 @@ export interface Candidate extends FindingKey {
 export const maxNames = 100;
 
 export function candidatesOf(concerned: readonly ConcernedIssuance[]): Candidate[] {
-  return concerned.flatMap((issuance) =>
+  return concerned.map(withStorableDates).flatMap((issuance) =>
     issuance.accounts.map((account) => ({
       account: account.account,
       tbsSha256: issuance.tbsSha256,
@@ -37,6 +37,19 @@ export function candidatesOf(concerned: readonly ConcernedIssuance[]): Candidate
       concerned: account,
     })),
   );
+}
+
+const [minDate, maxDate] = [new Date('0001-01-01T00:00:00Z'), new Date('9999-12-31T23:59:59Z')];
+
+/** Certificates may have years that JSON and PostgreSQL write differently. */
+function withStorableDates(issuance: ConcernedIssuance): ConcernedIssuance {
+  const clamped = (date: Date) => (date < minDate ? minDate : date > maxDate ? maxDate : date);
+  const { notBefore, notAfter } = issuance;
+  return {
+    ...issuance,
+    notBefore: notBefore === null ? null : clamped(notBefore),
+    notAfter: clamped(notAfter),
+  };
 }
 
 export function classifiedOf({ concerned: { names, isComplete } }: Candidate, foundAt: Date): Classified {

@@ -11,6 +11,7 @@ import {
 } from './finding-accounts';
 import { addEndpoints } from './found-endpoints';
 import { FindingEvents } from './finding-events';
+import { FindingMetrics } from './finding-metrics';
 import { factsOf, keyOf } from './known-facts';
 import {
   type Candidate,
@@ -38,6 +39,7 @@ export class RecordFindings {
   constructor(
     private readonly ct: CtDatabase,
     private readonly events: FindingEvents,
+    private readonly metrics: FindingMetrics,
   ) {}
 
   /**
@@ -57,12 +59,15 @@ export class RecordFindings {
     const time = await databaseTime(tx);
     const ids = [...new Set(candidates.map(({ account }) => account))];
     const accounts = await lockAccounts(tx, ids, time);
-    const fresh = withinLimits(await newOnes(tx, candidates), accounts);
+    const added = await newOnes(tx, candidates);
+    const fresh = withinLimits(added, accounts);
     const findings = await this.classified(tx, fresh, accounts, time, source);
     await insertFindings(tx, findings, time.now, source, backfillId);
     await this.recordEndpoints(tx, fresh, accounts, source);
     await this.events.reportOverflows(tx, [...accounts.values()], time);
     await storeCounters(tx, [...accounts.values()], time);
+    this.metrics.decided(findings.map(({ classification }) => classification));
+    this.metrics.countThrottled(added.length - fresh.length);
     const unknown = findings.filter(({ classification }) => classification.state === 'unknown');
     return { found: findings.length, unknown: unknown.length };
   }

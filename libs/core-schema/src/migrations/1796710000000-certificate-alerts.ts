@@ -29,9 +29,11 @@ const up = [
   `COMMENT ON COLUMN monitoring_finding.previous_tbs_sha256 IS 'of the newest finding before it that shares a name; null: none'`,
   `CREATE INDEX monitoring_finding_open ON monitoring_finding (account_id, tbs_sha256) WHERE state IN ('waiting', 'unknown')`,
   `CREATE INDEX certificate_created ON certificate (created_at)`,
+  `CREATE INDEX monitoring_account_mail ON monitoring_account (mail_due_at) WHERE mail_due_at IS NOT NULL`,
 ];
 
 const down = [
+  `DROP INDEX monitoring_account_mail`,
   `DROP INDEX certificate_created`,
   `DROP INDEX monitoring_finding_open`,
   `ALTER TABLE monitoring_finding DROP COLUMN previous_tbs_sha256`,

@@ -41,6 +41,7 @@ export interface FindingAlert {
   /** `first`, `renewal`, or what differs from the newest finding that shares a monitored name. */
   readonly change: 'first' | 'renewal' | readonly ('new_names' | 'new_issuer' | 'new_key')[];
   readonly caa: 'allows' | 'forbids' | 'unknown';
+  /** Empty: there is no page of it. */
   readonly html_url: string;
 }
 

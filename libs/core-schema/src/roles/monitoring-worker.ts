@@ -7,8 +7,8 @@ export const monitoringWorker: RoleGrants = {
     account_user: { select: 'id account_id email disabled_at' },
     certificate: { select: 'account_id plan_id dns_names spki_sha256 tbs_sha256 created_at' },
     issuance: { select: 'plan_id terms_id state' },
-    known_cert: { select: 'account_id tbs_sha256' },
-    known_key: { select: 'account_id spki_sha256 dns_names created_at' },
+    known_cert: { select: 'id account_id tbs_sha256' },
+    known_key: { select: 'id account_id spki_sha256 dns_names created_at' },
     mail: { select: 'id', insert: 'account_id kind recipient facts state due_at' },
     monitored_domain: { select: 'account_id name enabled' },
     monitored_endpoint: {
@@ -16,35 +16,54 @@ export const monitoringWorker: RoleGrants = {
       insert: 'account_id dns_name last_not_after',
       update: 'last_not_after',
     },
-    monitored_name: { select: '*', insert: '*', update: 'tbs_sha256 position' },
-    monitoring_account: { select: '*', insert: 'account_id', update: 'found_on found throttled overflow_on' },
+    monitored_name: { select: '*', insert: '*', update: 'tbs_sha256 position', delete: true },
+    monitoring_account: {
+      select: 'account_id found_on found throttled overflow_on mailed_at mail_due_at heartbeat_at',
+      insert: 'account_id mail_due_at heartbeat_at',
+      update: 'found_on found throttled overflow_on mailed_at mail_due_at heartbeat_at',
+    },
     monitoring_backfill: {
-      select: 'change_id account_id name position until_position state found unknown mail_due',
+      select: 'change_id account_id name position until_position state found unknown mail_due finished_at',
       insert: 'change_id account_id name until_position',
       update: 'position until_position state found unknown mail_due finished_at',
+      delete: true,
     },
-    monitoring_change: { select: 'id transaction_id account_id object name action before after' },
+    monitoring_change: { select: 'id transaction_id account_id object name action before after changed_at' },
     monitoring_checkpoint: {
       select: '*',
       insert: 'position tbs_sha256',
       update: 'tbs_sha256 created_at',
       delete: true,
     },
-    monitoring_finding: { select: '*', insert: '*' },
+    monitoring_finding: {
+      select: `
+        account_id tbs_sha256 position spki_sha256 issuer_spki_sha256 not_after dns_names_sha256 endpoints endpoint_count
+        dns_names monitored_domains previous_tbs_sha256 source backfill_id state reason found_at classify_at alert_due_at
+        mail_due`,
+      insert: `
+        account_id tbs_sha256 position spki_sha256 issuer_spki_sha256 not_before not_after dns_names_sha256 endpoints
+        endpoint_count dns_names monitored_domains previous_tbs_sha256 source backfill_id state reason plan_id found_at
+        classify_at alert_due_at`,
+      update: 'state reason plan_id classify_at alert_due_at alerted_at alert mail_due',
+      delete: true,
+    },
     monitoring_follower: {
       select: 'position tbs_sha256 followed_to change_transaction_id change_id',
       insert: 'position tbs_sha256 followed_to moved_at change_transaction_id change_id',
       update: 'position tbs_sha256 followed_to moved_at change_transaction_id change_id',
     },
-    monitoring_settings: { select: '*' },
+    monitoring_settings: {
+      select: 'account_id authorized_cas alert_delay_minutes certificate_mail digest_hour_utc heartbeat',
+    },
     monitoring_task: { select: '*', update: 'lease_token leased_until' },
     monitoring_unreadable_cursor: { select: '*', insert: '*', update: 'entry_index' },
     outbox: { insert: 'job job_id payload' },
     plan: { select: 'id account_id' },
     terms: { select: 'id plan_id dns_names spki_sha256' },
     webhook_delivery: {
-      select: 'id endpoint_id subject replay_of state attempts due_at created_at',
+      select: 'id account_id endpoint_id subject replay_of state attempts due_at created_at',
       insert: 'id account_id endpoint_id version subject event body state due_at',
+      update: 'state finished_at',
     },
     webhook_endpoint: { select: 'id account_id enabled events' },
   },
