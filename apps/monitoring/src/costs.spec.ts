@@ -1,4 +1,5 @@
 import { csrPem } from './testing/fixtures';
+import { addFinding } from './testing/findings';
 import { permission, RunningApi, type Tenant } from './testing/running-api';
 
 const root = '/api/v3/monitoring';
@@ -36,6 +37,9 @@ it('reads a monitored domain, every list and the settings with 1 statement, howe
     'known_keys',
     'known_certs',
     'settings',
+    'certificates',
+    `certificates/${await addFinding(api.database, tenant.accountId)}`,
+    'certificates?state=unknown&monitored_domain=.example.com',
   ])
     expect([path, await costOf(() => tenant.get(`${root}/${path}`))]).toEqual([path, 1]);
   for (let at = 0; at < 10; at += 1) await tenant.post(`${root}/monitored_domains/n${at}.example.com`, {});
@@ -45,6 +49,13 @@ it('reads a monitored domain, every list and the settings with 1 statement, howe
 it('adds a known key with 4 statements and finds one with 2', async () => {
   expect(await costOf(() => tenant.post(`${root}/known_keys`, csrPem, pem))).toBe(4);
   expect(await costOf(() => tenant.post(`${root}/known_keys`, csrPem, pem))).toBe(2);
+});
+
+it('acknowledges a certificate with 7 statements, and finds it acknowledged with 3', async () => {
+  const digest = await addFinding(api.database, tenant.accountId);
+  const post = async () => await tenant.post(`${root}/certificates/${digest}`, { acknowledged: true });
+  expect(await costOf(post)).toBe(7);
+  expect(await costOf(post)).toBe(3);
 });
 
 it('changes the settings with 4 statements', async () => {

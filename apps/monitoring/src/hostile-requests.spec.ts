@@ -3,6 +3,7 @@ import path from 'node:path';
 import { type ApiDocument, pastedKeyIn, pastedKeyRequests } from '@certwright/testing';
 import fc from 'fast-check';
 import { tbsSha256 } from './testing/fixtures';
+import { addFinding } from './testing/findings';
 import { permission, RunningApi, type Tenant } from './testing/running-api';
 
 // Thousands of requests.
@@ -12,10 +13,12 @@ const root = '/api/v3/monitoring';
 
 let api: RunningApi;
 let tenant: Tenant;
+let digest: string;
 
 beforeAll(async () => {
   api = await RunningApi.start({ LOG_LEVEL: 'debug', FAILED_AUTHENTICATION_PER_MIN: '100000' });
   tenant = await api.tenant(permission);
+  digest = await addFinding(api.database, tenant.accountId);
 });
 beforeEach(() => void (api.logged.length = 0));
 afterAll(() => api.stop());
@@ -38,7 +41,7 @@ it('returns no 5xx for any name, with every method', async () => {
   );
 });
 
-it.each(['monitored_domains/example.com', 'known_keys', 'known_certs', 'settings'])(
+it.each(['monitored_domains/example.com', 'known_keys', 'known_certs', 'settings', 'certificates/DIGEST'])(
   'returns no 5xx for any body of %s',
   async (resource) => {
     const bodies = fc.oneof(
@@ -55,6 +58,8 @@ it.each(['monitored_domains/example.com', 'known_keys', 'known_certs', 'settings
             'note',
             'mail',
             'heartbeat',
+            'acknowledged',
+            'authorize_key',
           ),
           fc.jsonValue(),
         )
@@ -62,8 +67,8 @@ it.each(['monitored_domains/example.com', 'known_keys', 'known_certs', 'settings
     );
     await fc.assert(
       fc.asyncProperty(bodies, async (body) => {
-        const { status } = await tenant.post(`${root}/${resource}`, body);
-        expect([200, 201, 400]).toContain(status);
+        const { status } = await tenant.post(`${root}/${resource.replace('DIGEST', digest)}`, body);
+        expect([200, 201, 400, 409]).toContain(status);
       }),
       { numRuns: 100 },
     );
@@ -86,11 +91,12 @@ it('a private key that was pasted anywhere is in no answer and in no line of the
     readFileSync(path.join(__dirname, '../openapi.json'), 'utf8'),
   ) as unknown as ApiDocument;
   const requests = pastedKeyRequests(document, {
-    path: { name: 'example.com' },
+    path: { name: 'example.com', tbs_sha256: digest },
     bodies: {
       [`post ${root}/monitored_domains/{name}`]: { enabled: true },
       [`post ${root}/known_keys`]: { pubkey_sha256: tbsSha256, dns_names: ['example.com'] },
       [`post ${root}/known_certs`]: { tbs_sha256: tbsSha256 },
+      [`post ${root}/certificates/{tbs_sha256}`]: { acknowledged: true, note: 'x' },
       [`post ${root}/settings`]: { heartbeat: 'off' },
     },
   });

@@ -1,5 +1,6 @@
 import type { ReceivedResponse } from '@certwright/testing';
 import { csrPem, tbsSha256 } from './testing/fixtures';
+import { addFinding } from './testing/findings';
 import { permission, RunningApi, type Tenant } from './testing/running-api';
 
 const root = '/api/v3/monitoring';
@@ -9,12 +10,14 @@ let api: RunningApi;
 let owner: Tenant;
 let other: Tenant;
 let ids: Readonly<Record<'key' | 'cert', number>>;
+let digest: string;
 
 beforeAll(async () => {
   api = await RunningApi.start();
   [owner, other] = await Promise.all([api.tenant(permission), api.tenant(permission)]);
   await owner.post(`${root}/monitored_domains/example.com`, { enabled: false });
   await owner.post(`${root}/settings`, { alert_delay_minutes: 30 });
+  digest = await addFinding(api.database, owner.accountId);
   ids = {
     key: (await owner.post(`${root}/known_keys`, key)).json.id,
     cert: (await owner.post(`${root}/known_certs`, { tbs_sha256: tbsSha256 })).json.id,
@@ -30,15 +33,18 @@ const visible = ({ status, headers, text }: ReceivedResponse) => {
 
 it.each<[string, () => string, string]>([
   ['GET', () => 'monitored_domains/example.com', 'monitored_domains/example.net'],
+  ['GET', () => `certificates/${digest}`, `certificates/${'ab'.repeat(32)}`],
+  ['POST', () => `certificates/${digest}`, `certificates/${'ab'.repeat(32)}`],
   ['DELETE', () => 'monitored_domains/example.com', 'monitored_domains/example.net'],
   ['DELETE', () => `known_keys/${ids.key}`, 'known_keys/1'],
   ['DELETE', () => `known_certs/${ids.cert}`, 'known_certs/1'],
 ])(
   '%s of an object of another account (%s) returns the same as of an unknown one',
   async (method, theirs, unknown) => {
+    const body = method === 'POST' ? {} : undefined;
     const [one, two] = [
-      await other.call(method, `${root}/${theirs()}`, {}),
-      await other.call(method, `${root}/${unknown}`, {}),
+      await other.call(method, `${root}/${theirs()}`, { body }),
+      await other.call(method, `${root}/${unknown}`, { body }),
     ];
     expect(one.status).toBe(404);
     expect(visible(one)).toEqual(visible(two));
@@ -46,7 +52,7 @@ it.each<[string, () => string, string]>([
 );
 
 it('shows an account nothing of another one', async () => {
-  for (const list of ['monitored_domains', 'known_keys', 'known_certs'])
+  for (const list of ['monitored_domains', 'known_keys', 'known_certs', 'certificates'])
     expect((await other.get(`${root}/${list}`)).json).toEqual([]);
   expect((await other.get(`${root}/settings`)).json.alert_delay_minutes).toBe(0);
 });
@@ -90,6 +96,8 @@ describe('without a valid key', () => {
     ['GET', 'known_keys'],
     ['POST', 'known_certs'],
     ['GET', 'settings'],
+    ['GET', 'certificates'],
+    ['POST', 'certificates/ab'],
   ])('%s %s is refused', async (method, path) => {
     for (const headers of [{}, { authorization: `Bearer 1_${'a'.repeat(32)}` }])
       expect(

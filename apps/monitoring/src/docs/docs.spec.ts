@@ -8,6 +8,7 @@ import {
   faultsInOpenApi,
   shapeOf,
 } from '@certwright/testing';
+import { addFinding } from '../testing/findings';
 import { permission, RunningApi, type Tenant } from '../testing/running-api';
 import { errorExamples } from '../wire/documented-errors';
 import { openApiDocument } from './openapi-document';
@@ -55,7 +56,8 @@ describe('with the API running', () => {
       json: {
         name: 'Certwright: monitoring',
         version: '3',
-        description: 'States which domains are monitored, and which keys and certificates are known.',
+        description:
+          'States which domains are monitored, which keys and certificates are known, and which certificates were found.',
         documentation_url: `${root}/docs`,
         openapi_url: `${root}/openapi.json`,
         status_url: '/readyz',
@@ -63,14 +65,16 @@ describe('with the API running', () => {
     });
   });
 
-  const pathOf = (template: string) => template.replace('{name}', '.example.com');
+  const pathOf = (template: string, digest: string) =>
+    template.replace('{name}', '.example.com').replace('{tbs_sha256}', digest);
 
   it.each(documented.filter(({ status }) => status === null))(
     '$operationId succeeds with the example $name of type $mediaType',
     async ({ operationId, path: template, mediaType, value }) => {
       const body = mediaType === 'application/json' ? value : String(value);
-      const answer = await tenant.post(pathOf(template), body, { 'content-type': mediaType });
-      expect(answer.status).toBe(operationId === 'changeMonitoringSettings' ? 200 : 201);
+      const digest = await addFinding(api.database, tenant.accountId);
+      const answer = await tenant.post(pathOf(template, digest), body, { 'content-type': mediaType });
+      expect(answer.status).toBe(operationId.startsWith('change') ? 200 : 201);
       const example = documented.find(
         (each) => each.operationId === operationId && each.status === answer.status,
       );
@@ -85,7 +89,8 @@ describe('with the API running', () => {
       await tenant.post(`${root}/settings`, { authorized_cas: ['letsencrypt.org'] });
       await tenant.post(`${root}/known_certs`, { tbs_sha256: 'ab'.repeat(32) });
       await tenant.post(`${root}/known_keys`, { pubkey_sha256: 'ab'.repeat(32), dns_names: ['example.com'] });
-      const { status, json } = await tenant.get(pathOf(template));
+      const digest = await addFinding(api.database, tenant.accountId);
+      const { status, json } = await tenant.get(pathOf(template, digest));
       expect([status, shapeOf(json)]).toEqual([200, shapeOf(value)]);
     },
   );
@@ -113,6 +118,18 @@ describe('with the API running', () => {
     domain_not_found: () => tenant.get(`${domains}/example.com`),
     key_not_found: () => tenant.delete(`${root}/known_keys/1`),
     certificate_not_found: () => tenant.delete(`${root}/known_certs/1`),
+    finding_not_found: () => tenant.get(`${root}/certificates/${'ab'.repeat(32)}`),
+    bad_acknowledgment: async () =>
+      await tenant.post(`${root}/certificates/${'ab'.repeat(32)}`, { acknowledged: 1 }),
+    nothing_to_acknowledge: async () => {
+      const special = { state: 'known', reason: 'certificate' };
+      const digest = await addFinding(api.database, tenant.accountId, undefined, special);
+      return await tenant.post(`${root}/certificates/${digest}`, { acknowledged: true });
+    },
+    key_not_authorizable: async () => {
+      const digest = await addFinding(api.database, tenant.accountId, undefined, { source: 'test' });
+      return await tenant.post(`${root}/certificates/${digest}`, { authorize_key: true });
+    },
     method_not_allowed: () => tenant.post(`${domains}/.`, {}),
     request_too_large: () => tenant.post(`${root}/known_keys`, 'x'.repeat(300_000), pem),
     unsupported_media_type: () => tenant.post(`${root}/settings`, 'a=b', pem),

@@ -51,6 +51,30 @@ const settings = {
   heartbeat: 'weekly',
 };
 
+const found = {
+  tbs_sha256: tbsSha256,
+  id: '8913214092',
+  state: 'unknown',
+  reason: 'unknown',
+  order: null,
+  cn: null,
+  endpoints: [
+    {
+      dns_name: 'www.example.com',
+      monitored_domain: '.example.com',
+      wildcard: false,
+      odd_name: false,
+    },
+  ],
+  endpoint_count: 1,
+  change: ['new_issuer', 'new_key'],
+  found_at: '2026-11-20T12:00:00Z',
+  source: 'stream',
+  alerted_at: '2026-11-20T12:00:02Z',
+  acknowledged_at: null,
+  note: '',
+};
+
 const pem = (value: string) => ({ schema: { type: 'string' }, examples: { pem: { value } } });
 const der = (description: string) => ({ schema: { description } });
 
@@ -61,6 +85,22 @@ export const examples: Readonly<Record<string, OperationExamples>> = {
   setMonitoredDomain: {
     request: { default: {}, disabled: { enabled: false } },
     responses: { 201: domain, 200: { ...domain, enabled: false } },
+  },
+  listCertificates: { responses: { 200: [found] } },
+  getCertificate: { responses: { 200: found } },
+  changeCertificate: {
+    request: {
+      acknowledge: { acknowledged: true, note: 'Ordered by the marketing department' },
+      authorize_key: { authorize_key: true },
+    },
+    responses: {
+      200: {
+        ...found,
+        state: 'acknowledged',
+        acknowledged_at: '2026-11-20T12:30:00Z',
+        note: 'Ordered by the marketing department',
+      },
+    },
   },
   addKnownKey: {
     request: {

@@ -7,10 +7,13 @@ import {
   renderErrorObject,
 } from '@certwright/service';
 import {
+  keyNotAuthorizable,
   methodOfMember,
+  noSuchCertificate,
   noSuchKnownCertificate,
   noSuchKnownKey,
   noSuchMonitoredDomain,
+  nothingToAcknowledge,
   tooManyKnownObjects,
   tooManyMonitoredDomains,
 } from './problems';
@@ -59,6 +62,12 @@ export const errorExamples = new ErrorExamples(
     domain_not_found: noSuchMonitoredDomain(),
     key_not_found: noSuchKnownKey(),
     certificate_not_found: noSuchKnownCertificate(),
+    finding_not_found: noSuchCertificate(),
+    bad_acknowledgment: invalid('acknowledged', 'It must be true or false.'),
+    nothing_to_acknowledge: nothingToAcknowledge(),
+    key_not_authorizable: keyNotAuthorizable(
+      'It has no key that can be authorized: it is a test or cannot be read.',
+    ),
     method_not_allowed: methodOfMember(),
   },
   renderErrorObject,

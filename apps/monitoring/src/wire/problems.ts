@@ -15,6 +15,20 @@ export function noSuchKnownCertificate(): Problem {
   return new Problem('not_found', 'The account has no known certificate with this id.');
 }
 
+/** The same for an unknown digest and for a certificate that concerns another account only. */
+export function noSuchCertificate(): Problem {
+  return new Problem('not_found', 'No certificate with this digest concerns the account.');
+}
+
+export function nothingToAcknowledge(): Problem {
+  return new Problem('conflict', 'The certificate is known: there is nothing to acknowledge.');
+}
+
+/** @param reason a sentence */
+export function keyNotAuthorizable(reason: string): Problem {
+  return new Problem('conflict', `The key of this certificate cannot be authorized. ${reason}`);
+}
+
 /** @param max the limit of the account */
 export function tooManyMonitoredDomains(max: number): Problem {
   return new Problem(

@@ -1,8 +1,9 @@
-import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
+import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AccountEntity } from '../accounts/account.entity';
 
 /** What of its monitoring an account was notified of, and how much was found today. */
 @Entity('monitoring_account')
+@Index('monitoring_account_behind', ['accountId'], { where: 'behind_since IS NOT NULL' })
 export class MonitoringAccountEntity {
   @ForeignKey(() => AccountEntity)
   @PrimaryColumn('bigint', { name: 'account_id' })
