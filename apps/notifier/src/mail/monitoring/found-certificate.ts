@@ -24,7 +24,7 @@ export function certificateBlocks(certificate: UnknownCertificate, heading: stri
       ...keyItems('pubkey_sha256', certificate.spkiSha256),
       ...(alert === null ? [] : [reportItem(alert)]),
     ]),
-    ...(alert === null ? [] : [link('Details', alert.html_url)]),
+    ...(alert === null || alert.html_url === '' ? [] : [link('Details', alert.html_url)]),
   ];
 }
 

@@ -196,12 +196,17 @@ ${whatToDo}${settings}`);
   });
 
   it('says that a test is a test', async () => {
-    const test = await finding('01', { source: 'test', keys: false, alert: { caa: 'unknown' } });
+    const test = await finding('01', {
+      source: 'test',
+      keys: false,
+      alert: { caa: 'unknown', html_url: '' },
+    });
     const received = await certificates([test]);
     expect(received?.mail.subject).toBe('Test: Unknown certificate for www.example.com');
     expect(received?.text).toContain(
       'This is a test of the alerts of the account Tools & Co, which was requested through the API. No certificate was issued.\n\nThe certificate (a test, it was not issued):\n\n  - For www',
     );
+    expect(received?.text).not.toContain('Details');
     const mixed = await certificates([test, await finding('02')], 'gathered');
     expect(mixed?.mail.subject).toBe('2 unknown certificates, the first for www.example.com');
     expect(mixed?.text).toContain('A certificate was found in Certificate Transparency since');
