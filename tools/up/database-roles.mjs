@@ -14,7 +14,7 @@ const CORE_ROLES = [
   'monitoring',
   'monitoring-worker',
 ];
-const CT_ROLES = ['ct-search', 'ct-ingest', 'monitoring-worker'];
+const CT_ROLES = ['ct-search', 'ct-ingest', 'monitoring', 'monitoring-worker'];
 
 export const appsWithRoles = [...new Set([...CORE_ROLES, ...CT_ROLES])];
 

@@ -2,6 +2,30 @@ export { bodyDeflation, bodyPackings, packBody, unpackBody } from './body';
 export { type IssuanceBody, issuanceBodies } from './issuance-bodies';
 export { type StoredIssuance, issuanceAt, pageOfAll, pageOfKeys } from './issuance-pages';
 export { type IssuancePage } from './issuances-at';
+export { type ConcernedPage, concernedIssuances } from './monitoring/concerned-issuances';
+export {
+  type IssuancesToMatch,
+  type IssuanceToMatch,
+  issuancesToMatch,
+  issuancesToMatchAt,
+} from './monitoring/issuances-to-match';
+export { type LoggedCertificate, loggedCertificates } from './monitoring/logged-certificates';
+export { newestOddEntries, oddEntriesAfter, type OddLogEntry } from './monitoring/odd-entries';
+export {
+  type IndexRange,
+  indexRange,
+  positionsOf,
+  type SoughtCertificate,
+  tbsSha256At,
+} from './monitoring/places';
+export {
+  changeWatchedNames,
+  replaceWatchedNames,
+  type WatchedChange,
+  type WatchedNames,
+  watchedNames,
+  watchedVersion,
+} from './monitoring/watched-names';
 export { type NewIssuance, type NewIssuer, noEnd } from './new-issuance';
 export { type Lookup, type PageReader, pageSession, readingAlone, SettledHomes } from './page-reader';
 export { dropExpired, ensurePartitions } from './partitions';

@@ -27,6 +27,13 @@ export interface PageRequest {
   readonly limit: number;
 }
 
+/** Reads the issuances at some positions, ascending. */
+export type IssuancesAt<Issuance> = (
+  reader: PageReader,
+  positions: readonly number[],
+  partitions: ReadonlySet<number>,
+) => Promise<{ readonly issuances: readonly Issuance[]; readonly isCut: boolean }>;
+
 /**
  * The next unexpired issuances under any of the keys, in the order of discovery. Each key costs one descent per run of
  * postings after the cursor, regardless of its number of certificates, plus the rows of the page. Keys with the same first six
@@ -37,11 +44,25 @@ export interface PageRequest {
 export async function pageOfKeys(
   reader: PageReader,
   keys: readonly Buffer[],
-  { after, limit }: PageRequest,
+  request: PageRequest,
 ): Promise<IssuancePage> {
+  return await pageOfKeysBy(issuancesAt, reader, keys, request);
+}
+
+/**
+ * The same, with other data of the issuances.
+ *
+ * @param upTo last position; absent: no limit
+ */
+export async function pageOfKeysBy<Issuance extends Pick<StoredIssuance, 'position' | 'notAfter'>>(
+  read: IssuancesAt<Issuance>,
+  reader: PageReader,
+  keys: readonly Buffer[],
+  { after, limit, upTo = Infinity }: PageRequest & { readonly upTo?: number },
+): Promise<{ readonly issuances: readonly Issuance[]; readonly isCut: boolean }> {
   const now = new Date();
-  const end = await endOfRuns(reader, keys);
-  const page: StoredIssuance[] = [];
+  const end = Math.min(upTo + 1, await endOfRuns(reader, keys));
+  const page: Issuance[] = [];
   let from = Number(after);
   let reach: Reach = { where: 'near', looked: 0 };
   while (page.length < limit && from < end - 1) {
@@ -57,7 +78,7 @@ export async function pageOfKeys(
       reach = { where: found.goesOn ? 'onward' : 'anywhere', looked: reach.looked + 1 };
     }
     if (positions.length === 0) break;
-    const { issuances, isCut } = await issuancesAt(reader, positions, partitions);
+    const { issuances, isCut } = await read(reader, positions, partitions);
     // Some of them may have expired today.
     for (const each of issuances) if (each.notAfter >= now) page.push(each);
     if (isCut && page.length > 0) return { issuances: page, isCut };

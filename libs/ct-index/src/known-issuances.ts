@@ -41,7 +41,7 @@ export function knownQuestions(issuances: readonly Known[]): KnownQuestion[] {
  * @returns positions of the known ones, by their index in the issuances
  */
 export async function knownPositions(
-  tx: EntityManager,
+  tx: Pick<EntityManager, 'query'>,
   questions: readonly KnownQuestion[],
   tables: ReadonlySet<string>,
 ): Promise<ReadonlyMap<number, number>> {

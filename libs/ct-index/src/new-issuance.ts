@@ -18,6 +18,8 @@ export interface NewIssuance {
   /** `noEnd` if it cannot be read. */
   readonly notAfter: Date;
   readonly dnsNames: readonly string[];
+  /** As `Issued.oddNames`: without NUL, which PostgreSQL cannot store. */
+  readonly oddNames: readonly string[];
   /** Keys of the index, from `indexKeys`; no duplicates. */
   readonly nameKeys: readonly string[];
   /** Packed DER. */

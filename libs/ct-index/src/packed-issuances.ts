@@ -30,7 +30,7 @@ export function packedIssuances(which: string, order: 'ORDER BY position' | '' =
   return `encode(string_agg(${packedIssuance(names)}, ''::bytea ${order}), 'base64')`;
 }
 
-const hashBytes = 32;
+export const hashBytes = 32;
 /** 2000-01-01, the epoch of PostgreSQL timestamps, ms. */
 const epochMs = 946_684_800_000;
 /** Binary form of an array: number of dimensions; NULLs; type; and for the one dimension: length, lower bound. */
@@ -67,7 +67,8 @@ function earliest(revocations: readonly Revocation[]): Revocation | null {
   return first;
 }
 
-class PackedReader {
+/** Reads values in the binary form of PostgreSQL. */
+export class PackedReader {
   private at = 0;
 
   constructor(private readonly packed: Buffer) {}

@@ -94,7 +94,7 @@ export async function storeIssuances(
     await placed({ from: 0, to: 0, known: [] });
     return { discovered: 0, completed: 0 };
   }
-  const prepared = await prepare(ids, issuances, crls);
+  const prepared = await prepare(tx, ids, issuances, crls);
   const turn = await takeSequencer(
     tx,
     prepared.questions.map(({ table }) => table),
@@ -106,8 +106,13 @@ export async function storeIssuances(
   if (to > turn.next) {
     prepared.known.place(positions);
     await copyIn(tx, knownTarget, prepared.known);
-    prepared.issuances.place(positions, turn.now);
-    await copyIn(tx, issuanceTarget, prepared.issuances);
+    for (const { target, rows, holds } of prepared.issuances) {
+      rows.place(
+        holds === null ? positions : positions.map((each, nth) => (holds.has(nth) ? each : 0)),
+        turn.now,
+      );
+      await copyIn(tx, target, rows);
+    }
     await storePostings(tx, prepared.postings, positions, { ...turn, from: turn.next, to });
     await tx.query(`UPDATE ct_sequence SET next = $1`, [to]);
     if (turn.unmerged >= maxUnmerged) await mergeInstead(tx);
@@ -120,13 +125,36 @@ export async function storeIssuances(
  * Does as much as possible before the lock is taken. In between, yields to the holder of the sequencer in this process: its
  * results would wait for all of this.
  */
-async function prepare(ids: IssuerIds, issuances: readonly NewIssuance[], crls: readonly (number | null)[]) {
+async function prepare(
+  tx: EntityManager,
+  ids: IssuerIds,
+  issuances: readonly NewIssuance[],
+  crls: readonly (number | null)[],
+) {
   const postings = await SortedPostings.of(issuances);
   await setImmediate();
   const questions = knownQuestions(issuances);
   const known = knownRows(issuances);
   await setImmediate();
-  return { postings, questions, known, issuances: issuanceRows(ids, issuances, crls) };
+  const odd = await withOddNames(tx, issuances);
+  const all = { target: issuanceTarget, rows: issuanceRows(ids, issuances, crls, false), holds: null };
+  if (odd.size === 0) return { postings, questions, known, issuances: [all] };
+  const plain = new Set([...issuances.keys()].filter((nth) => !odd.has(nth)));
+  const oddRows = { target: oddTarget, rows: issuanceRows(ids, issuances, crls, true), holds: odd };
+  return { postings, questions, known, issuances: [{ ...all, holds: plain }, oddRows] };
+}
+
+/** Indexes of the issuances with odd names. None before the migration that adds the column: their names are stored all the same. */
+async function withOddNames(
+  tx: EntityManager,
+  issuances: readonly NewIssuance[],
+): Promise<ReadonlySet<number>> {
+  const odd = issuances.flatMap(({ oddNames }, nth) => (oddNames.length > 0 ? [nth] : []));
+  if (odd.length === 0) return new Set();
+  const columns = await tx.query<unknown[]>(
+    `SELECT 1 FROM pg_attribute WHERE attrelid = 'ct_issuance'::regclass AND attname = 'odd_names'`,
+  );
+  return new Set(columns.length > 0 ? odd : []);
 }
 
 /** Runs of single commits that wait for the merger: this many exist only while no merger works. */
@@ -169,22 +197,28 @@ async function takeSequencer(tx: EntityManager, knownTables: readonly string[]):
   return { next: Number(next), now, unmerged, partitionEnds: ends.map(Number), knownTables: new Set(tables) };
 }
 
-const issuanceTarget = `ct_issuance (position, discovered_at, tbs_sha256, cert_sha256, precertificate, spki_sha256, issuer, crl,
-  serial, not_before, not_after, dns_names, body)`;
+const issuanceColumns = `position, discovered_at, tbs_sha256, cert_sha256, precertificate, spki_sha256, issuer, crl, serial,
+  not_before, not_after, dns_names, body`;
+const issuanceTarget = `ct_issuance (${issuanceColumns})`;
+const oddTarget = `ct_issuance (${issuanceColumns}, odd_names)`;
 
 const anyTime = new Date(0);
 
 /** Bytes of most rows without the body. */
 const besideBody = 400;
 
-/** Rows whose positions and time of discovery are set later. */
+/**
+ * Rows whose positions and time of discovery are set later. Nearly all issuances have no odd names, and their rows no column
+ * for them.
+ */
 function issuanceRows(
   ids: IssuerIds,
   issuances: readonly NewIssuance[],
   crls: readonly (number | null)[],
+  hasOddNames: boolean,
 ): BinaryRows {
   const bodies = issuances.reduce((sum, { body }) => sum + body.length, 0);
-  const rows = new BinaryRows(13, bodies + issuances.length * besideBody);
+  const rows = new BinaryRows(hasOddNames ? 14 : 13, bodies + issuances.length * besideBody);
   issuances.forEach((issuance, nth) => {
     rows.row();
     rows.bigint(0);
@@ -200,6 +234,7 @@ function issuanceRows(
     rows.timestamp(issuance.notAfter);
     rows.texts(issuance.dnsNames);
     rows.bytes(issuance.body);
+    if (hasOddNames) rows.texts(issuance.oddNames);
   });
   return rows;
 }

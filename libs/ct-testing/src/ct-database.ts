@@ -67,6 +67,7 @@ export function anIssuance(name: string, change: Partial<NewIssuance> = {}): New
     notBefore: new Date(Date.now() - 3_600_000),
     notAfter: new Date(Date.now() + 90 * 86_400_000),
     dnsNames: [name],
+    oddNames: [],
     nameKeys: keysOf(name),
     body: Buffer.from(`\u0000${name}`),
     ...change,

@@ -1,4 +1,5 @@
 import { sha256Hex } from './sha256';
+import { runsOf } from './reading/odd-texts';
 import { TreeKeys } from './tree-keys';
 
 /**
@@ -59,6 +60,43 @@ function afterAsterisk(name: string, at: number): number {
 }
 
 const [asterisk, fullStop] = [0x2a, 0x2e];
+
+/** Names as nearly all are: labels, and an asterisk as the first of them. */
+const usualName = /^(?:\*\.)?(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}$/;
+
+/** Begins what is hashed for an odd name: no name of a search does, so that searches do not find these keys. */
+const oddPrefix = 'odd ';
+
+/** The key of odd names with an asterisk in their last two labels. */
+const anyOdd = oddKey('*');
+
+/**
+ * Keys under which monitors find an issuance by its odd names, and by names with unusual asterisks: one for the last two
+ * labels of each run. None for nearly all certificates.
+ */
+export function oddKeys(names: readonly string[], oddNames: readonly string[]): string[] {
+  const unusual = names.filter((name) => !usualName.test(name));
+  if (unusual.length === 0 && oddNames.length === 0) return [];
+  return [...new Set([...unusual, ...oddNames].flatMap((text) => runsOf(text).map(endKey)))];
+}
+
+function endKey(run: string): string {
+  const end = lastTwoLabels(run);
+  return end.includes('*') ? anyOdd : oddKey(end);
+}
+
+/** Every issuance with an odd name that may concern the domain is stored under at least one of these. */
+export function oddQueryKeys(domain: string): string[] {
+  return [oddKey(lastTwoLabels(domain)), anyOdd];
+}
+
+function lastTwoLabels(name: string): string {
+  return name.slice(name.lastIndexOf('.', name.lastIndexOf('.') - 1) + 1);
+}
+
+function oddKey(end: string): string {
+  return sha256Hex(oddPrefix + end).slice(0, keyDigits);
+}
 
 /** Every issuance that matches the query is stored under at least one of these. */
 export function queryKeys({ domain, includeSubdomains, matchWildcards }: NameQuery): string[] {

@@ -38,7 +38,7 @@ export {
   treeHeadSignatureFault,
   treeHeadSignatureInput,
 } from './heads/tree-head';
-export { indexKeys, matchesQuery, type NameQuery, queryKeys } from './index-keys';
+export { indexKeys, matchesQuery, type NameQuery, oddKeys, oddQueryKeys, queryKeys } from './index-keys';
 export { type FollowedTo, isLagging, lagS, takesNothing } from './log-lag';
 export { KnownChains, type TextSpan } from './known-chains';
 export { readLeafText } from './leaf-text';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { indexKeys, type Issued, type LogEntry } from '@certwright/ct';
+import { indexKeys, type Issued, oddKeys, type LogEntry } from '@certwright/ct';
 import { type NewIssuance, type NewIssuer, noEnd, packBody } from '@certwright/ct-index';
 
 const nothing = Buffer.alloc(0);
@@ -21,16 +21,30 @@ export function newIssuance(
   tbsSha256: string,
   issuer: NewIssuer,
 ): NewIssuance | Promise<NewIssuance> {
-  const { dnsNames } = issued;
+  const { dnsNames, oddNames } = issued;
   if (dnsNames.length <= maxNamesAtOnce)
-    return issuanceOf(entry, issued, tbsSha256, issuer, indexKeys(dnsNames));
-  return keysOfMany(dnsNames).then((nameKeys) => issuanceOf(entry, issued, tbsSha256, issuer, nameKeys));
+    return issuanceOf(
+      entry,
+      issued,
+      tbsSha256,
+      issuer,
+      withOdd(indexKeys(dnsNames), oddKeys(dnsNames, oddNames)),
+    );
+  return keysOfMany(dnsNames, oddNames).then((nameKeys) =>
+    issuanceOf(entry, issued, tbsSha256, issuer, nameKeys),
+  );
 }
 
-async function keysOfMany(names: readonly string[]): Promise<readonly string[]> {
-  const keys = new Set<string>();
+function withOdd(keys: readonly string[], odd: readonly string[]): readonly string[] {
+  return odd.length === 0 ? keys : [...keys, ...odd];
+}
+
+async function keysOfMany(names: readonly string[], oddNames: readonly string[]): Promise<readonly string[]> {
+  const keys = new Set<string>(oddKeys([], oddNames));
   for (let from = 0; from < names.length; from += maxNamesAtOnce) {
-    for (const key of indexKeys(names.slice(from, from + maxNamesAtOnce))) keys.add(key);
+    const some = names.slice(from, from + maxNamesAtOnce);
+    for (const key of indexKeys(some)) keys.add(key);
+    for (const key of oddKeys(some, [])) keys.add(key);
     await setImmediate();
   }
   return [...keys];
@@ -55,6 +69,7 @@ function issuanceOf(
     notBefore: dateOf(issued.notBefore) ?? new Date(0),
     notAfter: dateOf(issued.notAfter) ?? noEnd,
     dnsNames: issued.dnsNames,
+    oddNames: issued.oddNames,
     nameKeys,
     body: packBody(der, 'none'),
   };

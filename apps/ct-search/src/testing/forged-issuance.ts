@@ -60,6 +60,7 @@ export function anIssuance(names: string | readonly string[], fields: IssuanceFi
     notBefore: certificate.notBefore,
     notAfter: certificate.notAfter,
     dnsNames: issued.dnsNames,
+    oddNames: issued.oddNames,
     nameKeys: indexKeys(fields.keysOf ?? issued.dnsNames),
     body: packBody(der, 'deflate'),
     der,

@@ -3,6 +3,7 @@ import { CtFollowing1795565400000 } from './1795565400000-ct-following';
 import { CtRevocation1795651200000 } from './1795651200000-ct-revocation';
 import { CtEvidence1795996800000 } from './1795996800000-ct-evidence';
 import { CtPartitionFunctions1796400000000 } from './1796400000000-ct-partition-functions';
+import { CtMonitoring1796700000000 } from './1796700000000-ct-monitoring';
 import { CtPostings1795651300000 } from './1795651300000-ct-postings';
 
 /** Every migration of the `ct` database, oldest first. */
@@ -13,4 +14,5 @@ export const ctMigrations = [
   CtPostings1795651300000,
   CtEvidence1795996800000,
   CtPartitionFunctions1796400000000,
+  CtMonitoring1796700000000,
 ];

@@ -68,6 +68,8 @@ export const ctIngest: RoleGrants = {
     ct_sequence: { select: 'next', update: 'next' },
     ct_unverified: { select: '*', insert: '*', delete: true },
     ct_vouched: { select: '*', insert: '*', delete: true },
+    ct_watched_name: { select: 'name' },
+    ct_watched_version: { select: 'version' },
   },
   functions: [
     'ct_make_positions(bigint,bigint)',

@@ -1,6 +1,7 @@
 import type { GrantedSchema } from '@certwright/postgres';
 import { ctIngest } from './ct-ingest';
 import { ctSearch } from './ct-search';
+import { monitoring } from './monitoring';
 import { monitoringWorker } from './monitoring-worker';
 
 /** The `ct` database, and what the role of each process may do with it. Processes that are not named have no access. */
@@ -18,5 +19,10 @@ export const ctSchema: GrantedSchema = {
     'ct_drop_partition(text)',
   ],
   definers: [],
-  roles: { 'ct-ingest': ctIngest, 'ct-search': ctSearch, 'monitoring-worker': monitoringWorker },
+  roles: {
+    'ct-ingest': ctIngest,
+    'ct-search': ctSearch,
+    monitoring,
+    'monitoring-worker': monitoringWorker,
+  },
 };

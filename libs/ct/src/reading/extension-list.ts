@@ -61,6 +61,7 @@ export function listExtensions(cursor: DerCursor, wrapper: DerSpan, faults: Faul
     if (id === undefined) continue;
     if (id === 'subjectAlternativeName' || id === 'authorityKeyIdentifier') {
       const value = valueOf(cursor, end);
+      if (id === 'subjectAlternativeName' && value?.isAlone !== true) faults.add('alternative_names');
       if (value === undefined) continue;
       if (id === 'subjectAlternativeName') subjectAlternativeName.push(value);
       else authorityKeyIdentifier.push(value);
@@ -112,12 +113,15 @@ function isAt(bytes: Buffer, start: number, expected: Buffer): boolean {
  * From the identifier to the last element of the extension, after `critical`: the single element in its
  * OCTET STRING.
  */
-function valueOf(cursor: DerCursor, end: number): DerSpan | undefined {
+function valueOf(cursor: DerCursor, end: number): (DerSpan & { readonly isAlone: boolean }) | undefined {
   while (cursor.moveTo(cursor.next, end)) {
     if ((cursor.tag & ~0x20) !== tags.octetString) continue;
     // BER can split strings. A split string with one piece is read like an unsplit one.
     if (cursor.tag !== tags.octetString) cursor.moveTo(cursor.start, cursor.end);
-    return cursor.moveTo(cursor.start, cursor.end) ? cursor.span() : undefined;
+    const stringEnd = cursor.end;
+    return cursor.moveTo(cursor.start, stringEnd)
+      ? { ...cursor.span(), isAlone: cursor.next === stringEnd }
+      : undefined;
   }
   return undefined;
 }

@@ -25,6 +25,17 @@ export const readingFaults = [
   'poison',
 ] as const;
 
+/** Because of them, names may be in other places than where they are read. */
+export const hidingFaults: readonly ReadingFault[] = [
+  'no_tbs',
+  'cut_off',
+  'ber_length',
+  'wrong_tag',
+  'missing_part',
+  'alternative_names',
+  'common_name',
+];
+
 export type ReadingFault = (typeof readingFaults)[number];
 
 const none: readonly ReadingFault[] = Object.freeze([]);

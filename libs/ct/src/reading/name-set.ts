@@ -1,6 +1,7 @@
 import { asciiName, beforeQuery, isName, isPlainName, readNameText, withoutControls } from './dns-name-text';
 import { oddName } from './odd-name';
-import { isOctetString, readEnds } from './text';
+import { OddTexts } from './odd-texts';
+import { isOctetString, isWide, readEnds, readText } from './text';
 import type { DerSpan } from './der-cursor';
 
 /**
@@ -26,19 +27,38 @@ export class NameSet {
   readonly names: string[] = [];
   /** Texts that cannot be names. */
   dropped = 0;
+  /** Texts with names that `names` lacks. */
+  readonly odd = new OddTexts();
+  /** Names of the current text. */
+  private read: string[] = [];
   private lookup: Set<string> | undefined;
   private unicodeNames = 0;
 
   /** An IA5String, unless the CA violates that. */
   addDnsName(bytes: Buffer, start: number, end: number): void {
     if (isPlainName(bytes, start, end)) return this.keep(bytes.toString('latin1', start, end));
-    this.addText(readEnds(bytes, { tag: ia5String, start, end }, maxBytesOfEnd));
+    this.addSpan(bytes, { tag: ia5String, start, end });
   }
 
   addCommonName(bytes: Buffer, span: DerSpan): void {
     const { tag, start, end } = span;
     if (isOctetString(tag)) this.addDnsName(bytes, start, end);
-    else this.addText(readEnds(bytes, span, maxBytesOfEnd));
+    else this.addSpan(bytes, span);
+  }
+
+  /** A text in a place for something else than names, or with a tag that has no text. */
+  addOddText(bytes: Buffer, start: number, end: number): void {
+    this.odd.add(readText(bytes, { tag: ia5String, start, end }), [], this.asciiLabel);
+  }
+
+  private addSpan(bytes: Buffer, span: Pick<DerSpan, 'tag' | 'start' | 'end'>): void {
+    const { tag, start, end } = span;
+    this.read = [];
+    this.addText(readEnds(bytes, span, maxBytesOfEnd));
+    this.odd.add(readText(bytes, span), this.read, this.asciiLabel);
+    // Characters of one byte under a tag of wider ones.
+    if (isWide(tag))
+      this.odd.add(readText(bytes, { tag: ia5String, start, end }), this.read, this.asciiLabel);
   }
 
   /**
@@ -86,8 +106,10 @@ export class NameSet {
   };
 
   private keepRead(name: string | undefined): boolean {
-    if (name !== undefined) this.keep(name);
-    return name !== undefined;
+    if (name === undefined) return false;
+    this.read.push(name);
+    this.keep(name);
+    return true;
   }
 
   private keep(name: string): void {

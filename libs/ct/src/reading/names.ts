@@ -7,6 +7,12 @@ import { isText } from './text';
 const dnsName = 0x82;
 const cutDnsName = 0xa2;
 
+/** rfc822Name and uniformResourceIdentifier: names of other kinds, unless they are not. */
+const [mailbox, uri, address] = [0x81, 0x86, 0x87];
+
+/** otherName, x400Address, directoryName, ediPartyName, registeredID. */
+const otherKinds: readonly number[] = [0xa0, 0xa3, 0xa4, 0xa5, 0x88];
+
 const sequence = 0x30;
 const objectIdentifier = 0x06;
 
@@ -20,8 +26,16 @@ export function addAlternativeNames(cursor: DerCursor, value: DerSpan, into: Nam
     else if (tag === cutDnsName) {
       faults.add('alternative_names');
       if (cursor.moveTo(start, end)) into.addDnsName(cursor.bytes, cursor.start, cursor.end);
-    }
+    } else if (isOddKind(cursor.bytes, tag, start, end)) into.addOddText(cursor.bytes, start, end);
   }
+}
+
+/** Whether the tag and the content of a GeneralName contradict each other: a client may take it for a DNS name. */
+function isOddKind(bytes: Buffer, tag: number, start: number, end: number): boolean {
+  if (tag === mailbox) return !bytes.subarray(start, end).includes('@');
+  if (tag === uri) return !bytes.subarray(start, end).includes(':');
+  if (tag === address) return end - start !== 4 && end - start !== 16;
+  return !otherKinds.includes(tag);
 }
 
 /**

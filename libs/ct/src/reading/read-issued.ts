@@ -2,7 +2,7 @@ import { asBuffer } from '../bytes';
 import { readCrlUrl } from './crl-url';
 import { DerCursor, type DerSpan } from './der-cursor';
 import { type ExtensionList, listExtensions, noExtensions } from './extension-list';
-import { Faults, type ReadingFault } from './faults';
+import { Faults, hidingFaults, type ReadingFault } from './faults';
 import { NameSet } from './name-set';
 import { addAlternativeNames, addCommonNames } from './names';
 import { findTbs, layOut, type TbsLayout, wholeTbs } from './tbs-layout';
@@ -34,6 +34,11 @@ export interface Issued {
    * unchanged; and odd names below a domain (`oddName`), printable ASCII. Excludes texts that cannot be DNS names.
    */
   readonly dnsNames: readonly string[];
+  /**
+   * Texts in place of names, in lower case and without NUL, that may contain names which `dnsNames` lacks; none in nearly all
+   * certificates. If its structure is broken, all runs of labels in the whole certificate.
+   */
+  readonly oddNames: readonly string[];
   /** DNS names and common names that are not domain names: addresses, people. */
   readonly droppedNames: number;
   /** The key identifier, lower-case hexadecimal. */
@@ -71,6 +76,7 @@ export function readIssued(der: Uint8Array, kind: IssuedKind): Issued {
   if (extensions.hasPoison !== (kind === 'precertificate')) faults.add('poison');
   if (cursor.sawBerLength) faults.add('ber_length');
   if (cursor.sawCutOff) faults.add('cut_off');
+  if (faults.list().some((fault) => hidingFaults.includes(fault))) names.odd.addBytes(bytes, names.names);
   return {
     serial,
     issuerDer: slice(bytes, layout?.issuer),
@@ -79,6 +85,7 @@ export function readIssued(der: Uint8Array, kind: IssuedKind): Issued {
     notAfter,
     spkiDer: slice(bytes, layout?.spki),
     dnsNames: names.names,
+    oddNames: names.odd.list,
     droppedNames: names.dropped,
     authorityKeyId,
     crlUrl,

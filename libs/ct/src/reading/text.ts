@@ -29,7 +29,7 @@ export function isText(tag: number): boolean {
   return isOctetString(tag) || isWide(tag);
 }
 
-function isWide(tag: number): boolean {
+export function isWide(tag: number): boolean {
   return tag === bmpString || tag === universalString;
 }
 
