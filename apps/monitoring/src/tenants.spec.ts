@@ -17,6 +17,7 @@ beforeAll(async () => {
   [owner, other] = await Promise.all([api.tenant(permission), api.tenant(permission)]);
   await owner.post(`${root}/monitored_domains/example.com`, { enabled: false });
   await owner.post(`${root}/settings`, { alert_delay_minutes: 30 });
+  await owner.post(`${root}/monitored_domains/www.example.com`, {});
   digest = await addFinding(api.database, owner.accountId);
   ids = {
     key: (await owner.post(`${root}/known_keys`, key)).json.id,
@@ -35,6 +36,8 @@ it.each<[string, () => string, string]>([
   ['GET', () => 'monitored_domains/example.com', 'monitored_domains/example.net'],
   ['GET', () => `certificates/${digest}`, `certificates/${'ab'.repeat(32)}`],
   ['POST', () => `certificates/${digest}`, `certificates/${'ab'.repeat(32)}`],
+  ['GET', () => 'endpoints/www.example.com', 'endpoints/www.example.net'],
+  ['POST', () => 'endpoints/www.example.com', 'endpoints/www.example.net'],
   ['DELETE', () => 'monitored_domains/example.com', 'monitored_domains/example.net'],
   ['DELETE', () => `known_keys/${ids.key}`, 'known_keys/1'],
   ['DELETE', () => `known_certs/${ids.cert}`, 'known_certs/1'],
@@ -52,9 +55,13 @@ it.each<[string, () => string, string]>([
 );
 
 it('shows an account nothing of another one', async () => {
-  for (const list of ['monitored_domains', 'known_keys', 'known_certs', 'certificates'])
+  for (const list of ['monitored_domains', 'known_keys', 'known_certs', 'certificates', 'endpoints'])
     expect((await other.get(`${root}/${list}`)).json).toEqual([]);
   expect((await other.get(`${root}/settings`)).json.alert_delay_minutes).toBe(0);
+  expect((await other.get(`${root}/status`)).json.usage).toMatchObject({
+    monitored_domains: 0,
+    endpoints: 0,
+  });
 });
 
 it('lets two accounts have the same objects', async () => {
@@ -70,6 +77,7 @@ it('lets two accounts have the same objects', async () => {
 
   expect((await owner.get(`${root}/monitored_domains`)).json).toEqual([
     { name: 'example.com', enabled: false },
+    { name: 'www.example.com', enabled: true },
   ]);
   expect((await owner.get(`${root}/known_keys`)).json).toHaveLength(1);
 });
@@ -97,6 +105,9 @@ describe('without a valid key', () => {
     ['POST', 'known_certs'],
     ['GET', 'settings'],
     ['GET', 'certificates'],
+    ['GET', 'endpoints'],
+    ['GET', 'status'],
+    ['POST', 'test'],
     ['POST', 'certificates/ab'],
   ])('%s %s is refused', async (method, path) => {
     for (const headers of [{}, { authorization: `Bearer 1_${'a'.repeat(32)}` }])

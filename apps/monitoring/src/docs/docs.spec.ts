@@ -4,6 +4,7 @@ import path from 'node:path';
 import {
   type ReceivedResponse,
   type DocumentedExample,
+  eventually,
   examplesIn,
   faultsInOpenApi,
   shapeOf,
@@ -36,7 +37,15 @@ describe('with the API running', () => {
   let api: RunningApi;
   let tenant: Tenant;
   beforeAll(async () => {
-    api = await RunningApi.start();
+    api = await RunningApi.startWithIndex();
+    // A log that lags.
+    await api.database.query(
+      `INSERT INTO ct_log (description, operator, kind, url, key_der, mmd_s, list_state, enabled, log_id, head_at, entry_at)
+       VALUES ('', '', 'static', '', '', 60, 'usable', true, sha256(''), now() - interval '1 hour', now())`,
+    );
+    // Reports of logs are kept for a second.
+    const member = await api.tenant(permission);
+    await eventually(async () => expect((await member.get(`${root}/status`)).json.logs).toHaveLength(1));
   });
   beforeEach(async () => {
     tenant = await api.tenant(permission);
@@ -66,13 +75,18 @@ describe('with the API running', () => {
   });
 
   const pathOf = (template: string, digest: string) =>
-    template.replace('{name}', '.example.com').replace('{tbs_sha256}', digest);
+    template
+      .replace('{name}', '.example.com')
+      .replace('{tbs_sha256}', digest)
+      .replace('{dns_name}', 'www.example.com');
 
   it.each(documented.filter(({ status }) => status === null))(
     '$operationId succeeds with the example $name of type $mediaType',
     async ({ operationId, path: template, mediaType, value }) => {
       const body = mediaType === 'application/json' ? value : String(value);
       const digest = await addFinding(api.database, tenant.accountId);
+      if (operationId === 'changeEndpoint')
+        await tenant.post(`${root}/monitored_domains/www.example.com`, {});
       const answer = await tenant.post(pathOf(template, digest), body, { 'content-type': mediaType });
       expect(answer.status).toBe(operationId.startsWith('change') ? 200 : 201);
       const example = documented.find(
@@ -82,15 +96,26 @@ describe('with the API running', () => {
     },
   );
 
+  /** Of .example.com. */
+  const addBackfill = async () =>
+    await api.database.query(
+      `INSERT INTO monitoring_backfill (change_id, account_id, name, until_position)
+       SELECT max(id), $1, '.example.com', 9 FROM monitoring_change WHERE account_id = $1`,
+      [tenant.accountId],
+    );
+
   it.each(documented.filter(({ method, status }) => method === 'GET' && status === 200))(
     '$operationId returns the members of its example',
-    async ({ path: template, value }) => {
+    async ({ operationId, path: template, value }) => {
       await tenant.post(`${root}/monitored_domains/.example.com`, {});
       await tenant.post(`${root}/settings`, { authorized_cas: ['letsencrypt.org'] });
       await tenant.post(`${root}/known_certs`, { tbs_sha256: 'ab'.repeat(32) });
       await tenant.post(`${root}/known_keys`, { pubkey_sha256: 'ab'.repeat(32), dns_names: ['example.com'] });
+      await tenant.post(`${root}/monitored_domains/www.example.com`, {});
+      await addBackfill();
       const digest = await addFinding(api.database, tenant.accountId);
-      const { status, json } = await tenant.get(pathOf(template, digest));
+      const query = operationId === 'getMonitoredDomain' ? '?expand=status' : '';
+      const { status, json } = await tenant.get(pathOf(template, digest) + query);
       expect([status, shapeOf(json)]).toEqual([200, shapeOf(value)]);
     },
   );
@@ -130,6 +155,8 @@ describe('with the API running', () => {
       const digest = await addFinding(api.database, tenant.accountId, undefined, { source: 'test' });
       return await tenant.post(`${root}/certificates/${digest}`, { authorize_key: true });
     },
+    endpoint_not_found: () => tenant.get(`${root}/endpoints/example.com`),
+    bad_endpoint: () => tenant.post(`${root}/endpoints/example.com`, { muted: 1 }),
     method_not_allowed: () => tenant.post(`${domains}/.`, {}),
     request_too_large: () => tenant.post(`${root}/known_keys`, 'x'.repeat(300_000), pem),
     unsupported_media_type: () => tenant.post(`${root}/settings`, 'a=b', pem),

@@ -75,13 +75,59 @@ const found = {
   note: '',
 };
 
+const endpoint = {
+  dns_name: 'www.example.com',
+  muted: false,
+  ports: [443],
+  state: 'not_checked',
+  since: '2026-11-20T12:00:00Z',
+  findings: [],
+  looked_at: null,
+};
+
+const status = {
+  watching: true,
+  followed_to: '2026-11-20T12:00:00Z',
+  lag_seconds: 2,
+  logs: [
+    {
+      description: "Example 'Log2026h2'",
+      operator: 'Example',
+      url: 'https://log.example.net/2026h2/',
+      state: 'lagging',
+      read_to: '2026-11-20T11:30:00Z',
+    },
+  ],
+  backfills: [
+    {
+      monitored_domain: '.example.com',
+      state: 'running',
+      found: 12,
+      unknown: 1,
+      since: '2026-11-20T11:59:00Z',
+    },
+  ],
+  limits: { monitored_domains: 1_000, endpoints: 1_000, findings_per_day: 10_000 },
+  usage: { monitored_domains: 1, endpoints: 3, findings_per_day: 12, throttled: 0 },
+};
+
+const domainStatus = {
+  followed_since: '2026-11-20T11:59:00Z',
+  complete: false,
+  holds_since: '2026-10-01T00:00:00Z',
+  backfill: { state: 'running', found: 12, unknown: 1 },
+  certificates: 12,
+  unknown: 1,
+  throttled: false,
+};
+
 const pem = (value: string) => ({ schema: { type: 'string' }, examples: { pem: { value } } });
 const der = (description: string) => ({ schema: { description } });
 
 /** Of each operation that has a body, by its `operationId`. */
 export const examples: Readonly<Record<string, OperationExamples>> = {
   listMonitoredDomains: { responses: { 200: [domain] } },
-  getMonitoredDomain: { responses: { 200: domain } },
+  getMonitoredDomain: { responses: { 200: { ...domain, status: domainStatus } } },
   setMonitoredDomain: {
     request: { default: {}, disabled: { enabled: false } },
     responses: { 201: domain, 200: { ...domain, enabled: false } },
@@ -126,6 +172,26 @@ export const examples: Readonly<Record<string, OperationExamples>> = {
     responses: { 201: knownCert, 200: knownCert },
   },
   listKnownCerts: { responses: { 200: [knownCert] } },
+  listEndpoints: { responses: { 200: [endpoint] } },
+  getEndpoint: { responses: { 200: endpoint } },
+  changeEndpoint: {
+    request: { ports: { muted: true, ports: [443, 8443] } },
+    responses: { 200: { ...endpoint, muted: true, ports: [443, 8443] } },
+  },
+  getMonitoringStatus: { responses: { 200: status } },
+  testAlerts: {
+    responses: {
+      202: {
+        ...found,
+        id: null,
+        state: 'waiting',
+        reason: 'waiting',
+        change: null,
+        source: 'test',
+        alerted_at: null,
+      },
+    },
+  },
   getMonitoringSettings: { responses: { 200: settings } },
   changeMonitoringSettings: {
     request: {

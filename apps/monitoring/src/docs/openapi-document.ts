@@ -1,10 +1,13 @@
 import { controllersDocument } from '@certwright/service';
 import { DocumentBuilder, type OpenAPIObject } from '@nestjs/swagger';
 import { CertificatesController } from '../certificates/certificates.controller';
+import { EndpointsController } from '../endpoints/endpoints.controller';
 import { KnownCertsController } from '../known/known-certs.controller';
 import { KnownKeysController } from '../known/known-keys.controller';
 import { MonitoredDomainsController } from '../monitored-domains/monitored-domains.controller';
 import { SettingsController } from '../settings/settings.controller';
+import { StatusController } from '../status/status.controller';
+import { TestAlertsController } from '../test-alerts/test-alerts.controller';
 import { errorExamples } from '../wire/documented-errors';
 import { examples } from './examples';
 
@@ -13,7 +16,10 @@ const controllers = [
   CertificatesController,
   KnownKeysController,
   KnownCertsController,
+  EndpointsController,
   SettingsController,
+  StatusController,
+  TestAlertsController,
 ];
 
 /** Needs neither database nor Redis. */

@@ -10,12 +10,14 @@ import {
   keyNotAuthorizable,
   methodOfMember,
   noSuchCertificate,
+  noSuchEndpoint,
   noSuchKnownCertificate,
   noSuchKnownKey,
   noSuchMonitoredDomain,
   nothingToAcknowledge,
   tooManyKnownObjects,
   tooManyMonitoredDomains,
+  tooManyTests,
 } from './problems';
 
 const invalid = (field: string, message: string): Problem =>
@@ -63,6 +65,9 @@ export const errorExamples = new ErrorExamples(
     key_not_found: noSuchKnownKey(),
     certificate_not_found: noSuchKnownCertificate(),
     finding_not_found: noSuchCertificate(),
+    endpoint_not_found: noSuchEndpoint(),
+    bad_endpoint: invalid('muted', 'It must be true or false.'),
+    too_many_tests: tooManyTests(3_600),
     bad_acknowledgment: invalid('acknowledged', 'It must be true or false.'),
     nothing_to_acknowledge: nothingToAcknowledge(),
     key_not_authorizable: keyNotAuthorizable(

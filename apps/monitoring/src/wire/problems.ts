@@ -29,6 +29,19 @@ export function keyNotAuthorizable(reason: string): Problem {
   return new Problem('conflict', `The key of this certificate cannot be authorized. ${reason}`);
 }
 
+/** The same for an unknown name and for an endpoint of another account. */
+export function noSuchEndpoint(): Problem {
+  return new Problem('not_found', 'The account has no endpoint of this name.');
+}
+
+/** Each leads to a mail and webhooks. */
+export const maxTestsPerHour = 5;
+
+export function tooManyTests(retryAfterS: number): Problem {
+  const message = `An account may test its alerts ${maxTestsPerHour} times an hour; the next test is due in ${retryAfterS} s.`;
+  return new Problem('rate_limited', message, { retryAfterS });
+}
+
 /** @param max the limit of the account */
 export function tooManyMonitoredDomains(max: number): Problem {
   return new Problem(
