@@ -18,7 +18,7 @@ export const settings = defineSettings({
     meaning: 'Queue of questions, and where results are published; nothing is probed while it is unavailable',
   }),
   DNS_RESOLVERS: list(hostPort({ meaning: 'A recursive resolver' }), {
-    meaning: "Resolvers that probed names are looked up at, tried in order; empty: the system's",
+    meaning: "Resolvers for probed names and CAA records, tried in order; empty: the system's",
     default: [],
   }),
   ALLOWED_NETWORKS: list(string({ meaning: 'A network', pattern: /^[0-9a-fA-F.:]{2,45}\/\d{1,3}$/ }), {

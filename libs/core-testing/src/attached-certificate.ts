@@ -27,7 +27,7 @@ export async function attachOpen(
   core: CoreDatabaseFixture,
   planId: string,
   { notBefore, notAfter }: Validity,
-  further: Pick<Attachment, 'renewalInfo'> = {},
+  further: Partial<Pick<Attachment, 'renewalInfo' | 'tbsSha256' | 'hasSctList'>> = {},
 ): Promise<AttachedCertificate> {
   const [[opened]] = await core.database.query<[{ id: string }[], number]>(
     `UPDATE issuance SET due_at = now(), ca_reference = 'reference-' || id
@@ -51,6 +51,8 @@ export async function attachOpen(
     sha256: randomBytes(32),
     spkiSha256: work.terms.spkiSha256,
     leaf: randomBytes(8),
+    tbsSha256: randomBytes(32),
+    hasSctList: false,
     chain: [Buffer.of(1)],
     root: Buffer.of(2),
     approvals: [],

@@ -1,6 +1,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { logIdentity } from '@certwright/pki';
 import { Certificate } from 'pkijs';
 import { leafHash, readDataTile, readEntry, readIssued, tbsSha256, transparencyTbs } from './index';
 import {
@@ -36,6 +37,9 @@ describe('the reference pair of RFC 6962', () => {
 
   it('has one digest', () => {
     expect(certificateDigest(certificate!.raw)).toBe(precertificateDigest(precertificate!.raw));
+    const tbsSha256 = certificateDigest(certificate!.raw);
+    expect(logIdentity(certificate!.raw)).toEqual({ tbsSha256, hasSctList: true });
+    expect(logIdentity(precertificate!.raw)).toEqual({ tbsSha256, hasSctList: false });
     expect(readIssued(certificate!.raw, 'certificate')).toMatchObject({ hasSctList: true, faults: [] });
     expect(readIssued(precertificate!.raw, 'precertificate')).toMatchObject({ hasPoison: true, faults: [] });
   });
@@ -62,6 +66,7 @@ describe('entries of a real log', () => {
       expect(tbsSha256(readEntry(entry))).toBe(sha256(entry.tbsDer));
       const precertificate = readIssued(entry.precertificateDer, 'precertificate');
       expect(transparencyTbs(precertificate)).toEqual(entry.tbsDer);
+      expect(logIdentity(entry.precertificateDer).tbsSha256).toBe(sha256(entry.tbsDer));
     }
   });
 
@@ -94,6 +99,10 @@ describe('poison and SCT list are removed at any position', () => {
     expect(leafDigest(tbs)).toBe(sha256(plain));
     expect(certificateDigest(signed(tbs))).toBe(sha256(plain));
     expect(precertificateDigest(signed(tbs))).toBe(sha256(plain));
+    expect(logIdentity(signed(tbs))).toEqual({
+      tbsSha256: sha256(plain),
+      hasSctList: extensions.includes(sctList),
+    });
   });
 
   it('encloses the rest in minimal lengths, on either side of 128 and 256', () => {
@@ -153,6 +162,8 @@ it('identifies the issuance by the leaf, not by the precertificate, with a prece
 });
 
 it('digests all bytes without a TBSCertificate', () => {
-  for (const bytes of [Buffer.alloc(0), hex('00'), hex('0400'), Buffer.from('-----BEGIN')])
+  for (const bytes of [Buffer.alloc(0), hex('00'), hex('0400'), Buffer.from('-----BEGIN')]) {
     expect(certificateDigest(bytes)).toBe(sha256(bytes));
+    expect(logIdentity(bytes)).toEqual({ tbsSha256: sha256(bytes), hasSctList: false });
+  }
 });

@@ -15,6 +15,7 @@ export {
   parseDnsNames,
   parsePublicName,
 } from './dns-name';
+export type { CaaReason, LookUpFailure } from './dns-findings';
 export { mostSpecificMatch, type ParsedMonitoredName, parseMonitoredName } from './monitored-name';
 export { quoteInput } from './quote-input';
 export { secretBytes, secretLabel } from './secret-label';

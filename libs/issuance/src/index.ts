@@ -55,14 +55,12 @@ export {
   type ApprovalOutcome,
   listed,
   type Listed,
-  type LookUpFailure,
   type NameServerAnswer,
 } from './outcome/approval-outcome';
 export {
   type AcmeProblemType,
   acmeProblemTypes,
   type AuthorityOutcome,
-  type CaaReason,
   type CaLimitKind,
   type NameRefusal,
   type RefusalReason,

@@ -13,6 +13,11 @@ export {
   queueOf,
 } from './jobs';
 export {
+  type CaaOfNameAnswer,
+  type CaaOfNameQuestion,
+  caaPatienceMs,
+  caaVerdicts,
+  caaWithinMs,
   type ConclusiveTest,
   type InconclusiveStatus,
   inconclusiveStatuses,
@@ -22,6 +27,9 @@ export {
   installationTestPatienceMs,
   installationTestWithinMs,
   maxTestedHosts,
+  maxCaaRecords,
+  maxIssuerDomains,
+  noCaaAnswer,
   noProbeAnswer,
   type ProbeHop,
   type ProbeMessages,

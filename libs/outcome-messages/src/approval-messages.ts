@@ -1,8 +1,8 @@
+import type { LookUpFailure } from '@certwright/dns-names';
 import type {
   ApprovalMethod,
   ApprovalOutcome,
   Listed,
-  LookUpFailure,
   NameServerAnswer,
   Outcome,
   OutcomeOf,

@@ -1,6 +1,6 @@
+import type { CaaReason } from '@certwright/dns-names';
 import type {
   AuthorityOutcome,
-  CaaReason,
   CaLimitKind,
   NameRefusal,
   OutcomeOf,

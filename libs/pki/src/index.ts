@@ -8,6 +8,7 @@ export {
   type IssuedMismatchCode,
 } from './certificate/check-issued';
 export { type Certificate, type CertificateReading, readCertificate } from './certificate/read-certificate';
+export { type LogIdentity, logIdentity, withoutSctList } from './certificate/transparency-tbs';
 export { type DecodedCsrField, decodeCsrField } from './csr/csr-field';
 export { type CsrExpectations, type CsrRule, checkCsr, type KeyRecord } from './csr/check-csr';
 export type { CsrFault } from './csr/csr-fault';

@@ -1,10 +1,15 @@
 import {
+  type CaaOfNameAnswer,
+  type CaaOfNameQuestion,
+  caaPatienceMs,
+  caaVerdicts,
   type ConclusiveTest,
   inconclusiveStatuses,
   type InconclusiveTest,
   type InstallationAnswer,
   type InstallationQuestion,
   installationTestPatienceMs,
+  noCaaAnswer,
   noProbeAnswer,
   type ProbeMessages,
   probePatienceMs,
@@ -48,6 +53,16 @@ export class ProbeQuestions implements OnApplicationShutdown {
     return isInstallationAnswer(response) ? response : null;
   }
 
+  /**
+   * Never rejects: without a response in time the verdict is `unknown`.
+   *
+   * @param withinMs how long to wait, Redis and a free prober included
+   */
+  async askCaa(question: CaaOfNameQuestion, withinMs: number = caaPatienceMs): Promise<CaaOfNameAnswer> {
+    const response = await this.#ask('caa-of-name', question, withinMs);
+    return isCaaAnswer(response) ? response : noCaaAnswer;
+  }
+
   async onApplicationShutdown(): Promise<void> {
     await this.close();
   }
@@ -86,4 +101,17 @@ function isTest(value: unknown): value is ConclusiveTest | InconclusiveTest {
   return test['status'] === 'conclusive'
     ? [test['correct'], test['chained'], test['temporary']].every((each) => typeof each === 'boolean')
     : inconclusiveStatuses.some((each) => each === test['status']) && typeof test['problem'] === 'string';
+}
+
+function isCaaAnswer(value: unknown): value is CaaOfNameAnswer {
+  if (typeof value !== 'object' || value === null) return false;
+  const { verdict, at, records, failure } = value as Readonly<Record<string, unknown>>;
+  const isTextOrNull = (each: unknown) => each === null || typeof each === 'string';
+  return (
+    caaVerdicts.some((each) => each === verdict) &&
+    isTextOrNull(at) &&
+    isTextOrNull(failure) &&
+    Array.isArray(records) &&
+    records.every((each) => typeof each === 'string')
+  );
 }

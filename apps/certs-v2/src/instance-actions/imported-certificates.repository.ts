@@ -1,5 +1,6 @@
 import { createHash, randomInt } from 'node:crypto';
 import type { Tx } from '@certwright/core-schema';
+import { logIdentity } from '@certwright/pki';
 import { Injectable } from '@nestjs/common';
 import type { StoredCertObject } from '../cert-objects/cert-object';
 import type { ImportedCertificate } from './imported-certificate';
@@ -32,11 +33,13 @@ export class ImportedCertificates {
     { planId, accountId }: StoredCertObject,
     { leaf, keyType, dnsNames, chain, root }: ImportedCertificate,
   ): Promise<string> {
+    const { tbsSha256, hasSctList } = logIdentity(leaf.der);
     const id = String(randomInt(ids.least, ids.below));
     await tx.query(
       `INSERT INTO certificate (id, account_id, plan_id, imported, is_current, dns_names, key_type, serial_number,
-         not_before, not_after, sha256, spki_sha256, leaf, chain_sha256)
-       VALUES ($1, $2, $3, true, false, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+         not_before, not_after, sha256, spki_sha256, leaf, chain_sha256, tbs_sha256, sct_at)
+       VALUES ($1, $2, $3, true, false, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+         CASE WHEN $14::boolean THEN clock_timestamp() END)`,
       [
         id,
         accountId,
@@ -50,6 +53,8 @@ export class ImportedCertificates {
         Buffer.from(leaf.spkiSha256, 'hex'),
         leaf.der,
         await this.storeChain(tx, { chain, root }),
+        Buffer.from(tbsSha256, 'hex'),
+        hasSctList,
       ],
     );
     return id;

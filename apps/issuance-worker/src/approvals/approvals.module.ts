@@ -10,7 +10,7 @@ import { ProbeQuestions } from '@certwright/redis';
 import { Round, RunningProcess } from '@certwright/service';
 import { Injectable, Module } from '@nestjs/common';
 import { Config } from '../config';
-import { DnsClient } from '../dns-lookup/dns-client';
+import { DnsClient } from '@certwright/dns-lookup';
 import { GatewayModule } from '../gateway/gateway.module';
 import { NameServers } from '../name-servers/name-servers';
 import { NameServersModule } from '../name-servers/name-servers.module';

@@ -6,7 +6,7 @@ import { Mails } from '@certwright/delivery';
 import { baseName } from '@certwright/dns-names';
 import { freePort } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
-import { DnsClient } from '../dns-lookup/dns-client';
+import { DnsClient } from '@certwright/dns-lookup';
 import { Approving, approvalZone } from '../testing/approving';
 import { openIssuance, opensslCsr } from '../testing/opened-issuance';
 import { approver as recording } from '../testing/recording-approver';

@@ -1,7 +1,7 @@
 import type { ApprovalRecords, EmailApprovals, HttpChallenges, WebRules } from '@certwright/approvals';
 import type { NameServers } from '../name-servers/name-servers';
 import type { Config } from '../config';
-import type { LookUp } from '../dns-lookup/look-up';
+import type { LookUp } from '@certwright/dns-lookup';
 import type { Approver } from './approver';
 import { DnsApprover } from './dns-approver';
 import { EmailApprover } from './email-approver';

@@ -1,6 +1,6 @@
 import { approvalLabelOf, baseName } from '@certwright/dns-names';
 import { recordNotReady } from '@certwright/issuance';
-import type { LookUp } from '../dns-lookup/look-up';
+import type { LookUp } from '@certwright/dns-lookup';
 import { findStandingDelegation } from '../dns-lookup/standing-delegation';
 import type { ApprovalResult, ApprovalQuestion, Approver, ParentRecord } from './approver';
 import type { ParentSays } from './parent-delegation';

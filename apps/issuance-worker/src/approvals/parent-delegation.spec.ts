@@ -1,4 +1,4 @@
-import type { LookUp } from '../dns-lookup/look-up';
+import type { LookUp } from '@certwright/dns-lookup';
 import { ZoneNetwork } from '../testing/zone-network';
 import { DnsApprover } from './dns-approver';
 import { parentDelegation } from './parent-delegation';

@@ -1,7 +1,7 @@
 import { baseName } from '@certwright/dns-names';
 import type { Outcome } from '@certwright/issuance';
 import type { NameServers } from '../name-servers/name-servers';
-import type { LookUp } from '../dns-lookup/look-up';
+import type { LookUp } from '@certwright/dns-lookup';
 import type { WantedDelegation } from '../dns-lookup/standing-delegation';
 import { zoneOf } from '../dns-lookup/zone-of';
 

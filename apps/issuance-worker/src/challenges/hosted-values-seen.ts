@@ -1,6 +1,6 @@
 import type { Outcome } from '@certwright/issuance';
 import { sideBySide } from '../approvals/side-by-side';
-import type { LookUpResult, LookUp } from '../dns-lookup/look-up';
+import type { LookUpResult, LookUp } from '@certwright/dns-lookup';
 import { zoneOf } from '../dns-lookup/zone-of';
 import type { ServerResults } from '../name-servers/check-name-servers';
 import type { NameServers } from '../name-servers/name-servers';

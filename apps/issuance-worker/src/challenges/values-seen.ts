@@ -1,6 +1,6 @@
 import { listed, type Outcome } from '@certwright/issuance';
 import { recordsOfType } from '@certwright/dns-authority';
-import type { LookUpResult, LookUp } from '../dns-lookup/look-up';
+import type { LookUpResult, LookUp } from '@certwright/dns-lookup';
 import { sideBySide } from '../approvals/side-by-side';
 
 /** A TXT value that must be visible at the target of a standing record. */

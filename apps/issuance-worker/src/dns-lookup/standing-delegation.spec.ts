@@ -1,5 +1,5 @@
 import { neutralMessage } from '@certwright/outcome-messages';
-import { type LookUpResult, type LookUp, type ReceivedRecord } from './look-up';
+import { type LookUpResult, type LookUp, type ReceivedRecord } from '@certwright/dns-lookup';
 import { findStandingDelegation } from './standing-delegation';
 
 const NAME = '_acme-challenge.www.example.com';

@@ -1,5 +1,6 @@
-import { listed, type LookUpFailure, type Outcome } from '@certwright/issuance';
-import { normalForm, type LookUpResult, type LookUp, type LookUpOptions } from './look-up';
+import type { LookUpFailure } from '@certwright/dns-names';
+import { listed, type Outcome } from '@certwright/issuance';
+import { normalForm, type LookUpResult, type LookUp, type LookUpOptions } from '@certwright/dns-lookup';
 
 export interface WantedDelegation {
   /** `_acme-challenge.www.example.com` */

@@ -1,4 +1,4 @@
-import type { LookUp, LookUpOptions } from './look-up';
+import type { LookUp, LookUpOptions } from '@certwright/dns-lookup';
 import { targetsOf } from './standing-delegation';
 
 /**

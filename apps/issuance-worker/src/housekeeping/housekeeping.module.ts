@@ -5,10 +5,11 @@ import { Module } from '@nestjs/common';
 import { CertificateAuthoritiesModule } from '../certificate-authorities/certificate-authorities.module';
 import { UnusedCharges } from '../purchases/unused-charges';
 import { Housekeeping } from './housekeeping';
+import { MissingTbsDigests } from './missing-tbs-digests';
 
 /** Periodic work over all plans. */
 @Module({
   imports: [ApprovalsModule, CertificateAuthoritiesModule, IdempotencyModule, OrderingModule],
-  providers: [Housekeeping, UnusedCharges],
+  providers: [Housekeeping, MissingTbsDigests, UnusedCharges],
 })
 export class HousekeepingModule {}

@@ -1,12 +1,16 @@
+import { randomBytes, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { Delegations } from '@certwright/approvals';
 import type { IdempotencyRecords } from '@certwright/idempotency';
 import { type Certificates, Issuances, Purchases } from '@certwright/ordering';
 import { Mails } from '@certwright/delivery';
+import { logIdentity } from '@certwright/pki';
 import { Outbox, ProductEntity, Transactions } from '@certwright/core-schema';
 import { UnusedCharges } from '../purchases/unused-charges';
 import { Issuing } from '../testing/issuing';
 import { openIssuance, opensslCsr } from '../testing/opened-issuance';
 import { Housekeeping } from './housekeeping';
+import { MissingTbsDigests } from './missing-tbs-digests';
 
 const dnsNames = ['a.example.com'];
 
@@ -58,4 +62,39 @@ it('refunds an issuance that ended without a certificate', async () => {
   );
   expect(await housekeeping.unusedCharges()).toBeGreaterThan(0);
   expect(await balance()).toBe(1_500);
+});
+
+it('computes the TBS digest of certificates of earlier releases, whatever bytes they have', async () => {
+  const { database, asWorker, repositories } = issuing;
+  const { planId } = await openIssuance(repositories, dnsNames, opensslCsr(dnsNames));
+  const pem = readFileSync('libs/ct/src/testing/data/test-embedded-cert.pem');
+  const leaves = [new X509Certificate(pem).raw, randomBytes(8)];
+  const ids = await Promise.all(
+    leaves.map(async (leaf) => {
+      const [{ id }] = await database.query<[{ id: string }]>(
+        `WITH chain AS (
+           INSERT INTO certificate_chain (sha256, chain, root) VALUES ($2, '{}', '') RETURNING sha256)
+         INSERT INTO certificate (id, account_id, plan_id, imported, is_current, dns_names, key_type, serial_number,
+           not_before, not_after, sha256, spki_sha256, leaf, chain_sha256)
+         SELECT random_id(), account_id, plan.id, true, false, $3, 'ecdsa', '01', now(), now() + interval '1 day', $2, $2,
+           $4, chain.sha256
+         FROM plan CROSS JOIN chain WHERE plan.id = $1 RETURNING id`,
+        [planId, randomBytes(32), dnsNames, leaf],
+      );
+      return id;
+    }),
+  );
+  const missing = new MissingTbsDigests(asWorker);
+  expect(await missing.compute()).toBeGreaterThan(0);
+  const digests = await Promise.all(
+    ids.map(async (id) => {
+      const [row] = await database.query<[{ digest: string; sctAt: Date | null }]>(
+        `SELECT encode(tbs_sha256, 'hex') AS digest, sct_at AS "sctAt" FROM certificate WHERE id = $1`,
+        [id],
+      );
+      return row;
+    }),
+  );
+  // The second one is no DER: the digest of all bytes, as in the index.
+  expect(digests).toEqual(leaves.map((leaf) => ({ digest: logIdentity(leaf).tbsSha256, sctAt: null })));
 });

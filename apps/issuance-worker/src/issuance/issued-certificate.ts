@@ -1,6 +1,6 @@
 import type { Issuance, Terms } from '@certwright/issuance';
 import type { Attachment } from '@certwright/ordering';
-import { checkIssued, type IssuedMismatch, readCertificate } from '@certwright/pki';
+import { checkIssued, type IssuedMismatch, logIdentity, readCertificate } from '@certwright/pki';
 import type { IssuedChain } from '../certificate-authorities/certificate-authority';
 
 /**
@@ -26,6 +26,7 @@ export function attachmentOf(
   const reading = readCertificate(leaf);
   if (!reading.ok) throw new Error('a verified certificate cannot be read');
   const { certificate } = reading;
+  const { tbsSha256, hasSctList } = logIdentity(leaf);
   return {
     planId: issuance.planId,
     accountId: issuance.accountId,
@@ -38,6 +39,8 @@ export function attachmentOf(
     sha256: Buffer.from(certificate.sha256, 'hex'),
     spkiSha256: terms.spkiSha256,
     leaf,
+    tbsSha256: Buffer.from(tbsSha256, 'hex'),
+    hasSctList,
     chain,
     root,
     approvals: issuance.approvals,

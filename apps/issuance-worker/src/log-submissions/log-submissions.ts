@@ -88,11 +88,17 @@ export class LogSubmissions {
       .map(({ certificateId, attempts, leaf, chain }) => ({ certificateId, logUrl, attempts, leaf, chain }));
   }
 
-  /** The first promise is kept: a log returns the same one again. */
+  /**
+   * The first promise is kept: a log returns the same one again. That of the first log is when the certificate has an SCT:
+   * monitoring expects it in the index from then on.
+   */
   async logged({ certificateId, logUrl }: SubmissionKey, { sct, loggedAt }: LogPromise): Promise<void> {
     await this.database.query(
-      `UPDATE log_submission SET sct = $3, logged_at = $4, last_error = NULL
-       WHERE certificate_id = $1 AND log_url = $2 AND sct IS NULL`,
+      `WITH logged AS (
+         UPDATE log_submission SET sct = $3, logged_at = $4, last_error = NULL
+         WHERE certificate_id = $1 AND log_url = $2 AND sct IS NULL RETURNING certificate_id)
+       UPDATE certificate SET sct_at = clock_timestamp() FROM logged
+       WHERE certificate.id = logged.certificate_id AND certificate.sct_at IS NULL`,
       [certificateId, logUrl, sct, loggedAt],
     );
   }

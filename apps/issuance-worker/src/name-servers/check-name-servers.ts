@@ -1,5 +1,5 @@
 import { listed, type NameServerAnswer, type Outcome, type RecordFinding } from '@certwright/issuance';
-import type { LookUpResult } from '../dns-lookup/look-up';
+import type { LookUpResult } from '@certwright/dns-lookup';
 import { targetsOf, type WantedDelegation } from '../dns-lookup/standing-delegation';
 
 /** Responses of one name server of a zone to a query for the CNAME record at the record name. */

@@ -3,7 +3,7 @@ import { AddressGuard } from '@certwright/outbound';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { Config } from '../config';
-import { DnsClient } from '../dns-lookup/dns-client';
+import { DnsClient } from '@certwright/dns-lookup';
 import { NameServers } from './name-servers';
 
 /** DNS clients: the resolver, and the servers of a zone themselves. */

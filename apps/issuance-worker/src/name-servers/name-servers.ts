@@ -1,7 +1,6 @@
 import type { RecordFinding } from '@certwright/issuance';
 import { type AddressGuard, OutboundFault } from '@certwright/outbound';
-import type { LookUpResult, LookUp, LookUpType } from '../dns-lookup/look-up';
-import { DnsClient } from '../dns-lookup/dns-client';
+import { DnsClient, type LookUp, type LookUpResult, type LookUpType } from '@certwright/dns-lookup';
 import { findStandingDelegation, targetsOf, type WantedDelegation } from '../dns-lookup/standing-delegation';
 import { commonAlias, checkNameServers, type ServerResults } from './check-name-servers';
 

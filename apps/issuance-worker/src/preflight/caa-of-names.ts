@@ -1,10 +1,15 @@
 import { baseName, isWildcard } from '@certwright/dns-names';
 import type { OutcomeOf } from '@certwright/issuance';
 import { sideBySide } from '../approvals/side-by-side';
-import type { LookUpResult, LookUp } from '../dns-lookup/look-up';
-import { type CaaQuestion, checkCaa } from './caa';
+import {
+  type CaaFinding,
+  type CaaQuestion,
+  checkCaa,
+  type LookUp,
+  type LookUpResult,
+  relevantCaa,
+} from '@certwright/dns-lookup';
 import type { NameToProve, PreflightQuestion } from './preflight';
-import { type CaaFinding, relevantCaa } from './relevant-caa';
 
 export type CaaOfNames = { readonly allowed: true } | { readonly allowed: false; readonly outcome: Refusal };
 

@@ -1,5 +1,5 @@
 import { neutralMessage } from '@certwright/outcome-messages';
-import { DnsClient } from '../dns-lookup/dns-client';
+import { DnsClient } from '@certwright/dns-lookup';
 import { preflight } from './preflight';
 import { plain } from './testing/fake-resolver';
 import { missingPrograms, type ResolvedZones, startZones } from './testing/resolved-zones';

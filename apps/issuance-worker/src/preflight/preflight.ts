@@ -1,7 +1,7 @@
 import type { CaLimitBuckets, CaLimitNeed } from '../ca-limits/ca-limit-buckets';
 import type { CaLimits } from '@certwright/core-schema';
 import { type OutcomeOf, outcomeTime } from '@certwright/issuance';
-import type { LookUp } from '../dns-lookup/look-up';
+import type { LookUp } from '@certwright/dns-lookup';
 import { caaOfNames } from './caa-of-names';
 import { authorizationNeeds, limitNeeds } from './limit-needs';
 import { tooManyNames } from './names-allowed';

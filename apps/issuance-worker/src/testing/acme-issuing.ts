@@ -31,7 +31,7 @@ import { healthPace, type HealthPace } from '../certificate-authorities/health/p
 import { WatchAuthorities } from '../certificate-authorities/health/watch-authorities';
 import { StoredChallenges } from '../challenges/stored-challenges';
 import { ValuesSeen } from '../challenges/values-seen';
-import { DnsClient } from '../dns-lookup/dns-client';
+import { DnsClient } from '@certwright/dns-lookup';
 import { AdvanceIssuance } from '../issuance/advance-issuance';
 import { preflight } from '../preflight/preflight';
 import { Issuing } from './issuing';

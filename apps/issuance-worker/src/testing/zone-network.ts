@@ -1,6 +1,6 @@
 import { DnsServer, MemoryZone, MemoryZones, type ZoneRecord } from '@certwright/dns-authority';
 import { AddressGuard } from '@certwright/outbound';
-import { DnsClient } from '../dns-lookup/dns-client';
+import { DnsClient } from '@certwright/dns-lookup';
 import { NameServers } from '../name-servers/name-servers';
 
 const resolverAddress = '127.0.0.1';

@@ -37,7 +37,7 @@ export const certsV2: RoleGrants = {
         spki_sha256 leaf chain_sha256 revoked_at created_at ca_revoked_at imported`,
       insert: `
         id account_id plan_id is_current dns_names key_type serial_number not_before not_after sha256
-        spki_sha256 leaf chain_sha256 imported`,
+        spki_sha256 leaf chain_sha256 imported tbs_sha256 sct_at`,
       update: 'is_current revoked_at revocation_reason',
     },
     certificate_chain: { select: '*', insert: '*' },

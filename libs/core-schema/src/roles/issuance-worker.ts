@@ -45,11 +45,12 @@ export const issuanceWorker: RoleGrants = {
     certificate: {
       select: `
         id account_id plan_id issuance_id is_current dns_names key_type serial_number not_before not_after
-        spki_sha256 leaf chain_sha256 revoked_at revocation_reason created_at ca_reference ca_revoked_at`,
+        spki_sha256 leaf chain_sha256 revoked_at revocation_reason created_at ca_reference ca_revoked_at
+        tbs_sha256 sct_at`,
       insert: `
         id account_id plan_id issuance_id is_current dns_names key_type serial_number not_before not_after
-        sha256 spki_sha256 leaf chain_sha256 ca_reference`,
-      update: 'is_current ca_revoked_at',
+        sha256 spki_sha256 leaf chain_sha256 ca_reference tbs_sha256 sct_at`,
+      update: 'is_current ca_revoked_at tbs_sha256 sct_at',
     },
     certificate_authority: {
       select: '*',

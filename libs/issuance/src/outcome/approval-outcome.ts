@@ -1,25 +1,6 @@
+import type { LookUpFailure } from '@certwright/dns-names';
 import type { ApprovalMethod } from '../product';
 import type { Outcome } from './outcome';
-
-/** Why a DNS lookup has no usable result. */
-export type LookUpFailure =
-  /** No usable response in time. */
-  | 'timeout'
-  /** The network reported that no process listens at the address. */
-  | 'unreachable'
-  | 'servfail'
-  | 'refused'
-  | 'formerr'
-  | 'notimp'
-  /** A response code without its own name here. */
-  | 'other_rcode'
-  | 'malformed'
-  /** A response above the size limit. */
-  | 'too_large'
-  /** The caller's signal, or the client was closed. */
-  | 'aborted'
-  /** An empty or over-long label, or characters other than letters, digits, `-` and `_`. */
-  | 'invalid_name';
 
 /** A list in a parameter holds the first few items; `more` is the number of omitted ones. */
 export interface Listed<T> {

@@ -1,5 +1,6 @@
 import type { IssuedMismatch } from '@certwright/pki';
-import type { LookUpFailure, Listed } from './approval-outcome';
+import type { CaaReason, LookUpFailure } from '@certwright/dns-names';
+import type { Listed } from './approval-outcome';
 import type { Outcome } from './outcome';
 
 /** The error types of ACME: RFC 8555, section 6.7; RFC 8657; RFC 9773, section 7.4; draft-aaron-acme-profiles. */
@@ -54,19 +55,6 @@ export interface NameRefusal {
 }
 
 export type CaLimitKind = 'newOrders' | 'perRegisteredDomain' | 'perNameSet' | 'failedAuthorizations';
-
-/** Why CAA records forbid the CA to issue (RFC 8659, RFC 8657). */
-export type CaaReason =
-  /** `allowed`: the CAs that they name; empty: issuance is forbidden. `issuer`: the value that would allow ours. */
-  | {
-      readonly kind: 'other_issuers';
-      readonly tag: string;
-      readonly allowed: readonly string[];
-      readonly issuer: string;
-    }
-  | { readonly kind: 'other_account'; readonly accountUri: string }
-  | { readonly kind: 'other_method'; readonly method: string }
-  | { readonly kind: 'unknown_critical' };
 
 /** Why no certificate came of an attempt. Times are RFC 3339, names of CAs those of the operator. */
 export type AuthorityOutcome =

@@ -23,6 +23,9 @@ export interface Attachment {
   readonly sha256: Uint8Array;
   readonly spkiSha256: Uint8Array;
   readonly leaf: Uint8Array;
+  /** SHA-256 over the DER TBSCertificate without poison and SCT list (RFC 6962, 3.2). */
+  readonly tbsSha256: Uint8Array;
+  readonly hasSctList: boolean;
   readonly chain: readonly Uint8Array[];
   readonly root: Uint8Array;
   readonly approvals: readonly NameApproval[];
@@ -111,9 +114,9 @@ async function insert(
 ): Promise<void> {
   await tx.query(
     `INSERT INTO certificate (id, account_id, plan_id, issuance_id, is_current, dns_names, key_type, serial_number,
-       not_before, not_after, sha256, spki_sha256, leaf, chain_sha256, ca_reference)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-       (SELECT ca_reference FROM issuance WHERE id = $4))`,
+       not_before, not_after, sha256, spki_sha256, leaf, chain_sha256, tbs_sha256, sct_at, ca_reference)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+       CASE WHEN $16::boolean THEN clock_timestamp() END, (SELECT ca_reference FROM issuance WHERE id = $4))`,
     [
       attachment.certificateId,
       attachment.accountId,
@@ -129,6 +132,8 @@ async function insert(
       attachment.spkiSha256,
       attachment.leaf,
       chainSha256,
+      attachment.tbsSha256,
+      attachment.hasSctList,
     ],
   );
 }

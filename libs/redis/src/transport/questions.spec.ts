@@ -42,7 +42,7 @@ function openClient(url = redis.url) {
 
 type Respond = (pattern: string, data: unknown) => Promise<unknown>;
 
-const patterns = ['echo', 'good', 'bad', 'probe-web-rule', 'test-installation'];
+const patterns = ['echo', 'good', 'bad', 'probe-web-rule', 'test-installation', 'caa-of-name'];
 
 function taker(respond: Respond, concurrency = 10, drainMs = 0): QuestionServer {
   const server = new QuestionServer(redis.url, { name: queue, log, concurrency, drainMs }, queue);
@@ -264,5 +264,24 @@ describe('the prober', () => {
     for (const _each of strange) expect(await probes.askTls(about, 5_000)).toBeNull();
     expect(await probes.askTls(about, 5_000)).toEqual({ tests: [found, failed] });
     expect(new Set(patterns)).toEqual(new Set(['test-installation']));
+  });
+
+  it('that sends no or an unknown response about CAA records has the verdict unknown', async () => {
+    const probes = new ProbeQuestions(redis.url, { name: queue, log }, queue);
+    undo.push(() => probes.close());
+    const about = { dnsName: '*.example.com', issuerDomains: ['ca.example'] };
+    const silence = { verdict: 'unknown', at: null, records: [], failure: 'timeout' };
+    expect(await probes.askCaa(about, 100)).toEqual(silence);
+    const found = { verdict: 'forbids', at: 'example.com', records: ['0 issue ";"'], failure: null };
+    const strange = [
+      'what',
+      { ...found, verdict: 'toString' },
+      { ...found, records: [1] },
+      { ...found, at: 1 },
+    ];
+    const responses: unknown[] = [...strange];
+    taker((pattern) => Promise.resolve(responses.shift() ?? { ...found, at: pattern }));
+    for (const _each of strange) expect(await probes.askCaa(about, 5_000)).toEqual(silence);
+    expect(await probes.askCaa(about, 5_000)).toEqual({ ...found, at: 'caa-of-name' });
   });
 });

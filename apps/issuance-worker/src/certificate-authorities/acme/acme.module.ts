@@ -8,7 +8,7 @@ import { defaultRepeats } from '../../acme';
 import { CaLimitBuckets } from '../../ca-limits/ca-limit-buckets';
 import { type OpenChallenges, openChallenges } from '../../challenges/open-challenges';
 import { Config } from '../../config';
-import { DnsClient } from '../../dns-lookup/dns-client';
+import { DnsClient } from '@certwright/dns-lookup';
 import { GatewayModule } from '../../gateway/gateway.module';
 import { HostedChallengeRecords } from '../../integrations/hosted-challenge-records';
 import { NameServers } from '../../name-servers/name-servers';

@@ -2,7 +2,7 @@ import { recordsOfType } from '@certwright/dns-authority';
 import { baseName } from '@certwright/dns-names';
 import type { AcmeAuthorization } from '../../acme';
 import { sideBySide } from '../../approvals/side-by-side';
-import type { LookUp } from '../../dns-lookup/look-up';
+import type { LookUp } from '@certwright/dns-lookup';
 
 /** A persistent record that authorizes one account at one CA (draft-ietf-acme-dns-persist). */
 export interface PersistentGrant {

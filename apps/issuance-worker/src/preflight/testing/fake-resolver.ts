@@ -1,5 +1,5 @@
 import type { Caa } from '@certwright/dns-authority';
-import type { LookUpResult, LookUp } from '../../dns-lookup/look-up';
+import type { LookUpResult, LookUp } from '@certwright/dns-lookup';
 import type { PreflightQuestion } from '../preflight';
 
 /** One name at a CA without limits, named `ca.example` in CAA records. */

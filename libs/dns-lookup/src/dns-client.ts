@@ -1,5 +1,5 @@
 import { parseName } from '@certwright/dns-authority';
-import type { LookUpFailure } from '@certwright/issuance';
+import type { LookUpFailure } from '@certwright/dns-names';
 import { readResponse, type LookUpResult, type LookUpOptions, type LookUpType } from './look-up';
 import { buildQuery, type DnsQuery, isAuthoritative, isTruncated, type QuestionStyle } from './query';
 import { exchangeOverTcp } from './tcp-exchange';

@@ -1,6 +1,6 @@
-import type { CaaReason } from '@certwright/issuance';
+import type { CaaReason } from '@certwright/dns-names';
 import type { Caa } from '@certwright/dns-authority';
-import type { LookUpResult, LookUp } from '../dns-lookup/look-up';
+import type { LookUpResult, LookUp } from '../look-up';
 import { type CaaQuestion, checkCaa } from './caa';
 import { readIssuerGrant } from './caa-value';
 import { relevantCaa } from './relevant-caa';
@@ -83,6 +83,12 @@ describe('CAA records allow a CA to issue (RFC 8659, RFC 8657)', () => {
     ],
     ['with a tag in capitals', [{ flags: 0, tag: 'ISSUE', value: 'other.example' }], {}, false],
     ['with a parameter that is not known', [issue('ca.example; policy=ev')], {}, true],
+    [
+      'for an account and method that are not known, whatever account and methods it names',
+      [issue('ca.example; accounturi=x; accounturi=y; validationmethods=http-01')],
+      { accountUri: null, method: null },
+      true,
+    ],
     ['with a semicolon at the end', [issue('ca.example;')], {}, true],
     ['with spaces and tabs around', [issue(` ca.example\t; accounturi = ${account} `)], {}, true],
   ])('%s', (_, records, also, expected) => {

@@ -1,6 +1,5 @@
 import type { Caa } from '@certwright/dns-authority';
-import type { CaaReason } from '@certwright/issuance';
-import { quoteInput } from '@certwright/dns-names';
+import { type CaaReason, quoteInput } from '@certwright/dns-names';
 import { type IssuerGrant, readIssuerGrant } from './caa-value';
 
 /** The issuing CA, and how the name was validated. */
@@ -8,10 +7,10 @@ export interface CaaQuestion {
   readonly wildcard: boolean;
   /** The CA's names in CAA records; one suffices, case-insensitive. */
   readonly issuerDomains: readonly string[];
-  /** The URL of our account at the CA (RFC 8657, section 3). */
-  readonly accountUri: string;
-  /** `dns-01`, `http-01` (RFC 8657, section 4). */
-  readonly method: string;
+  /** The URL of our account at the CA (RFC 8657, section 3); null: unknown, any account is accepted. */
+  readonly accountUri: string | null;
+  /** `dns-01`, `http-01` (RFC 8657, section 4); null: unknown, any method is accepted. */
+  readonly method: string | null;
 }
 
 export type CaaVerdict =
@@ -74,12 +73,12 @@ function faultOfParameters(record: Caa, grant: IssuerGrant, question: CaaQuestio
   const { accountUri, method } = question;
   const accounts = of('accounturi');
   // Two of them never match together (RFC 8657, section 3).
-  if (accounts.length > 1 || (accounts.length === 1 && accounts[0] !== accountUri)) {
-    return { allowed: false, reason: { kind: 'other_account', accountUri }, records: [shown(record)] };
+  if (accountUri !== null && (accounts.length > 1 || (accounts.length === 1 && accounts[0] !== accountUri))) {
+    return { allowed: false, reason: { kind: 'other_account', accountUri }, records: [caaText(record)] };
   }
   const methods = of('validationmethods');
-  if (methods.length > 1 || !methods.every((list) => list.split(',').includes(method))) {
-    return { allowed: false, reason: { kind: 'other_method', method }, records: [shown(record)] };
+  if (method !== null && (methods.length > 1 || !methods.every((list) => list.split(',').includes(method)))) {
+    return { allowed: false, reason: { kind: 'other_method', method }, records: [caaText(record)] };
   }
   return null;
 }
@@ -95,16 +94,16 @@ function noneForUs(
   return {
     allowed: false,
     reason: { kind: 'other_issuers', tag, allowed: allowedIssuers, issuer },
-    records: relevant.slice(0, maxNamed).map(shown),
+    records: relevant.slice(0, maxNamed).map(caaText),
   };
 }
 
 function unknownCritical(record: Caa): CaaVerdict {
-  return { allowed: false, reason: { kind: 'unknown_critical' }, records: [shown(record)] };
+  return { allowed: false, reason: { kind: 'unknown_critical' }, records: [caaText(record)] };
 }
 
 /** As in a zone file. The zone's owner controls tag and value, so they are quoted, bounded and printable. */
-function shown({ flags, tag, value }: Caa): string {
+export function caaText({ flags, tag, value }: Caa): string {
   const plainTag = /^[A-Za-z0-9]{1,32}$/.test(tag) ? tag : quoteInput(tag);
   return `${flags} ${plainTag} ${quoteInput(value)}`;
 }

@@ -1,6 +1,6 @@
 import { type Caa, recordsOfType } from '@certwright/dns-authority';
-import type { LookUp } from '../dns-lookup/look-up';
-import type { LookUpFailure } from '@certwright/issuance';
+import type { LookUp } from '../look-up';
+import type { LookUpFailure } from '@certwright/dns-names';
 
 export type CaaFinding =
   /** The nearest records at or above the name; empty when there are none up to the top. */

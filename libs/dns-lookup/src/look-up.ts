@@ -1,4 +1,4 @@
-import type { LookUpFailure } from '@certwright/issuance';
+import type { LookUpFailure } from '@certwright/dns-names';
 import { readResponseRecords, type StoredType, type ZoneRecord } from '@certwright/dns-authority';
 
 export type LookUpType = StoredType;

@@ -1,0 +1,11 @@
+export { type CaaQuestion, type CaaVerdict, caaText, checkCaa } from './caa/caa';
+export { type CaaFinding, relevantCaa } from './caa/relevant-caa';
+export { DnsClient, type DnsClientOptions } from './dns-client';
+export {
+  type LookUp,
+  type LookUpOptions,
+  type LookUpResult,
+  type LookUpType,
+  normalForm,
+  type ReceivedRecord,
+} from './look-up';
