@@ -16,10 +16,12 @@ import {
   timestamp,
   Unreadable,
 } from '@certwright/service';
+import { IssuanceSchema } from '@certwright/issuance-json';
 import { Param } from '@nestjs/common';
 import { ApiParam, ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
 import { readNameInPath } from '../monitored-domains/monitored-domain';
 import { noSuchCertificate } from '../wire/problems';
+import type { IssuancesOfPage } from './issuances';
 import type { Finding } from './findings.repository';
 
 const sources = ['stream', 'backfill', 'test'] as const;
@@ -115,6 +117,14 @@ export class MonitoredCertificateSchema {
 
   @ApiProperty()
   note: string;
+
+  @ApiProperty({
+    type: IssuanceSchema,
+    nullable: true,
+    description:
+      'As the search API shows it, with dns_names, issuer.website, issuer.caa_domains and problem_reporting; of a single certificate also with cert_der. Null: a test, an entry that cannot be read, one that the index no longer has, or the index is unavailable.',
+  })
+  issuance: IssuanceSchema | null;
 }
 
 /** The body of a POST; a member that is left out changes nothing. */
@@ -176,7 +186,10 @@ export function digestInPath(text: string): Buffer {
   return Buffer.from(text, 'hex');
 }
 
-export const certificateJson = (finding: Finding): MonitoredCertificateSchema => ({
+export const certificateJson = (
+  finding: Finding,
+  issuances: IssuancesOfPage = new Map(),
+): MonitoredCertificateSchema => ({
   tbs_sha256: finding.tbs_sha256.toString('hex'),
   id: finding.position,
   state: finding.state,
@@ -191,4 +204,5 @@ export const certificateJson = (finding: Finding): MonitoredCertificateSchema =>
   alerted_at: timestamp(finding.alerted_at),
   acknowledged_at: timestamp(finding.acknowledged_at),
   note: finding.note,
+  issuance: issuances.get(finding.tbs_sha256.toString('hex')) ?? null,
 });

@@ -4,12 +4,13 @@ import { KnownModule } from '../known/known.module';
 import { CertificatesController } from './certificates.controller';
 import { ChangeCertificate } from './change-certificate.use-case';
 import { Findings } from './findings.repository';
+import { Issuances } from './issuances';
 import { RetrieveCertificates } from './retrieve-certificates.use-case';
 
 @Module({
   imports: [DeliveryModule, KnownModule],
   controllers: [CertificatesController],
-  providers: [Findings, RetrieveCertificates, ChangeCertificate],
+  providers: [Findings, Issuances, RetrieveCertificates, ChangeCertificate],
   exports: [Findings],
 })
 export class CertificatesModule {}

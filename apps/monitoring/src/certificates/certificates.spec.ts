@@ -1,5 +1,6 @@
 import type { ReceivedResponse } from '@certwright/testing';
 import { addFinding, type FindingColumns } from '../testing/findings';
+import { addIssuance } from '../testing/indexed-issuance';
 import { permission, RunningApi, type Tenant } from '../testing/running-api';
 
 const certificates = '/api/v3/monitoring/certificates';
@@ -8,7 +9,7 @@ let api: RunningApi;
 let tenant: Tenant;
 
 beforeAll(async () => {
-  api = await RunningApi.start();
+  api = await RunningApi.startWithIndex();
 });
 beforeEach(async () => {
   tenant = await api.tenant(permission);
@@ -131,6 +132,7 @@ it('shows the order or the certificate object that a certificate belongs to', as
     alerted_at: null,
     acknowledged_at: null,
     note: '',
+    issuance: null,
   });
   expect((await tenant.get(`${certificates}/${ordered.toUpperCase()}`)).status).toBe(200);
   for (const digest of ['5', 'ab'.repeat(32), '%20'])
@@ -138,6 +140,29 @@ it('shows the order or the certificate object that a certificate belongs to', as
       404,
       { code: 'not_found', message: 'No certificate with this digest concerns the account.' },
     ]);
+});
+
+it('shows the issuance, in a list without its certificate', async () => {
+  const { tbsSha256, position, certDer } = await addIssuance(api.database, 'www.example.com');
+  const digest = await add({ tbs_sha256: tbsSha256, position });
+  const other = await add({ position });
+  const expanded = {
+    ...{ id: position, tbs_sha256: digest, revoked: null, dns_names: ['www.example.com'] },
+    ...{
+      issuer: { friendly_name: 'Unknown issuer', website: null, caa_domains: null },
+      problem_reporting: null,
+    },
+  };
+  const listed = (await tenant.get(certificates)).json;
+  expect(listed).toMatchObject([
+    { tbs_sha256: other, issuance: null },
+    { tbs_sha256: digest, id: position, issuance: expanded },
+  ]);
+  expect(listed[1].issuance.cert_der).toBeUndefined();
+  const { issuance } = (await tenant.get(`${certificates}/${digest}`)).json;
+  expect(issuance).toEqual({ ...listed[1].issuance, cert_sha256: expect.any(String), cert_der: certDer });
+  const { json } = await tenant.post(`${certificates}/${digest}`, { acknowledged: true });
+  expect(json.issuance).toEqual(issuance);
 });
 
 describe('POST', () => {

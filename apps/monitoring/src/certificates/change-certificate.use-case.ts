@@ -6,6 +6,7 @@ import { AddKnownObject } from '../known/add-known-object.use-case';
 import { identityOf, knownKeys, maxNames } from '../known/known-keys';
 import { keyNotAuthorizable, noSuchCertificate, nothingToAcknowledge } from '../wire/problems';
 import { certificateJson, digestInPath, type MonitoredCertificateRequest } from './certificate';
+import { Issuances } from './issuances';
 import { type Finding, type FindingChange, Findings } from './findings.repository';
 
 type Request = Partial<MonitoredCertificateRequest>;
@@ -18,12 +19,13 @@ export class ChangeCertificate {
     private readonly findings: Findings,
     private readonly known: AddKnownObject,
     private readonly events: AccountEvents,
+    private readonly issuances: Issuances,
   ) {}
 
   /** @throws Problem `not_found`, `conflict` */
   async run(caller: CallerIdentity, digest: string, request: Request): Promise<HttpResponse> {
     const tbsSha256 = digestInPath(digest);
-    return await this.changes.run(caller, async (change) => {
+    const finding = await this.changes.run(caller, async (change) => {
       const { tx, accountId, record } = change;
       const before = await this.findings.locked(tx, accountId, tbsSha256);
       if (before === null) throw noSuchCertificate();
@@ -35,13 +37,14 @@ export class ChangeCertificate {
         await this.events.cancel(tx, [{ accountId, subject }]);
       } else if (after.note !== before.note) {
         await this.findings.setNote(tx, accountId, tbsSha256, after.note);
-      } else return jsonResponse(200, certificateJson(before));
+      } else return before;
       const name = tbsSha256.toString('hex');
       const values = { before: recorded(before), after: recorded(after) };
       await record({ object: 'certificate', name, action: 'changed', ...values });
-      const shown = await this.findings.get(accountId, tbsSha256, tx);
-      return jsonResponse(200, certificateJson(shown ?? before));
+      return (await this.findings.get(accountId, tbsSha256, tx)) ?? before;
     });
+    // The index may be slow: the transaction has ended.
+    return jsonResponse(200, certificateJson(finding, await this.issuances.ofOne(finding)));
   }
 
   /** For exactly its monitored names: the worker applies the known key to other certificates. */

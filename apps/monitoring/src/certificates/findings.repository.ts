@@ -69,8 +69,9 @@ export class Findings {
          SELECT newest.tbs_sha256 FROM unnest($2::text[]) AS listed (state) CROSS JOIN LATERAL (
            SELECT found_at, tbs_sha256 FROM ${ofDomain ? 'monitoring_finding_domain' : 'monitoring_finding'}
            WHERE account_id = $1 AND state = listed.state ${ofDomain ? 'AND monitored_domain = $6' : ''}
-             AND ($3::bigint IS NULL OR (found_at, tbs_sha256) <
-               (timestamptz 'epoch' + $3 * interval '1 microsecond', decode($4, 'hex')))
+             AND (found_at, tbs_sha256) < (
+               coalesce(timestamptz 'epoch' + $3::bigint * interval '1 microsecond', 'infinity'),
+               coalesce(decode($4, 'hex'), ''))
            ORDER BY found_at DESC, tbs_sha256 DESC LIMIT $5) AS newest
          ORDER BY newest.found_at DESC, newest.tbs_sha256 DESC LIMIT $5) AS listed
        JOIN monitoring_finding AS finding ON finding.account_id = $1 AND finding.tbs_sha256 = listed.tbs_sha256 ${ofPlan}

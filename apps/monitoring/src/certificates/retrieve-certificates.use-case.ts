@@ -3,12 +3,14 @@ import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
 import { noSuchCertificate } from '../wire/problems';
 import { certificateJson, digestInPath, type MonitoredCertificatesQuery } from './certificate';
+import { Issuances } from './issuances';
 import { Findings } from './findings.repository';
 
 @Injectable()
 export class RetrieveCertificates {
   constructor(
     private readonly findings: Findings,
+    private readonly issuances: Issuances,
     private readonly addresses: Addresses,
   ) {}
 
@@ -18,7 +20,8 @@ export class RetrieveCertificates {
     const found = await this.findings.page(accountId, page);
     const shown = found.slice(0, limit);
     const last = shown.at(-1);
-    const json = shown.map(certificateJson);
+    const issuances = await this.issuances.ofPage(shown);
+    const json = shown.map((finding) => certificateJson(finding, issuances));
     if (found.length <= limit || last === undefined) return jsonResponse(200, json);
     const next = new URLSearchParams({ after: last.cursor });
     if (limit !== maxPageSize) next.set('limit', String(limit));
@@ -32,6 +35,6 @@ export class RetrieveCertificates {
   async one(accountId: string, digest: string): Promise<HttpResponse> {
     const found = await this.findings.get(accountId, digestInPath(digest));
     if (found === null) throw noSuchCertificate();
-    return jsonResponse(200, certificateJson(found));
+    return jsonResponse(200, certificateJson(found, await this.issuances.ofOne(found)));
   }
 }

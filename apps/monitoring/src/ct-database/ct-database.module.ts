@@ -1,3 +1,4 @@
+import { pageSession } from '@certwright/ct-index';
 import { DatabasePool } from '@certwright/postgres';
 import { RunningProcess } from '@certwright/service';
 import { Global, Injectable, Module } from '@nestjs/common';
@@ -59,6 +60,7 @@ export class CtDatabase {
           idleTimeoutMillis: idleTimeoutMs,
           keepAlive: true,
           statement_timeout: timeLimitsMs.statement,
+          options: pageSession,
           // A server that is unreachable does not end the statement itself.
           query_timeout: 1.5 * timeLimitsMs.statement,
         });

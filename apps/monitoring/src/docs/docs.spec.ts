@@ -10,6 +10,7 @@ import {
   shapeOf,
 } from '@certwright/testing';
 import { addFinding } from '../testing/findings';
+import { addIssuance, type IndexedIssuance } from '../testing/indexed-issuance';
 import { permission, RunningApi, type Tenant } from '../testing/running-api';
 import { errorExamples } from '../wire/documented-errors';
 import { openApiDocument } from './openapi-document';
@@ -36,8 +37,10 @@ it('uses every example of an error', () => {
 describe('with the API running', () => {
   let api: RunningApi;
   let tenant: Tenant;
+  let indexed: IndexedIssuance;
   beforeAll(async () => {
     api = await RunningApi.startWithIndex();
+    indexed = await addIssuance(api.database, 'www.example.com');
     // A log that lags.
     await api.database.query(
       `INSERT INTO ct_log (description, operator, kind, url, key_der, mmd_s, list_state, enabled, log_id, head_at, entry_at)
@@ -84,7 +87,7 @@ describe('with the API running', () => {
     '$operationId succeeds with the example $name of type $mediaType',
     async ({ operationId, path: template, mediaType, value }) => {
       const body = mediaType === 'application/json' ? value : String(value);
-      const digest = await addFinding(api.database, tenant.accountId);
+      const digest = await indexedFinding();
       if (operationId === 'changeEndpoint')
         await tenant.post(`${root}/monitored_domains/www.example.com`, {});
       const answer = await tenant.post(pathOf(template, digest), body, { 'content-type': mediaType });
@@ -95,6 +98,11 @@ describe('with the API running', () => {
       expect(shapeOf(answer.json)).toEqual(shapeOf(example?.value));
     },
   );
+
+  const indexedFinding = async () => {
+    const { tbsSha256, position } = indexed;
+    return await addFinding(api.database, tenant.accountId, undefined, { tbs_sha256: tbsSha256, position });
+  };
 
   /** Of .example.com. */
   const addBackfill = async () =>
@@ -113,7 +121,7 @@ describe('with the API running', () => {
       await tenant.post(`${root}/known_keys`, { pubkey_sha256: 'ab'.repeat(32), dns_names: ['example.com'] });
       await tenant.post(`${root}/monitored_domains/www.example.com`, {});
       await addBackfill();
-      const digest = await addFinding(api.database, tenant.accountId);
+      const digest = await indexedFinding();
       const query = operationId === 'getMonitoredDomain' ? '?expand=status' : '';
       const { status, json } = await tenant.get(pathOf(template, digest) + query);
       expect([status, shapeOf(json)]).toEqual([200, shapeOf(value)]);

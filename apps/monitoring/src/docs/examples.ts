@@ -73,7 +73,28 @@ const found = {
   alerted_at: '2026-11-20T12:00:02Z',
   acknowledged_at: null,
   note: '',
+  issuance: {
+    id: '8913214092',
+    tbs_sha256: tbsSha256,
+    cert_sha256: '5bd6e2b1c7c2e3ac5e05d3a2b7f5d9d5a1f3a1c5f0e8f7a3b4c5d6e7f8091a2b',
+    pubkey_sha256: pubkeySha256,
+    not_before: '2026-11-20T11:00:00Z',
+    not_after: '2027-02-18T10:59:59Z',
+    revoked: false,
+    dns_names: ['www.example.com'],
+    issuer: {
+      friendly_name: 'Example CA',
+      pubkey_sha256: '8d02536c887482bc34ff54e41d2ba659bf85b341a0a20afadb5813dcfbcf286d',
+      name: 'C=US, O=Example CA, CN=E1',
+      website: 'https://ca.example.net',
+      caa_domains: ['ca.example.net'],
+    },
+    problem_reporting: 'Send an email to problems@ca.example.net.',
+  },
 };
+
+/** As a single certificate is shown. */
+const foundAlone = { ...found, issuance: { ...found.issuance, cert_der: 'MIIDeDCCAx6gAwIB' } };
 
 const endpoint = {
   dns_name: 'www.example.com',
@@ -133,7 +154,7 @@ export const examples: Readonly<Record<string, OperationExamples>> = {
     responses: { 201: domain, 200: { ...domain, enabled: false } },
   },
   listCertificates: { responses: { 200: [found] } },
-  getCertificate: { responses: { 200: found } },
+  getCertificate: { responses: { 200: foundAlone } },
   changeCertificate: {
     request: {
       acknowledge: { acknowledged: true, note: 'Ordered by the marketing department' },
@@ -141,7 +162,7 @@ export const examples: Readonly<Record<string, OperationExamples>> = {
     },
     responses: {
       200: {
-        ...found,
+        ...foundAlone,
         state: 'acknowledged',
         acknowledged_at: '2026-11-20T12:30:00Z',
         note: 'Ordered by the marketing department',
@@ -189,6 +210,7 @@ export const examples: Readonly<Record<string, OperationExamples>> = {
         change: null,
         source: 'test',
         alerted_at: null,
+        issuance: null,
       },
     },
   },

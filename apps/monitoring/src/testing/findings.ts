@@ -11,10 +11,9 @@ export async function addFinding(
   names: readonly string[] = ['www.example.com'],
   special: FindingColumns = {},
 ): Promise<string> {
-  const tbsSha256 = randomBytes(32);
   const columns: FindingColumns = {
     account_id: accountId,
-    tbs_sha256: tbsSha256,
+    tbs_sha256: randomBytes(32),
     position: '7',
     spki_sha256: randomBytes(32),
     issuer_spki_sha256: randomBytes(32),
@@ -44,5 +43,5 @@ export async function addFinding(
     `INSERT INTO monitoring_finding (${all.join(', ')}) VALUES (${all.map((_, at) => `$${at + 1}`).join(', ')})`,
     Object.values(columns),
   );
-  return tbsSha256.toString('hex');
+  return (columns['tbs_sha256'] as Buffer).toString('hex');
 }

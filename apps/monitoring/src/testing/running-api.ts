@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { RunningFront } from '@certwright/core-testing';
+import { ensurePartitions } from '@certwright/ct-index';
 import { ctDataSource, ctSchema } from '@certwright/ct-schema';
 import { applyGrants } from '@certwright/postgres';
 import { monitoringSettings } from '../config';
@@ -44,6 +45,7 @@ async function createIndex(url: string, prefix: string): Promise<void> {
   }).initialize();
   await owner.runMigrations({ transaction: 'each' });
   await owner.transaction(async (tx) => await applyGrants(tx, ctSchema, { prefix, passwords: {} }));
+  await ensurePartitions(owner, new Date(), 2_000, 1_000);
   await owner.destroy();
 }
 
