@@ -133,6 +133,7 @@ export const apps = [
     health: { port: 'ops', path: '/readyz' },
     environment: (deployment) => ({
       ...common(deployment, 'monitoring'),
+      CT_DATABASE_URL: deployment.urlOf('monitoring', deployment.ctDatabaseUrl),
       HOST: LOOPBACK,
       PORT: String(deployment.port('monitoring', 'http')),
       PUBLIC_URL: `http://${LOOPBACK}:${deployment.port('monitoring', 'http')}`,

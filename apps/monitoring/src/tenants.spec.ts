@@ -1,5 +1,6 @@
 import type { ReceivedResponse } from '@certwright/testing';
 import { csrPem, tbsSha256 } from './testing/fixtures';
+import { addFinding } from './testing/findings';
 import { permission, RunningApi, type Tenant } from './testing/running-api';
 
 const root = '/api/v3/monitoring';
@@ -9,12 +10,15 @@ let api: RunningApi;
 let owner: Tenant;
 let other: Tenant;
 let ids: Readonly<Record<'key' | 'cert', number>>;
+let digest: string;
 
 beforeAll(async () => {
   api = await RunningApi.start();
   [owner, other] = await Promise.all([api.tenant(permission), api.tenant(permission)]);
   await owner.post(`${root}/monitored_domains/example.com`, { enabled: false });
   await owner.post(`${root}/settings`, { alert_delay_minutes: 30 });
+  await owner.post(`${root}/monitored_domains/www.example.com`, {});
+  digest = await addFinding(api.database, owner.accountId);
   ids = {
     key: (await owner.post(`${root}/known_keys`, key)).json.id,
     cert: (await owner.post(`${root}/known_certs`, { tbs_sha256: tbsSha256 })).json.id,
@@ -30,15 +34,20 @@ const visible = ({ status, headers, text }: ReceivedResponse) => {
 
 it.each<[string, () => string, string]>([
   ['GET', () => 'monitored_domains/example.com', 'monitored_domains/example.net'],
+  ['GET', () => `certificates/${digest}`, `certificates/${'ab'.repeat(32)}`],
+  ['POST', () => `certificates/${digest}`, `certificates/${'ab'.repeat(32)}`],
+  ['GET', () => 'endpoints/www.example.com', 'endpoints/www.example.net'],
+  ['POST', () => 'endpoints/www.example.com', 'endpoints/www.example.net'],
   ['DELETE', () => 'monitored_domains/example.com', 'monitored_domains/example.net'],
   ['DELETE', () => `known_keys/${ids.key}`, 'known_keys/1'],
   ['DELETE', () => `known_certs/${ids.cert}`, 'known_certs/1'],
 ])(
   '%s of an object of another account (%s) returns the same as of an unknown one',
   async (method, theirs, unknown) => {
+    const body = method === 'POST' ? {} : undefined;
     const [one, two] = [
-      await other.call(method, `${root}/${theirs()}`, {}),
-      await other.call(method, `${root}/${unknown}`, {}),
+      await other.call(method, `${root}/${theirs()}`, { body }),
+      await other.call(method, `${root}/${unknown}`, { body }),
     ];
     expect(one.status).toBe(404);
     expect(visible(one)).toEqual(visible(two));
@@ -46,9 +55,13 @@ it.each<[string, () => string, string]>([
 );
 
 it('shows an account nothing of another one', async () => {
-  for (const list of ['monitored_domains', 'known_keys', 'known_certs'])
+  for (const list of ['monitored_domains', 'known_keys', 'known_certs', 'certificates', 'endpoints'])
     expect((await other.get(`${root}/${list}`)).json).toEqual([]);
   expect((await other.get(`${root}/settings`)).json.alert_delay_minutes).toBe(0);
+  expect((await other.get(`${root}/status`)).json.usage).toMatchObject({
+    monitored_domains: 0,
+    endpoints: 0,
+  });
 });
 
 it('lets two accounts have the same objects', async () => {
@@ -64,6 +77,7 @@ it('lets two accounts have the same objects', async () => {
 
   expect((await owner.get(`${root}/monitored_domains`)).json).toEqual([
     { name: 'example.com', enabled: false },
+    { name: 'www.example.com', enabled: true },
   ]);
   expect((await owner.get(`${root}/known_keys`)).json).toHaveLength(1);
 });
@@ -90,6 +104,11 @@ describe('without a valid key', () => {
     ['GET', 'known_keys'],
     ['POST', 'known_certs'],
     ['GET', 'settings'],
+    ['GET', 'certificates'],
+    ['GET', 'endpoints'],
+    ['GET', 'status'],
+    ['POST', 'test'],
+    ['POST', 'certificates/ab'],
   ])('%s %s is refused', async (method, path) => {
     for (const headers of [{}, { authorization: `Bearer 1_${'a'.repeat(32)}` }])
       expect(

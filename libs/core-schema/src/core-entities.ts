@@ -38,6 +38,7 @@ import {
   MonitoringUnreadableCursorEntity,
 } from './monitoring/monitoring-follower.entity';
 import { MonitoringBackfillEntity } from './monitoring/monitoring-backfill.entity';
+import { MonitoringFindingDomainEntity } from './monitoring/monitoring-finding-domain.entity';
 import { MonitoringFindingEntity } from './monitoring/monitoring-finding.entity';
 import { MonitoredEndpointEntity } from './monitoring/monitored-endpoint.entity';
 import { MonitoredNameEntity } from './monitoring/monitored-name.entity';
@@ -122,6 +123,7 @@ export const coreEntities = [
   MonitoringUnreadableCursorEntity,
   MonitoringBackfillEntity,
   MonitoringFindingEntity,
+  MonitoringFindingDomainEntity,
   MonitoredEndpointEntity,
   MonitoredNameEntity,
   MonitoringAccountEntity,

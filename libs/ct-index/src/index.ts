@@ -1,7 +1,7 @@
 export { bodyDeflation, bodyPackings, packBody, unpackBody } from './body';
 export { type IssuanceBody, issuanceBodies } from './issuance-bodies';
 export { type StoredIssuance, issuanceAt, pageOfAll, pageOfKeys } from './issuance-pages';
-export { type IssuancePage } from './issuances-at';
+export { type IssuancePage, issuancesAt } from './issuances-at';
 export { type ConcernedPage, concernedIssuances } from './monitoring/concerned-issuances';
 export {
   type IssuancesToMatch,

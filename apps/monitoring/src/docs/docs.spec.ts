@@ -4,10 +4,13 @@ import path from 'node:path';
 import {
   type ReceivedResponse,
   type DocumentedExample,
+  eventually,
   examplesIn,
   faultsInOpenApi,
   shapeOf,
 } from '@certwright/testing';
+import { addFinding } from '../testing/findings';
+import { addIssuance, type IndexedIssuance } from '../testing/indexed-issuance';
 import { permission, RunningApi, type Tenant } from '../testing/running-api';
 import { errorExamples } from '../wire/documented-errors';
 import { openApiDocument } from './openapi-document';
@@ -34,8 +37,18 @@ it('uses every example of an error', () => {
 describe('with the API running', () => {
   let api: RunningApi;
   let tenant: Tenant;
+  let indexed: IndexedIssuance;
   beforeAll(async () => {
-    api = await RunningApi.start();
+    api = await RunningApi.startWithIndex();
+    indexed = await addIssuance(api.database, 'www.example.com');
+    // A log that lags.
+    await api.database.query(
+      `INSERT INTO ct_log (description, operator, kind, url, key_der, mmd_s, list_state, enabled, log_id, head_at, entry_at)
+       VALUES ('', '', 'static', '', '', 60, 'usable', true, sha256(''), now() - interval '1 hour', now())`,
+    );
+    // Reports of logs are kept for a second.
+    const member = await api.tenant(permission);
+    await eventually(async () => expect((await member.get(`${root}/status`)).json.logs).toHaveLength(1));
   });
   beforeEach(async () => {
     tenant = await api.tenant(permission);
@@ -55,7 +68,8 @@ describe('with the API running', () => {
       json: {
         name: 'Certwright: monitoring',
         version: '3',
-        description: 'States which domains are monitored, and which keys and certificates are known.',
+        description:
+          'States which domains are monitored, which keys and certificates are known, and which certificates were found.',
         documentation_url: `${root}/docs`,
         openapi_url: `${root}/openapi.json`,
         status_url: '/readyz',
@@ -63,14 +77,21 @@ describe('with the API running', () => {
     });
   });
 
-  const pathOf = (template: string) => template.replace('{name}', '.example.com');
+  const pathOf = (template: string, digest: string) =>
+    template
+      .replace('{name}', '.example.com')
+      .replace('{tbs_sha256}', digest)
+      .replace('{dns_name}', 'www.example.com');
 
   it.each(documented.filter(({ status }) => status === null))(
     '$operationId succeeds with the example $name of type $mediaType',
     async ({ operationId, path: template, mediaType, value }) => {
       const body = mediaType === 'application/json' ? value : String(value);
-      const answer = await tenant.post(pathOf(template), body, { 'content-type': mediaType });
-      expect(answer.status).toBe(operationId === 'changeMonitoringSettings' ? 200 : 201);
+      const digest = await indexedFinding();
+      if (operationId === 'changeEndpoint')
+        await tenant.post(`${root}/monitored_domains/www.example.com`, {});
+      const answer = await tenant.post(pathOf(template, digest), body, { 'content-type': mediaType });
+      expect(answer.status).toBe(operationId.startsWith('change') ? 200 : 201);
       const example = documented.find(
         (each) => each.operationId === operationId && each.status === answer.status,
       );
@@ -78,14 +99,31 @@ describe('with the API running', () => {
     },
   );
 
+  const indexedFinding = async () => {
+    const { tbsSha256, position } = indexed;
+    return await addFinding(api.database, tenant.accountId, undefined, { tbs_sha256: tbsSha256, position });
+  };
+
+  /** Of .example.com. */
+  const addBackfill = async () =>
+    await api.database.query(
+      `INSERT INTO monitoring_backfill (change_id, account_id, name, until_position)
+       SELECT max(id), $1, '.example.com', 9 FROM monitoring_change WHERE account_id = $1`,
+      [tenant.accountId],
+    );
+
   it.each(documented.filter(({ method, status }) => method === 'GET' && status === 200))(
     '$operationId returns the members of its example',
-    async ({ path: template, value }) => {
+    async ({ operationId, path: template, value }) => {
       await tenant.post(`${root}/monitored_domains/.example.com`, {});
       await tenant.post(`${root}/settings`, { authorized_cas: ['letsencrypt.org'] });
       await tenant.post(`${root}/known_certs`, { tbs_sha256: 'ab'.repeat(32) });
       await tenant.post(`${root}/known_keys`, { pubkey_sha256: 'ab'.repeat(32), dns_names: ['example.com'] });
-      const { status, json } = await tenant.get(pathOf(template));
+      await tenant.post(`${root}/monitored_domains/www.example.com`, {});
+      await addBackfill();
+      const digest = await indexedFinding();
+      const query = operationId === 'getMonitoredDomain' ? '?expand=status' : '';
+      const { status, json } = await tenant.get(pathOf(template, digest) + query);
       expect([status, shapeOf(json)]).toEqual([200, shapeOf(value)]);
     },
   );
@@ -113,6 +151,20 @@ describe('with the API running', () => {
     domain_not_found: () => tenant.get(`${domains}/example.com`),
     key_not_found: () => tenant.delete(`${root}/known_keys/1`),
     certificate_not_found: () => tenant.delete(`${root}/known_certs/1`),
+    finding_not_found: () => tenant.get(`${root}/certificates/${'ab'.repeat(32)}`),
+    bad_acknowledgment: async () =>
+      await tenant.post(`${root}/certificates/${'ab'.repeat(32)}`, { acknowledged: 1 }),
+    nothing_to_acknowledge: async () => {
+      const special = { state: 'known', reason: 'certificate' };
+      const digest = await addFinding(api.database, tenant.accountId, undefined, special);
+      return await tenant.post(`${root}/certificates/${digest}`, { acknowledged: true });
+    },
+    key_not_authorizable: async () => {
+      const digest = await addFinding(api.database, tenant.accountId, undefined, { source: 'test' });
+      return await tenant.post(`${root}/certificates/${digest}`, { authorize_key: true });
+    },
+    endpoint_not_found: () => tenant.get(`${root}/endpoints/example.com`),
+    bad_endpoint: () => tenant.post(`${root}/endpoints/example.com`, { muted: 1 }),
     method_not_allowed: () => tenant.post(`${domains}/.`, {}),
     request_too_large: () => tenant.post(`${root}/known_keys`, 'x'.repeat(300_000), pem),
     unsupported_media_type: () => tenant.post(`${root}/settings`, 'a=b', pem),

@@ -51,16 +51,123 @@ const settings = {
   heartbeat: 'weekly',
 };
 
+const found = {
+  tbs_sha256: tbsSha256,
+  id: '8913214092',
+  state: 'unknown',
+  reason: 'unknown',
+  order: null,
+  cn: null,
+  endpoints: [
+    {
+      dns_name: 'www.example.com',
+      monitored_domain: '.example.com',
+      wildcard: false,
+      odd_name: false,
+    },
+  ],
+  endpoint_count: 1,
+  change: ['new_issuer', 'new_key'],
+  found_at: '2026-11-20T12:00:00Z',
+  source: 'stream',
+  alerted_at: '2026-11-20T12:00:02Z',
+  acknowledged_at: null,
+  note: '',
+  issuance: {
+    id: '8913214092',
+    tbs_sha256: tbsSha256,
+    cert_sha256: '5bd6e2b1c7c2e3ac5e05d3a2b7f5d9d5a1f3a1c5f0e8f7a3b4c5d6e7f8091a2b',
+    pubkey_sha256: pubkeySha256,
+    not_before: '2026-11-20T11:00:00Z',
+    not_after: '2027-02-18T10:59:59Z',
+    revoked: false,
+    dns_names: ['www.example.com'],
+    issuer: {
+      friendly_name: 'Example CA',
+      pubkey_sha256: '8d02536c887482bc34ff54e41d2ba659bf85b341a0a20afadb5813dcfbcf286d',
+      name: 'C=US, O=Example CA, CN=E1',
+      website: 'https://ca.example.net',
+      caa_domains: ['ca.example.net'],
+    },
+    problem_reporting: 'Send an email to problems@ca.example.net.',
+  },
+};
+
+/** As a single certificate is shown. */
+const foundAlone = { ...found, issuance: { ...found.issuance, cert_der: 'MIIDeDCCAx6gAwIB' } };
+
+const endpoint = {
+  dns_name: 'www.example.com',
+  muted: false,
+  ports: [443],
+  state: 'not_checked',
+  since: '2026-11-20T12:00:00Z',
+  findings: [],
+  looked_at: null,
+};
+
+const status = {
+  watching: true,
+  followed_to: '2026-11-20T12:00:00Z',
+  lag_seconds: 2,
+  logs: [
+    {
+      description: "Example 'Log2026h2'",
+      operator: 'Example',
+      url: 'https://log.example.net/2026h2/',
+      state: 'lagging',
+      read_to: '2026-11-20T11:30:00Z',
+    },
+  ],
+  backfills: [
+    {
+      monitored_domain: '.example.com',
+      state: 'running',
+      found: 12,
+      unknown: 1,
+      since: '2026-11-20T11:59:00Z',
+    },
+  ],
+  limits: { monitored_domains: 1_000, endpoints: 1_000, findings_per_day: 10_000 },
+  usage: { monitored_domains: 1, endpoints: 3, findings_per_day: 12, throttled: 0 },
+};
+
+const domainStatus = {
+  followed_since: '2026-11-20T11:59:00Z',
+  complete: false,
+  holds_since: '2026-10-01T00:00:00Z',
+  backfill: { state: 'running', found: 12, unknown: 1 },
+  certificates: 12,
+  unknown: 1,
+  throttled: false,
+};
+
 const pem = (value: string) => ({ schema: { type: 'string' }, examples: { pem: { value } } });
 const der = (description: string) => ({ schema: { description } });
 
 /** Of each operation that has a body, by its `operationId`. */
 export const examples: Readonly<Record<string, OperationExamples>> = {
   listMonitoredDomains: { responses: { 200: [domain] } },
-  getMonitoredDomain: { responses: { 200: domain } },
+  getMonitoredDomain: { responses: { 200: { ...domain, status: domainStatus } } },
   setMonitoredDomain: {
     request: { default: {}, disabled: { enabled: false } },
     responses: { 201: domain, 200: { ...domain, enabled: false } },
+  },
+  listCertificates: { responses: { 200: [found] } },
+  getCertificate: { responses: { 200: foundAlone } },
+  changeCertificate: {
+    request: {
+      acknowledge: { acknowledged: true, note: 'Ordered by the marketing department' },
+      authorize_key: { authorize_key: true },
+    },
+    responses: {
+      200: {
+        ...foundAlone,
+        state: 'acknowledged',
+        acknowledged_at: '2026-11-20T12:30:00Z',
+        note: 'Ordered by the marketing department',
+      },
+    },
   },
   addKnownKey: {
     request: {
@@ -86,6 +193,27 @@ export const examples: Readonly<Record<string, OperationExamples>> = {
     responses: { 201: knownCert, 200: knownCert },
   },
   listKnownCerts: { responses: { 200: [knownCert] } },
+  listEndpoints: { responses: { 200: [endpoint] } },
+  getEndpoint: { responses: { 200: endpoint } },
+  changeEndpoint: {
+    request: { ports: { muted: true, ports: [443, 8443] } },
+    responses: { 200: { ...endpoint, muted: true, ports: [443, 8443] } },
+  },
+  getMonitoringStatus: { responses: { 200: status } },
+  testAlerts: {
+    responses: {
+      202: {
+        ...found,
+        id: null,
+        state: 'waiting',
+        reason: 'waiting',
+        change: null,
+        source: 'test',
+        alerted_at: null,
+        issuance: null,
+      },
+    },
+  },
   getMonitoringSettings: { responses: { 200: settings } },
   changeMonitoringSettings: {
     request: {

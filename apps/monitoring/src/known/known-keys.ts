@@ -20,7 +20,7 @@ import type { KnownRow } from './known-objects.repository';
 import { derOf, pemType } from './sent-der';
 
 /** Of one known key; as many as an order may have. */
-const maxNames = 100;
+export const maxNames = 100;
 
 const pubkeySha256 = 'SHA-256 over the DER SubjectPublicKeyInfo';
 
@@ -138,7 +138,7 @@ function readNames(value: unknown): readonly string[] | Unreadable {
 }
 
 /** @param names sorted */
-function identityOf(spkiSha256: Buffer, names: readonly string[]): NewKnownObject['identity'] {
+export function identityOf(spkiSha256: Buffer, names: readonly string[]): NewKnownObject['identity'] {
   return {
     spki_sha256: spkiSha256,
     dns_names: names,

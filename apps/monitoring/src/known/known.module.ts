@@ -9,5 +9,6 @@ import { RetrieveKnownObjects } from './retrieve-known-objects.use-case';
 @Module({
   controllers: [KnownKeysController, KnownCertsController],
   providers: [KnownObjects, AddKnownObject, RetrieveKnownObjects, DeleteKnownObject],
+  exports: [AddKnownObject],
 })
 export class KnownModule {}

@@ -1,7 +1,8 @@
 import { type ParsedMonitoredName, parseMonitoredName } from '@certwright/dns-names';
 import { type FieldFault, Problem } from '@certwright/errors';
-import { BooleanMember, documentedParameter, ReadBy } from '@certwright/service';
+import { BooleanMember, documentedParameter, Expand, ReadBy } from '@certwright/service';
 import { Param } from '@nestjs/common';
+import { MonitoredDomainStatusSchema } from '../status/status';
 import { ApiParam, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 
 /** A domain whose certificates the account watches. */
@@ -17,6 +18,14 @@ export class MonitoredDomainSchema {
     description: 'Of several objects that match a name, the most specific one decides by this.',
   })
   enabled: boolean;
+
+  @ApiPropertyOptional({ type: MonitoredDomainStatusSchema, description: 'With `expand=status`.' })
+  status?: MonitoredDomainStatusSchema;
+}
+
+export class MonitoredDomainQuery {
+  @Expand('status')
+  expand: readonly string[] = [];
 }
 
 /** The body of a POST. */

@@ -5,13 +5,19 @@ import {
   type ReadMembers,
   RequirePermission,
   sendResponse,
+  ValidQuery,
 } from '@certwright/service';
 import { Controller, Delete, Get, Post, Res } from '@nestjs/common';
 import { ApiBasicAuth, ApiBearerAuth, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { FailsWith, posted } from '../wire/documented-errors';
 import { DeleteMonitoredDomain } from './delete-monitored-domain.use-case';
-import { DomainName, MonitoredDomainRequest, MonitoredDomainSchema } from './monitored-domain';
+import {
+  DomainName,
+  MonitoredDomainQuery,
+  MonitoredDomainRequest,
+  MonitoredDomainSchema,
+} from './monitored-domain';
 import { RetrieveMonitoredDomains } from './retrieve-monitored-domains.use-case';
 import { SetMonitoredDomain } from './set-monitored-domain.use-case';
 
@@ -42,8 +48,12 @@ export class MonitoredDomainsController {
   })
   @ApiResponse({ status: 200, description: 'Success', type: [MonitoredDomainSchema] })
   @FailsWith()
-  async list(@Caller() { accountId }: CallerIdentity, @Res() reply: FastifyReply) {
-    sendResponse(reply, await this.retrieval.all(accountId));
+  async list(
+    @Caller() { accountId }: CallerIdentity,
+    @ValidQuery() query: MonitoredDomainQuery,
+    @Res() reply: FastifyReply,
+  ) {
+    sendResponse(reply, await this.retrieval.all(accountId, query));
   }
 
   @Get(':name')
@@ -53,9 +63,10 @@ export class MonitoredDomainsController {
   async retrieve(
     @Caller() { accountId }: CallerIdentity,
     @DomainName() name: string,
+    @ValidQuery() query: MonitoredDomainQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendResponse(reply, await this.retrieval.one(accountId, name));
+    sendResponse(reply, await this.retrieval.one(accountId, name, query));
   }
 
   @Post(':name')

@@ -43,11 +43,11 @@ export class MonitoredDomains {
   }
 
   async setEnabled(tx: Tx, accountId: string, { name, enabled }: MonitoredDomain): Promise<void> {
-    await tx.query(`UPDATE monitored_domain SET enabled = $3 WHERE account_id = $1 AND name = $2`, [
-      accountId,
-      name,
-      enabled,
-    ]);
+    await tx.query(
+      `UPDATE monitored_domain SET enabled = $3, enabled_at = CASE WHEN $3 THEN now() ELSE enabled_at END
+       WHERE account_id = $1 AND name = $2`,
+      [accountId, name, enabled],
+    );
   }
 
   /** @returns what was deleted; null: there was none */

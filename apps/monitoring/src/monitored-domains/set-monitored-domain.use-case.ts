@@ -8,6 +8,8 @@ import {
 } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { type AccountChange, MonitoringChanges } from '../changes/monitoring-changes';
+import { isHost } from '../endpoints/endpoint';
+import { Endpoints } from '../endpoints/endpoints.repository';
 import { Addresses } from '../wire/addresses';
 import { methodOfMember, tooManyMonitoredDomains } from '../wire/problems';
 import {
@@ -25,6 +27,7 @@ export class SetMonitoredDomain {
     private readonly changes: MonitoringChanges,
     private readonly domains: MonitoredDomains,
     private readonly addresses: Addresses,
+    private readonly endpoints: Endpoints,
   ) {}
 
   /** @throws Problem `bad_request` with everything that is wrong, `not_allowed_by_plan`, `method_not_allowed` */
@@ -58,6 +61,7 @@ export class SetMonitoredDomain {
         await this.domains.setEnabled(tx, accountId, after);
         const action = after.enabled ? 'enabled' : 'disabled';
         await record({ object: 'monitored_domain', name, action, before, after });
+        if (after.enabled && isHost(name)) await this.endpoints.addMonitored(tx, accountId, name);
       }
       return jsonResponse(200, after);
     }
@@ -66,6 +70,7 @@ export class SetMonitoredDomain {
     if (!(await this.domains.add(tx, accountId, after, maxMonitoredDomains)))
       throw tooManyMonitoredDomains(maxMonitoredDomains);
     await record({ object: 'monitored_domain', name, action: 'created', before, after });
+    if (after.enabled && isHost(name)) await this.endpoints.addMonitored(tx, accountId, name);
     return jsonResponse(201, after, { location: this.addresses.monitoredDomain(name) });
   }
 }

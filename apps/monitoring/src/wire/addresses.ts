@@ -17,7 +17,11 @@ export class Addresses {
     return `${this.root}/monitored_domains/${encodeURIComponent(name)}`;
   }
 
-  list(resource: 'known_keys' | 'known_certs'): string {
+  certificate(digest: string): string {
+    return `${this.root}/certificates/${digest}`;
+  }
+
+  list(resource: 'known_keys' | 'known_certs' | 'certificates' | 'endpoints'): string {
     return `${this.root}/${resource}`;
   }
 }

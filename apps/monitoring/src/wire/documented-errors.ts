@@ -7,12 +7,17 @@ import {
   renderErrorObject,
 } from '@certwright/service';
 import {
+  keyNotAuthorizable,
   methodOfMember,
+  noSuchCertificate,
+  noSuchEndpoint,
   noSuchKnownCertificate,
   noSuchKnownKey,
   noSuchMonitoredDomain,
+  nothingToAcknowledge,
   tooManyKnownObjects,
   tooManyMonitoredDomains,
+  tooManyTests,
 } from './problems';
 
 const invalid = (field: string, message: string): Problem =>
@@ -59,6 +64,15 @@ export const errorExamples = new ErrorExamples(
     domain_not_found: noSuchMonitoredDomain(),
     key_not_found: noSuchKnownKey(),
     certificate_not_found: noSuchKnownCertificate(),
+    finding_not_found: noSuchCertificate(),
+    endpoint_not_found: noSuchEndpoint(),
+    bad_endpoint: invalid('muted', 'It must be true or false.'),
+    too_many_tests: tooManyTests(3_600),
+    bad_acknowledgment: invalid('acknowledged', 'It must be true or false.'),
+    nothing_to_acknowledge: nothingToAcknowledge(),
+    key_not_authorizable: keyNotAuthorizable(
+      'It has no key that can be authorized: it is a test or cannot be read.',
+    ),
     method_not_allowed: methodOfMember(),
   },
   renderErrorObject,

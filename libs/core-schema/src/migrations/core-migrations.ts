@@ -12,6 +12,7 @@ import { Outcomes1796500000000 } from './1796500000000-outcomes';
 import { MonitoredDomains1796600000000 } from './1796600000000-monitored-domains';
 import { CertificateFindings1796700000000 } from './1796700000000-certificate-findings';
 import { CertificateAlerts1796710000000 } from './1796710000000-certificate-alerts';
+import { FindingLists1796720000000 } from './1796720000000-finding-lists';
 import { BackfillMails1796730000000 } from './1796730000000-backfill-mails';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
@@ -30,5 +31,6 @@ export const coreMigrations = [
   MonitoredDomains1796600000000,
   CertificateFindings1796700000000,
   CertificateAlerts1796710000000,
+  FindingLists1796720000000,
   BackfillMails1796730000000,
 ];

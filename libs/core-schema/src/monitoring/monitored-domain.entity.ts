@@ -23,4 +23,11 @@ export class MonitoredDomainEntity {
 
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;
+
+  @Column('timestamptz', {
+    name: 'enabled_at',
+    default: () => 'now()',
+    comment: 'when it was created or last enabled',
+  })
+  enabledAt!: Date;
 }

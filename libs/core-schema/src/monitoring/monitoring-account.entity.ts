@@ -4,6 +4,7 @@ import { AccountEntity } from '../accounts/account.entity';
 /** What of its monitoring an account was notified of, and how much was found today. */
 @Entity('monitoring_account')
 @Index('monitoring_account_mail', ['mailDueAt'], { where: 'mail_due_at IS NOT NULL' })
+@Index('monitoring_account_behind', ['accountId'], { where: 'behind_since IS NOT NULL' })
 export class MonitoringAccountEntity {
   @ForeignKey(() => AccountEntity)
   @PrimaryColumn('bigint', { name: 'account_id' })

@@ -17,6 +17,7 @@ export const coreSchema: GrantedSchema = {
     'random_id()',
     'terms_are_immutable()',
     'issuance_outcome_is_granted()',
+    'monitoring_finding_is_listed()',
     ...linkFunctions.map(({ signature }) => signature),
   ],
   definers: linkFunctions,

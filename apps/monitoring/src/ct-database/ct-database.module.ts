@@ -1,0 +1,74 @@
+import { pageSession } from '@certwright/ct-index';
+import { DatabasePool } from '@certwright/postgres';
+import { RunningProcess } from '@certwright/service';
+import { Global, Injectable, Module } from '@nestjs/common';
+import { MonitoringConfig } from '../config';
+
+/** Wait for a connection, and max time of a statement, ms: the calls also work without the index. */
+const timeLimitsMs = { connection: 500, statement: 2_000 } as const;
+
+/** Idle timeout of a connection, ms. */
+const idleTimeoutMs = 30_000;
+
+/** After a failure the database is left alone for so long, ms: an outage delays one request and not each. */
+const restMs = 1_000;
+
+/** Statements over the ct database. */
+export interface CtReader {
+  query<T>(text: string, values?: unknown[]): Promise<T>;
+}
+
+/** The ct database, with the index of public certificates. It is only read, and may be down. */
+@Injectable()
+export class CtDatabase {
+  private restsUntilMs = -Infinity;
+
+  constructor(
+    private readonly pool: Pick<DatabasePool, 'query'>,
+    private readonly log: { warn(members: object, message: string): void },
+  ) {}
+
+  /** @returns null while the database is down or slow */
+  async read<T>(work: (reader: CtReader) => Promise<T>): Promise<T | null> {
+    if (performance.now() < this.restsUntilMs) return null;
+    try {
+      return await work(this.reader);
+    } catch (error) {
+      if (performance.now() >= this.restsUntilMs) this.log.warn({ err: error }, 'ct database not read');
+      this.restsUntilMs = performance.now() + restMs;
+      return null;
+    }
+  }
+
+  private readonly reader: CtReader = {
+    query: async <T>(text: string, values: unknown[] = []) => (await this.pool.query(text, values)).rows as T,
+  };
+}
+
+@Global()
+@Module({
+  providers: [
+    {
+      provide: CtDatabase,
+      inject: [MonitoringConfig, RunningProcess],
+      useFactory: (config: MonitoringConfig, { name, log, opened }: RunningProcess) => {
+        const pool = new DatabasePool({
+          connectionString: config.CT_DATABASE_URL,
+          application_name: name,
+          max: config.CT_DATABASE_POOL_SIZE,
+          connectionTimeoutMillis: timeLimitsMs.connection,
+          idleTimeoutMillis: idleTimeoutMs,
+          keepAlive: true,
+          statement_timeout: timeLimitsMs.statement,
+          options: pageSession,
+          // A server that is unreachable does not end the statement itself.
+          query_timeout: 1.5 * timeLimitsMs.statement,
+        });
+        opened('ct database', async () => await pool.end());
+        return new CtDatabase(pool, log);
+      },
+    },
+  ],
+  exports: [CtDatabase],
+})
+export class CtDatabaseModule {}

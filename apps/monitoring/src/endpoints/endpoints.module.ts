@@ -1,0 +1,7 @@
+import { Module } from '@nestjs/common';
+import { ChangeEndpoint } from './change-endpoint.use-case';
+import { EndpointsController } from './endpoints.controller';
+import { Endpoints } from './endpoints.repository';
+
+@Module({ controllers: [EndpointsController], providers: [Endpoints, ChangeEndpoint], exports: [Endpoints] })
+export class EndpointsModule {}

@@ -1,0 +1,114 @@
+import type { ReceivedResponse } from '@certwright/testing';
+import { permission, RunningApi, type Tenant } from '../testing/running-api';
+
+const root = '/api/v3/monitoring';
+const endpoints = `${root}/endpoints`;
+
+let api: RunningApi;
+let tenant: Tenant;
+
+beforeAll(async () => {
+  api = await RunningApi.start({ ENDPOINT_PORTS: '443,8443,853,993,995' });
+});
+beforeEach(async () => {
+  tenant = await api.tenant(permission);
+});
+afterAll(() => api.stop());
+
+const result = ({ status, json }: ReceivedResponse) => [status, json];
+const domain = async (name: string, enabled = true) =>
+  await tenant.post(`${root}/monitored_domains/${name}`, { enabled });
+const names = async (query = '') =>
+  (await tenant.get(endpoints + query)).json.map(({ dns_name }: { dns_name: string }) => dns_name);
+const endpoint = {
+  dns_name: 'www.example.com',
+  muted: false,
+  ports: [443],
+  state: 'not_checked',
+  since: expect.any(String),
+  findings: [],
+  looked_at: null,
+};
+
+it('exist for enabled hosts that are monitored by name, until these are deleted', async () => {
+  await domain('www.example.com');
+  for (const name of ['.example.com', '_dmarc.example.com']) await domain(name);
+  await domain('off.example.com', false);
+  expect(result(await tenant.get(endpoints))).toEqual([200, [endpoint]]);
+  expect(result(await tenant.get(`${endpoints}/WWW.example.com`))).toEqual([200, endpoint]);
+  await domain('off.example.com');
+  expect(await names()).toEqual(['off.example.com', 'www.example.com']);
+  await api.database.query(
+    `UPDATE monitored_endpoint SET last_not_after = now() WHERE account_id = $1 AND dns_name = 'off.example.com'`,
+    [tenant.accountId],
+  );
+  for (const name of await names()) await tenant.delete(`${root}/monitored_domains/${name}`);
+  expect(await names()).toEqual(['off.example.com']);
+});
+
+it('are not created beyond the limit of the account', async () => {
+  await api.database.query(`UPDATE account SET max_monitored_endpoints = 1 WHERE id = $1`, [
+    tenant.accountId,
+  ]);
+  expect((await domain('b.example.com')).status).toBe(201);
+  expect((await domain('a.example.com')).status).toBe(201);
+  expect(await names()).toEqual(['b.example.com']);
+});
+
+it('are listed in pages by name', async () => {
+  for (const label of ['a', 'b', 'c']) await domain(`${label}.example.com`);
+  const page = await tenant.get(`${endpoints}?limit=2`);
+  expect(page.headers.link).toBe(`<${endpoints}?after=b.example.com&limit=2>; rel="next"`);
+  expect(await names('?after=b.example.com&limit=2')).toEqual(['c.example.com']);
+});
+
+it('are muted and get ports, which is recorded once', async () => {
+  await domain('www.example.com');
+  const post = async (body: unknown) => await tenant.post(`${endpoints}/www.example.com`, body);
+  const first = { ...endpoint, ports: [443, 853] };
+  expect(result(await post({ ports: [853, 443, 853] }))).toEqual([200, first]);
+  expect(result(await post({ ports: [443, 853], muted: false }))).toEqual([200, first]);
+  expect(result(await post({ muted: true }))).toEqual([200, { ...first, muted: true }]);
+  const values = (muted: boolean, ...ports: number[]) => ({ dns_name: 'www.example.com', muted, ports });
+  expect(
+    await api.database.query(
+      `SELECT name, action, before, after FROM monitoring_change WHERE account_id = $1 AND object = 'endpoint' ORDER BY id`,
+      [tenant.accountId],
+    ),
+  ).toEqual(
+    [
+      [values(false, 443), values(false, 443, 853)],
+      [values(false, 443, 853), values(true, 443, 853)],
+    ].map(([before, after]) => ({ name: 'www.example.com', action: 'changed', before, after })),
+  );
+});
+
+it.each<[unknown, string]>([
+  [{ muted: 1 }, 'muted invalid_value'],
+  [{ ports: 443 }, 'ports invalid_value'],
+  [{ ports: [] }, 'ports invalid_value'],
+  [{ ports: ['443'] }, 'ports invalid_value'],
+  [{ ports: [0] }, 'ports invalid_value'],
+  [{ ports: [443, 853, 993, 995, 8443] }, 'ports invalid_value'],
+  [{ ports: [22] }, 'ports out_of_range'],
+  [{ state: 'fine' }, 'state invalid_value'],
+])('refuse %j', async (body, fault) => {
+  await domain('www.example.com');
+  const { status, json } = await tenant.post(`${endpoints}/www.example.com`, body);
+  expect([
+    status,
+    json.sub_errors.map(({ field, code }: Record<string, string>) => `${field} ${code}`),
+  ]).toEqual([400, [fault]]);
+});
+
+it.each(['www.example.net', '.example.com', '*.example.com', '192.0.2.1', 'x'])(
+  'that do not exist, as %s, get 404',
+  async (name) => {
+    for (const method of ['GET', 'POST'])
+      expect(
+        result(
+          await tenant.call(method, `${endpoints}/${name}`, { body: method === 'POST' ? {} : undefined }),
+        ),
+      ).toEqual([404, { code: 'not_found', message: 'The account has no endpoint of this name.' }]);
+  },
+);
