@@ -20,7 +20,11 @@ export { type Lease, underLease } from './leases/issuance-lease';
 export { type MailKind } from './mail/mail.entity';
 export { type MonitoringChangeEntity } from './monitoring/monitoring-change.entity';
 export { type MonitoredEndpointEntity } from './monitoring/monitored-endpoint.entity';
-export { type BackfillState, backfillStates, type MonitoringBackfillEntity } from './monitoring/monitoring-backfill.entity';
+export {
+  type BackfillState,
+  backfillStates,
+  type MonitoringBackfillEntity,
+} from './monitoring/monitoring-backfill.entity';
 export {
   type FindingAlert,
   type FindingEndpoint,
