@@ -3,6 +3,7 @@ import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { Config } from './config';
 import { CtDatabaseModule } from './ct-database/ct-database.module';
+import { OwnIssuanceModule } from './own-issuance/own-issuance.module';
 import { TasksModule } from './tasks/tasks.module';
 
 @Module({
@@ -15,6 +16,7 @@ import { TasksModule } from './tasks/tasks.module';
       ) => ({ name, url, poolSize, statementTimeoutMs: 10_000, deployment: null, log, readiness }),
     }),
     CtDatabaseModule,
+    OwnIssuanceModule,
     TasksModule,
   ],
 })

@@ -11,6 +11,7 @@ import { IssuanceOutcome1796400000000 } from './1796400000000-issuance-outcome';
 import { Outcomes1796500000000 } from './1796500000000-outcomes';
 import { MonitoredDomains1796600000000 } from './1796600000000-monitored-domains';
 import { CertificateFindings1796700000000 } from './1796700000000-certificate-findings';
+import { OwnIssuance1796800000000 } from './1796800000000-own-issuance';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -27,4 +28,5 @@ export const coreMigrations = [
   Outcomes1796500000000,
   MonitoredDomains1796600000000,
   CertificateFindings1796700000000,
+  OwnIssuance1796800000000,
 ];
