@@ -135,7 +135,7 @@ describe('a submission due at a log', () => {
     if (submission === undefined) throw new Error('it is due');
     const loggedAt = new Date('2026-11-20T10:00:00Z');
     const sctAt = async () => {
-      const [row] = await issuing.database.query<[{ sct_at: Date | null }]>(
+      const [row] = await core.database.query<[{ sct_at: Date | null }]>(
         `SELECT sct_at FROM certificate WHERE id = $1`,
         [submission.certificateId],
       );
