@@ -38,15 +38,16 @@ const isSpec = (file: string) => file.endsWith('.spec.ts');
 
 /** The files that the recipe's `git grep` prints, found without git. */
 function filesOfExample({ title, text }: Recipe): { mentions: (file: string) => boolean; files: string[] } {
-  const command = /^git grep -l([iw]) ([\w-]+) -- (.+) ':!\*\.spec\.ts'$/m.exec(text);
+  const command = /^git grep -l([iw]) ([\w-]+) -- (.+?) ':!\*\.spec\.ts'((?: ':!\*\w+\*')*)$/m.exec(text);
   if (command === null) throw new Error(`The recipe "${title}" has no git grep command`);
-  const [, option, word = '', folders = ''] = command;
+  const [, option, word = '', folders = '', left = ''] = command;
+  const leftOut = Array.from(left.matchAll(/\w+/g), ([part]) => part);
   const pattern = option === 'w' ? new RegExp(`\\b${word}\\b`) : new RegExp(word, 'i');
   const mentions = (file: string) => pattern.test(read(file));
   const files = folders
     .split(' ')
     .flatMap((folder) => globSync(`${folder}/**/*.*`, { cwd: root }))
-    .filter((file) => !isSpec(file) && mentions(file));
+    .filter((file) => !isSpec(file) && !leftOut.some((part) => file.includes(part)) && mentions(file));
   return { mentions, files: files.sort() };
 }
 

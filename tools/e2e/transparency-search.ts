@@ -1,8 +1,13 @@
 import { eventually } from '@certwright/testing';
-import type { Started } from './whole-platform';
 
 /** Time for logging, ingesting and indexing, on a machine that runs other specs at the same time. */
 const loggedWithinMs = 60_000;
+
+/** What start.json contains, as far as searches need it. */
+export interface SearchedPlatform {
+  readonly apis: Readonly<Record<string, string>>;
+  readonly api_key: string;
+}
 
 export interface FoundIssuance {
   readonly id: string;
@@ -17,7 +22,7 @@ interface Search {
 
 /** The issuance of that certificate, as soon as the search returns it. */
 export async function issuanceInSearch(
-  { apis, api_key }: Pick<Started, 'apis' | 'api_key'>,
+  { apis, api_key }: SearchedPlatform,
   { domain, expand }: Search,
   certSha256: string,
 ): Promise<FoundIssuance> {
@@ -37,7 +42,7 @@ export async function issuanceInSearch(
 }
 
 /** All pages, up to the empty one with Retry-After. */
-export async function firehose({ apis, api_key }: Pick<Started, 'apis' | 'api_key'>) {
+export async function firehose({ apis, api_key }: SearchedPlatform) {
   const data: FoundIssuance[] = [];
   for (;;) {
     const after = data.at(-1)?.id ?? '';

@@ -2,8 +2,8 @@
 const { default: Sequencer } = require('@jest/test-sequencer');
 
 const waits = [
-  /^tools\/e2e\/.*$/,
   /^tools\/up\/start\.spec\.ts$/,
+  /^tools\/e2e\/.*$/,
   /worker-with-acme\.spec\.ts$/,
   /-process\.spec\.ts$/,
   /simulate\.spec\.ts$|many-polls\.spec\.ts$/,

@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { type Child, eventually, isAlive, startChild } from '@certwright/testing';
+import { describeCertificateClients, type Started, startWebServer } from '../e2e/certs-v2-clients';
 import { freePortOffset } from '../e2e/port-offset';
 
 const root = path.join(__dirname, '../..');
@@ -8,24 +9,24 @@ const root = path.join(__dirname, '../..');
 const startWithinMs = 300_000;
 jest.setTimeout(startWithinMs);
 
-interface State {
+interface State extends Started {
   readonly supervisor: number | null;
-  readonly apis: Readonly<Record<string, string>>;
-  readonly api_key: string;
   readonly ops: Readonly<Record<string, string>>;
   readonly pid_files: Readonly<Record<string, string>>;
-  readonly sandbox_root: string;
 }
 
 let home: string;
 let offset: string;
+let webServer: Awaited<ReturnType<typeof startWebServer>>;
 beforeAll(async () => {
   home = mkdtempSync(path.join(process.env['CERTWRIGHT_TEST_RUN'] ?? '', 'start-'));
   // A Redis that this run had to fetch is not fetched again.
   symlinkSync(path.join(root, '.certwright/redis-binaries'), path.join(home, 'redis-binaries'));
   offset = await freePortOffset();
+  webServer = await startWebServer();
 });
 afterAll(async () => {
+  webServer.close();
   // Only a failed spec leaves any: the supervisor itself was killed by then.
   for (const pid of Object.values(pids())) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
   await eventually(() => rmSync(home, { recursive: true, force: true }));
@@ -33,7 +34,12 @@ afterAll(async () => {
 
 const start = (folder = home) => {
   // Not as a child of npm, even if npm started these specs.
-  const env = { CERTWRIGHT_HOME: folder, PORT_OFFSET: offset, npm_lifecycle_event: undefined };
+  const env = {
+    CERTWRIGHT_HOME: folder,
+    PORT_OFFSET: offset,
+    PROBE_HTTP_PORT: String(webServer.port),
+    npm_lifecycle_event: undefined,
+  };
   return startChild(process.execPath, { args: ['tools/up/start.mjs'], cwd: root, env });
 };
 const isReady = (child: Child) => child.says(/Ctrl-C stops everything/, startWithinMs);
@@ -104,6 +110,8 @@ describe('npm start', () => {
     expect(readdirSync(other)).toEqual(['run']);
     expect((await orders(first)).status).toBe(200);
   });
+
+  describe('the certificate API', () => describeCertificateClients(() => ({ started: first, folder: home })));
 
   it('lets nx serve take over an app with the same settings, and restarts its copy afterwards', async () => {
     const served = await startChild(process.execPath, {

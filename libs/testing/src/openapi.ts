@@ -121,8 +121,9 @@ function bodiesOf(document: object) {
 const documentId = 'https://example.com/openapi.json';
 
 /** References within the document are those of the schemas that are registered under its address. */
-export function schemasOf(document: object): Ajv2020 {
+export function schemasOf(document: object, { isChecked = true } = {}): Ajv2020 {
   const ajv = new Ajv2020({
+    validateSchema: isChecked,
     strict: true,
     strictTypes: false,
     strictRequired: false,

@@ -65,6 +65,8 @@ const spellings: readonly (readonly [string, string])[] = keys.flatMap((key) => 
 });
 
 const pieceLength = 20;
+/** Only these can hold a piece. */
+const base64Runs = /[\w+/=-]{20,}/g;
 const pieces: ReadonlySet<string> = new Set(
   keys.flatMap((key) => {
     const text = base64Of(key);
@@ -82,9 +84,11 @@ export function pastedKeyIn(text: string): string | null {
     text.replace(/\\+[nr/]|\s/g, ''),
     text.replace(/%2B/gi, '+').replace(/%2F/gi, '/'),
   ]) {
-    for (let at = 0; at + pieceLength <= form.length; at += 1) {
-      const piece = form.slice(at, at + pieceLength);
-      if (pieces.has(piece)) return piece;
+    for (const [run] of form.matchAll(base64Runs)) {
+      for (let at = 0; at + pieceLength <= run.length; at += 1) {
+        const piece = run.slice(at, at + pieceLength);
+        if (pieces.has(piece)) return piece;
+      }
     }
   }
   return null;

@@ -1,10 +1,10 @@
 import { Public } from '@certwright/service';
+import { certificateOf } from '@certwright/issuance-json';
 import { applyDecorators, Controller, Get, Param, Req, Res, UseGuards } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Admitted, AdmissionGuard, AdmittedRequest } from '../access/admission.guard';
 import { IndexReaders } from '../ct-index/index-readers';
-import { certificateOf } from '../issuances/certificate';
 import { bodyOf } from '../issuances/find-issuances';
 import { sendBytes } from '../wire/response';
 import { Describes, issuanceId } from '../wire/openapi';

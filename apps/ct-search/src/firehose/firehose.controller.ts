@@ -1,15 +1,13 @@
 import { type IssuancePage, pageOfAll, positionBefore } from '@certwright/ct-index';
 import { Problem } from '@certwright/errors';
 import { Public, requestReading } from '@certwright/service';
+import { issuanceExpansion, IssuanceSchema, PresentIssuances } from '@certwright/issuance-json';
 import { Controller, Get, Inject, Query, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { type Admitted, AdmissionGuard, AdmittedRequest, FirehoseGuard } from '../access/admission.guard';
 import { SearchConfig } from '../config';
 import { type IndexReader, IndexReaders } from '../ct-index/index-readers';
-import { IssuanceSchema } from '../issuances/issuance-json';
-import { PresentIssuances } from '../issuances/present-issuances';
 import { sendJson } from '../wire/response';
-import { issuanceExpansion } from '../wire/expansion';
 import { Describes, pageHeadersDescribed } from '../wire/openapi';
 import { AfterMember, ExpandQuery, pageHeaders } from '../wire/paging';
 

@@ -1,6 +1,5 @@
+import { issuanceExpansion, issuanceJson } from '@certwright/issuance-json';
 import { anIssuance } from '../testing/forged-issuance';
-import { issuanceExpansion } from '../wire/expansion';
-import { issuanceJson } from './issuance-json';
 
 it('returns the digest of the returned certificate, even if it was stored after the issuance was read', () => {
   const [before, after] = [anIssuance('example.com', { precertificate: true }), anIssuance('example.com')];

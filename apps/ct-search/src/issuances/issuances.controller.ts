@@ -1,4 +1,5 @@
 import { Public, requestReading } from '@certwright/service';
+import { issuanceExpansion, IssuanceSchema, PresentIssuances } from '@certwright/issuance-json';
 import { Controller, Get, Inject, Param, Query, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { type Admitted, AdmissionGuard, AdmittedRequest } from '../access/admission.guard';
@@ -6,12 +7,9 @@ import { SearchAccess } from '../access/search-access';
 import { SearchConfig } from '../config';
 import { IndexReaders } from '../ct-index/index-readers';
 import { sendJson } from '../wire/response';
-import { issuanceExpansion } from '../wire/expansion';
 import { Describes, issuanceId, pageHeadersDescribed } from '../wire/openapi';
 import { ExpandQuery, pageHeaders } from '../wire/paging';
 import { findIssuances, issuanceOf, searchPageSize } from './find-issuances';
-import { IssuanceSchema } from './issuance-json';
-import { PresentIssuances } from './present-issuances';
 import { SearchQuery } from './search-query';
 
 /** No API key is required (`Public`): `AdmissionGuard` admits requests, with a key or without. */

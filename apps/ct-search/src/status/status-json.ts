@@ -1,9 +1,8 @@
 import { isLagging, lagS } from '@certwright/ct';
 import type { LogReport } from '@certwright/ct-schema';
 import type { StreamEnd } from '@certwright/ct-index';
+import { instant, integer, orNull, text, timestamp, timestampOrNull } from '@certwright/issuance-json';
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { instant, integer, orNull, text } from '../wire/openapi';
-import { timestamp, timestampOrNull } from '../wire/timestamp';
 
 /** Max characters of an error. */
 const maxErrorLength = 500;

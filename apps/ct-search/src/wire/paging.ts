@@ -1,8 +1,8 @@
 import type { StoredIssuance } from '@certwright/ct-index';
 import { ReadBy, Unreadable } from '@certwright/service';
+import { expandedNames } from '@certwright/issuance-json';
 import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { expandedNames } from './expansion';
 
 /** An id is a position in the order of discovery: decimal, max 63 bits. */
 const maxId = 2n ** 63n - 1n;

@@ -1,4 +1,5 @@
 import { asciiLowerCase, forEachRun, forEachRunInBytes } from '@certwright/monitored-domains';
+import { isName } from './dns-name-text';
 import { readByteText } from './text';
 
 /** Texts of a certificate that are kept as they are, and their characters; more are reduced to their runs of labels. */
@@ -34,6 +35,7 @@ export class OddTexts {
     if (name === raw) return;
     const lower = asciiLowerCase(raw);
     if (name === lower) return;
+    if (names.length === 1 && name !== undefined && isName(name) && isUnicodeName(lower)) return;
     const read = new Set(names.flatMap(runsOf));
     for (const form of formsOf(lower)) this.keep(withALabels(form, asciiName), read);
   }
@@ -58,6 +60,11 @@ export class OddTexts {
     this.characters = characters;
     this.texts.add(text);
   }
+}
+
+/** A text of U-labels and nothing else: the one name that was read from it has all of them. */
+function isUnicodeName(text: string): boolean {
+  return /[\u0080-\uffff]/.test(text) && /^[a-z0-9_*.\u0080-\uffff-]*$/.test(text);
 }
 
 /** The text; and the one that is meant if it has two or four bytes per character, or percent-encoded ones. */

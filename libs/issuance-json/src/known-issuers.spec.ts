@@ -1,7 +1,20 @@
 import { Problem } from '@certwright/errors';
-import type { IndexReader } from '../ct-index/index-readers';
-import { nameOf } from '../testing/forged-certificate';
+import type { EntityManager } from 'typeorm';
 import { KnownIssuers } from './known-issuers';
+
+/** DER. */
+function tlv(tag: number, ...parts: readonly Uint8Array[]): Buffer {
+  const body = Buffer.concat(parts);
+  const length = [0x82, body.length >> 8, body.length & 0xff];
+  return Buffer.concat([Buffer.from([tag, ...(body.length < 0x80 ? [body.length] : length)]), body]);
+}
+
+/** A Name with one common name. */
+const nameOf = (commonName: string) =>
+  tlv(
+    0x30,
+    tlv(0x31, tlv(0x30, tlv(0x06, Buffer.from('550403', 'hex')), tlv(0x0c, Buffer.from(commonName)))),
+  );
 
 let nowMs = 0;
 let queried: number[][];
@@ -23,12 +36,12 @@ const reader = {
     };
     return ids.filter((id) => id < 100).map((id) => ({ ...row, id, friendlyName }));
   },
-} as unknown as IndexReader;
+} as unknown as EntityManager;
 
 let issuers: KnownIssuers;
 beforeEach(() => {
   [queried, fails, friendlyName] = [[], false, 'One'];
-  nameDer = nameOf(['CN', 'x']);
+  nameDer = nameOf('x');
   issuers = new KnownIssuers(() => nowMs);
 });
 const names = async (...ids: number[]) =>
@@ -66,7 +79,7 @@ it('are queried again after an error, and omitted when missing', async () => {
 
 it('are queried again by a request with time left, when the first one timed out', async () => {
   const late = { query: async () => await Promise.reject(new Problem('timeout', 'late')) };
-  const first = issuers.of(late as unknown as IndexReader, new Set([1, 2]));
+  const first = issuers.of(late as unknown as EntityManager, new Set([1, 2]));
   const [one, other] = await Promise.allSettled([first, names(2, 3)]);
   expect(one).toMatchObject({ status: 'rejected', reason: { code: 'timeout' } });
   const value = [
@@ -77,7 +90,7 @@ it('are queried again by a request with time left, when the first one timed out'
 });
 
 it('are not cached when they are longer than any real one', async () => {
-  nameDer = nameOf(['CN', 'x'.repeat(20_000)]);
+  nameDer = nameOf('x'.repeat(20_000));
   expect([await names(1), await names(1)]).toEqual([[[1, 'One']], [[1, 'One']]]);
   expect(queried).toEqual([[1], [1]]);
 });

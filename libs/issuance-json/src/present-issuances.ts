@@ -7,12 +7,14 @@ import {
 } from '@certwright/ct-index';
 import { Problem } from '@certwright/errors';
 import { certificateOf } from './certificate';
-import type { IndexReader } from '../ct-index/index-readers';
-import type { KnownIssuers } from '../issuers/known-issuers';
-import type { Issuer } from '../issuers/issuer';
-import type { KnownCoverage } from '../revocations/known-coverage';
-import type { IssuanceExpansion } from '../wire/expansion';
+import type { EntityManager } from 'typeorm';
+import type { KnownIssuers } from './known-issuers';
+import type { Issuer } from './issuer';
+import type { KnownCoverage } from './known-coverage';
+import type { IssuanceExpansion } from './expansion';
 import { issuanceJson, needsCertificate, needsIssuer } from './issuance-json';
+
+type Reader = Pick<EntityManager, 'query'>;
 
 /**
  * Approximate characters and bytes that are processed for one page. A hundred certificates have half a megabyte; log entries
@@ -40,9 +42,9 @@ export class PresentIssuances {
     private readonly coverage: KnownCoverage,
   ) {}
 
-  /** @throws Problem `timeout`, `service_outage` */
+  /** @throws what the reader throws */
   async page(
-    reader: IndexReader,
+    reader: Reader,
     issuances: readonly StoredIssuance[],
     expansion: IssuanceExpansion,
   ): Promise<PresentedPage> {
@@ -70,15 +72,15 @@ export class PresentIssuances {
     return { json: `[${json}]`, count };
   }
 
-  /** A single one, a JSON object. @throws Problem `not_found` once it is deleted, `timeout`, `service_outage` */
-  async one(reader: IndexReader, issuance: StoredIssuance, expansion: IssuanceExpansion): Promise<string> {
+  /** A single one, a JSON object. @throws Problem `not_found` once it is deleted; what the reader throws */
+  async one(reader: Reader, issuance: StoredIssuance, expansion: IssuanceExpansion): Promise<string> {
     const { json, count } = await this.page(reader, [issuance], expansion);
     if (count === 0) throw new Problem('not_found', 'This issuance is no longer stored.');
     return json.slice(1, -1);
   }
 
   private async issuersOf(
-    reader: IndexReader,
+    reader: Reader,
     issuances: readonly StoredIssuance[],
     expansion: IssuanceExpansion,
   ): Promise<ReadonlyMap<number, Issuer> | null> {
@@ -109,7 +111,7 @@ class PageWork {
 }
 
 async function bodiesOf(
-  reader: IndexReader,
+  reader: Reader,
   issuances: readonly StoredIssuance[],
   expansion: IssuanceExpansion,
 ): Promise<ReadonlyMap<string, IssuanceBody> | null> {

@@ -1,5 +1,5 @@
 import { coverageIn, type NamedList } from '@certwright/ct-index';
-import type { IndexReader } from '../ct-index/index-readers';
+import type { EntityManager } from 'typeorm';
 
 /** How long list data is cached, ms: lists are fetched every few hours. Revocations are read with each page. */
 const keptMs = 10_000;
@@ -18,8 +18,11 @@ export class KnownCoverage {
 
   constructor(private readonly nowMs: () => number = () => performance.now()) {}
 
-  /** As `Coverage` says. @throws Problem `timeout`, `service_outage` */
-  async of(reader: IndexReader, lists: readonly NamedList[]): Promise<readonly (Date | null)[]> {
+  /** As `Coverage` says. @throws what the reader throws */
+  async of(
+    reader: Pick<EntityManager, 'query'>,
+    lists: readonly NamedList[],
+  ): Promise<readonly (Date | null)[]> {
     const known = lists.map((list) => this.kept.get(keyOf(list)));
     const isFresh = (kept: Kept | undefined) => kept !== undefined && this.nowMs() < kept.untilMs;
     const missing = lists.filter((_, nth) => !isFresh(known[nth]));

@@ -1,5 +1,5 @@
 import { issuerViews } from '@certwright/issuer-profiles';
-import type { IndexReader } from '../ct-index/index-readers';
+import type { EntityManager } from 'typeorm';
 import { type Issuer, issuerOf } from './issuer';
 
 /** How long issuer data is cached, ms. */
@@ -30,9 +30,12 @@ export class KnownIssuers {
    * fails, the others run their own.
    *
    * @returns without missing issuers
-   * @throws Problem `timeout`, `service_outage`
+   * @throws what the reader throws
    */
-  async of(reader: IndexReader, ids: ReadonlySet<number>): Promise<ReadonlyMap<number, Issuer>> {
+  async of(
+    reader: Pick<EntityManager, 'query'>,
+    ids: ReadonlySet<number>,
+  ): Promise<ReadonlyMap<number, Issuer>> {
     const found = new Map<number, Issuer>();
     const missing: number[] = [];
     const others: (readonly [number, Load])[] = [];
@@ -54,7 +57,11 @@ export class KnownIssuers {
     return found;
   }
 
-  private async load(reader: IndexReader, ids: readonly number[], into: Map<number, Issuer>): Promise<void> {
+  private async load(
+    reader: Pick<EntityManager, 'query'>,
+    ids: readonly number[],
+    into: Map<number, Issuer>,
+  ): Promise<void> {
     if (ids.length === 0) return;
     const load = issuerViews(reader, ids).then((views) => {
       const issuers = new Map([...views].map(([id, view]) => [id, issuerOf(view)]));

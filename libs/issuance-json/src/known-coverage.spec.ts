@@ -1,4 +1,4 @@
-import type { IndexReader } from '../ct-index/index-readers';
+import type { EntityManager } from 'typeorm';
 import { KnownCoverage } from './known-coverage';
 
 let nowMs = 0;
@@ -9,7 +9,7 @@ const reader = {
     queried.push(crls);
     return await Promise.resolve(crls.map((crl) => ({ checkedAt: crl === 9 ? null : checkedAt })));
   },
-} as unknown as IndexReader;
+} as unknown as EntityManager;
 
 let coverage: KnownCoverage;
 beforeEach(() => {

@@ -2,10 +2,10 @@ import type { PublicKey } from '@certwright/ct';
 import type { RevocationFacts, StoredIssuance } from '@certwright/ct-index';
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { type Certificate, publicKeyOf, spkiDerOf } from './certificate';
-import { type Issuer, issuerJson, IssuerSchema } from '../issuers/issuer';
-import type { IssuanceExpansion } from '../wire/expansion';
-import { hexDigest, instant, integer, orNull, text } from '../wire/openapi';
-import { timestamp, timestampOrNull } from '../wire/timestamp';
+import { type Issuer, issuerJson, IssuerSchema } from './issuer';
+import type { IssuanceExpansion } from './expansion';
+import { hexDigest, instant, integer, orNull, text } from './schema-options';
+import { timestamp, timestampOrNull } from './timestamp';
 
 /** The data of an issuance. */
 export interface IssuanceFacts {

@@ -7,8 +7,8 @@ import {
 } from '@certwright/ct';
 import type { IssuerView } from '@certwright/issuer-profiles';
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
-import type { IssuerExpansion } from '../wire/expansion';
-import { hexDigest, orNull, text } from '../wire/openapi';
+import type { IssuerExpansion } from './expansion';
+import { hexDigest, orNull, text } from './schema-options';
 
 /** An issuer, with its name parsed once. */
 export interface Issuer extends IssuerView {

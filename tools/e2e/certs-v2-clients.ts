@@ -1,22 +1,38 @@
 import { execFileSync } from 'node:child_process';
 import { createHash, X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
-import { eventually, freePort } from '@certwright/testing';
+import { eventually, startChild } from '@certwright/testing';
 import { missingPrograms } from './installed';
-import { firehose, issuanceInSearch } from './transparency-search';
+import { firehose, issuanceInSearch, type SearchedPlatform } from './transparency-search';
 import { byCurl, byLwp, type ClientResponse, inPath, type Transport, V2Client } from './v2-client';
-import { startWholePlatform, type WholePlatform } from './whole-platform';
+import { workspaceRoot } from './platform';
 
 /** One certificate takes seconds; a machine that runs other specs at the same time takes more. */
 const issuedWithinS = 90;
-jest.setTimeout(300_000);
 
-let platform: WholePlatform;
-let webServer: Server;
+/** What start.json contains, as far as these clients need it. */
+export interface Started extends SearchedPlatform {
+  readonly account_id: string;
+  readonly dns_control: string;
+  readonly mailbox: string;
+  readonly sandbox_root: string;
+  readonly database_url: string;
+  readonly ct_database_url: string;
+  readonly redis_url: string;
+}
+
+/** A platform that `npm start` started. */
+export interface StartedPlatform {
+  readonly started: Started;
+  /** For files of the clients. */
+  readonly folder: string;
+}
+
+let platform: StartedPlatform;
 /** What the customer's web server redirects the rule's paths to. */
 let rule = '';
 let password = '';
@@ -93,23 +109,24 @@ const cases: [string, Transport][] = [
   ...(lwpIsHere ? [['LWP', byLwp] as [string, Transport]] : []),
 ];
 
-// Hooks of a describe run before those of the file, which kill remaining processes, the supervisor before its children.
-describe('the certificate API of a whole platform', () => {
-  beforeAll(async () => {
-    const webPort = await freePort();
-    webServer = createServer((request, response) => {
-      const at = request.url ?? '/';
-      if (rule === '' || !at.startsWith('/.well-known/')) return void response.writeHead(404).end();
-      response.writeHead(302, { location: rule + at }).end();
-    }).listen(webPort, '127.0.0.1');
-    platform = await startWholePlatform({ PROBE_HTTP_PORT: String(webPort) });
-    const { account_id } = platform.started;
-    const created = await platform.admin('user', 'create', '--account', account_id, '--email', user);
-    password = created.split('\t')[1] ?? '';
+/** The customer's web server, on the port that PROBE_HTTP_PORT of the platform says. */
+export async function startWebServer() {
+  const server = createServer((request, response) => {
+    const at = request.url ?? '/';
+    if (rule === '' || !at.startsWith('/.well-known/')) return void response.writeHead(404).end();
+    response.writeHead(302, { location: rule + at }).end();
   });
-  afterAll(async () => {
-    webServer?.close();
-    await platform?.stop();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { port: (server.address() as AddressInfo).port, close: () => void server.close() };
+}
+
+/** @param running called in the hooks of these tests, when the platform is ready and its web server runs */
+export function describeCertificateClients(running: () => StartedPlatform): void {
+  beforeAll(async () => {
+    platform = running();
+    const { account_id } = platform.started;
+    const created = await admin('user', 'create', '--account', account_id, '--email', user);
+    password = created.split('\t')[1] ?? '';
   });
 
   describe.each(cases)('a command-line client, by %s', (transportName, transport) => {
@@ -370,7 +387,19 @@ describe('the certificate API of a whole platform', () => {
       expect((await client.getAnonymously('/latest_client_version')).json.reason).toBe('not_found');
     });
   });
-});
+}
+
+async function admin(...args: string[]): Promise<string> {
+  const { database_url, ct_database_url, redis_url } = platform.started;
+  const child = await startChild(process.execPath, {
+    args: ['dist/tools/admin/main.js', ...args],
+    cwd: workspaceRoot,
+    env: { DATABASE_URL: database_url, CT_DATABASE_URL: ct_database_url, REDIS_URL: redis_url },
+  });
+  const { code } = await child.ended;
+  if (code !== 0) throw new Error(child.output());
+  return child.output();
+}
 
 /** Reads the newest mail to the address that names the host, opens its page, and presses the button. */
 async function approveByMail(address: string, dnsName: string): Promise<void> {
