@@ -9,6 +9,7 @@ import { AlertsModule } from './alerts/alerts.module';
 import { FindingsModule } from './findings/findings.module';
 import { HousekeepingModule } from './housekeeping/housekeeping.module';
 import { MailsModule } from './mails/mails.module';
+import { OwnIssuanceModule } from './own-issuance/own-issuance.module';
 import { TasksModule } from './tasks/tasks.module';
 
 @Module({
@@ -25,6 +26,7 @@ import { TasksModule } from './tasks/tasks.module';
     FindingsModule,
     HousekeepingModule,
     MailsModule,
+    OwnIssuanceModule,
     TasksModule,
     FollowingModule,
     BackfillModule,

@@ -3,6 +3,7 @@ import {
   defineSettings,
   durationMs,
   integer,
+  oneOf,
   processSettings,
   type SettingValues,
   string,
@@ -50,6 +51,17 @@ export const settings = defineSettings({
     minMs: 500,
     maxMs: 300_000,
     default: 15_000,
+  }),
+  NOT_LOGGED_AFTER: durationMs({
+    meaning:
+      'How long a certificate that was issued here may have an SCT without being in the index, before its account and the operator are notified; longer while a log lags',
+    minMs: 60_000,
+    maxMs: 30 * 24 * 60 * 60 * 1_000,
+    default: 24 * 60 * 60 * 1_000,
+  }),
+  CT_INDEX_SCOPE: oneOf(['all', 'monitored'], {
+    meaning: 'As for ct-ingest. monitored: a certificate that is not in the index is not reported',
+    default: 'all',
   }),
 });
 

@@ -31,6 +31,7 @@ import { KnownCertEntity } from './monitoring/known-cert.entity';
 import { KnownKeyEntity } from './monitoring/known-key.entity';
 import { MonitoredDomainEntity } from './monitoring/monitored-domain.entity';
 import { MonitoringChangeEntity } from './monitoring/monitoring-change.entity';
+import { StrayCertificateEntity } from './monitoring/stray-certificate.entity';
 import { MonitoringTaskEntity } from './monitoring/monitoring-task.entity';
 import {
   MonitoringFollowerEntity,
@@ -118,6 +119,7 @@ export const coreEntities = [
   MonitoringSettingsEntity,
   MonitoringChangeEntity,
   MonitoringTaskEntity,
+  StrayCertificateEntity,
   MonitoringFollowerEntity,
   MonitoringCheckpointEntity,
   MonitoringUnreadableCursorEntity,

@@ -23,6 +23,8 @@ export class CoreDatabaseFixture {
   private constructor(
     readonly database: DataSource,
     readonly url: string,
+    /** With the grants that the process has in production. */
+    readonly urlOf: (process: string) => string,
     readonly close: () => Promise<void>,
   ) {
     this.transactions = new Transactions(database);
@@ -34,7 +36,7 @@ export class CoreDatabaseFixture {
   }
 
   static async open(): Promise<CoreDatabaseFixture> {
-    const { url, dispose } = await testDatabase();
+    const { url, urlOf, dispose } = await testDatabase();
     const database = coreDataSource({
       url,
       applicationName: 'spec',
@@ -46,7 +48,7 @@ export class CoreDatabaseFixture {
       await database.destroy();
       await dispose();
     };
-    return new CoreDatabaseFixture(database, url, close);
+    return new CoreDatabaseFixture(database, url, urlOf, close);
   }
 
   async account(id: string): Promise<string> {

@@ -9,7 +9,8 @@ import {
   type RevocationFacts,
   type StoredIssuance,
 } from '@certwright/ct-index';
-import { ctDataSource } from '@certwright/ct-schema';
+import { ctDataSource, ctSchema } from '@certwright/ct-schema';
+import { applyGrants } from '@certwright/postgres';
 import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 
@@ -18,12 +19,14 @@ export class CtDatabaseFixture {
   private constructor(
     readonly database: DataSource,
     readonly url: string,
+    /** With the grants that the process has in production. */
+    readonly urlOf: (process: string) => string,
     readonly close: () => Promise<void>,
   ) {}
 
   /** @param positionsPerPartition small, so that a spec crosses many borders */
   static async open(positionsPerPartition = 100, room = 2_000): Promise<CtDatabaseFixture> {
-    const { url, dispose } = await testDatabase();
+    const { url, urlOf, rolePrefix: prefix, dispose } = await testDatabase();
     const database = ctDataSource({
       url,
       applicationName: 'spec',
@@ -32,12 +35,13 @@ export class CtDatabaseFixture {
     });
     await database.initialize();
     await database.runMigrations({ transaction: 'each' });
+    await database.transaction(async (tx) => await applyGrants(tx, ctSchema, { prefix, passwords: {} }));
     await ensurePartitions(database, new Date(), room, positionsPerPartition);
     const close = async () => {
       await database.destroy();
       await dispose();
     };
-    return new CtDatabaseFixture(database, url, close);
+    return new CtDatabaseFixture(database, url, urlOf, close);
   }
 }
 

@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { logIdentity } from '@certwright/pki';
 import { RunningApi, type Tenant } from '../testing/running-api';
 import {
   activatePending,
@@ -76,6 +77,8 @@ describe('POST /certs/{CN}/instances', () => {
       issuance_id: null,
       ca_reference: null,
       is_current: true,
+      tbs_sha256: Buffer.from(logIdentity(x509.raw).tbsSha256, 'hex'),
+      sct_at: null,
     });
   });
 

@@ -134,8 +134,19 @@ describe('a submission due at a log', () => {
     const [submission] = await due();
     if (submission === undefined) throw new Error('it is due');
     const loggedAt = new Date('2026-11-20T10:00:00Z');
+    const sctAt = async () => {
+      const [row] = await core.database.query<[{ sct_at: Date | null }]>(
+        `SELECT sct_at FROM certificate WHERE id = $1`,
+        [submission.certificateId],
+      );
+      return row.sct_at;
+    };
+    expect(await sctAt()).toBeNull();
     await submissions.logged(submission, { sct: Buffer.from('first'), loggedAt });
+    const first = await sctAt();
+    expect(first).toBeInstanceOf(Date);
     await submissions.logged(submission, { sct: Buffer.from('second'), loggedAt: new Date() });
+    expect(await sctAt()).toEqual(first);
     await submissions.postpone(submission, 0, 'late');
     await submissions.release(log, [certificateId]);
     await dueAgain();

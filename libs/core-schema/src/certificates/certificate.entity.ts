@@ -20,6 +20,10 @@ import { CertificateChainEntity } from './certificate-chain.entity';
 @Index('certificate_key_of_account', ['accountId', 'spkiSha256'])
 @Index('certificate_tbs_of_account', ['accountId', 'tbsSha256'])
 @Index('certificate_created', ['createdAt'])
+@Index('certificate_to_sight', ['notAfter', 'id'], {
+  where: 'sct_at IS NOT NULL AND sighted_at IS NULL AND NOT imported',
+})
+@Index('certificate_without_tbs', ['id'], { where: 'tbs_sha256 IS NULL' })
 @Index('certificate_plan', ['planId', 'createdAt', 'id'])
 export class CertificateEntity implements Certificate {
   /** Random, so that certificates cannot be counted. */
@@ -92,6 +96,26 @@ export class CertificateEntity implements Certificate {
     comment: 'when its first SCT was known: since then a log must publish it; null: it has none',
   })
   sctAt!: Date | null;
+
+  @Column({
+    type: 'timestamptz',
+    name: 'sighted_at',
+    nullable: true,
+    select: false,
+    insert: false,
+    comment: 'when the index of public certificates discovered it; null: not found yet, or not looked for',
+  })
+  sightedAt!: Date | null;
+
+  @Column({
+    type: 'timestamptz',
+    name: 'not_logged_at',
+    nullable: true,
+    select: false,
+    insert: false,
+    comment: 'when it was reported that the index does not have it; it may be found later',
+  })
+  notLoggedAt!: Date | null;
 
   @ForeignKey(() => CertificateChainEntity)
   @Column('bytea', { name: 'chain_sha256' })

@@ -20,6 +20,9 @@ import { TermsEntity } from '../plans/terms.entity';
 @Index('issuance_due', ['dueAt'], { where: `state = 'open'` })
 @Index('issuance_due_of_account', ['accountId', 'dueAt'], { where: `state = 'open'` })
 @Index('issuance_waiting', ['openedAt', 'id'], { where: `state = 'open' AND waits_for IS NOT NULL` })
+@Index('issuance_strays', ['closedAt', 'id'], {
+  where: `NOT strays_checked AND ca_reference IS NOT NULL AND state <> 'open'`,
+})
 @Index('issuance_plan', ['planId', 'id'])
 export class IssuanceEntity implements Omit<Issuance, 'approvals' | 'lastError'> {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
@@ -98,4 +101,15 @@ export class IssuanceEntity implements Omit<Issuance, 'approvals' | 'lastError'>
 
   @Column('timestamptz', { name: 'closed_at', nullable: true })
   closedAt!: Date | null;
+
+  /** Not selected: processes of the previous release work without the column. */
+  @Column({
+    type: 'boolean',
+    name: 'strays_checked',
+    default: false,
+    select: false,
+    insert: false,
+    comment: 'after it was closed, the index was searched for certificates of it that were not received',
+  })
+  straysChecked!: boolean;
 }

@@ -14,6 +14,7 @@ import { CertificateFindings1796700000000 } from './1796700000000-certificate-fi
 import { CertificateAlerts1796710000000 } from './1796710000000-certificate-alerts';
 import { FindingLists1796720000000 } from './1796720000000-finding-lists';
 import { BackfillMails1796730000000 } from './1796730000000-backfill-mails';
+import { OwnIssuance1796800000000 } from './1796800000000-own-issuance';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -33,4 +34,5 @@ export const coreMigrations = [
   CertificateAlerts1796710000000,
   FindingLists1796720000000,
   BackfillMails1796730000000,
+  OwnIssuance1796800000000,
 ];

@@ -5,8 +5,17 @@ export const monitoringWorker: RoleGrants = {
   tables: {
     account: { select: 'id contact_email disabled_at max_findings_per_day max_monitored_endpoints' },
     account_user: { select: 'id account_id email disabled_at' },
-    certificate: { select: 'account_id plan_id dns_names spki_sha256 tbs_sha256 created_at' },
-    issuance: { select: 'plan_id terms_id state' },
+    cert_object_v2: { select: 'plan_id cn' },
+    certificate: {
+      select: `
+        id account_id plan_id imported dns_names not_after sha256 spki_sha256 tbs_sha256 sct_at sighted_at
+        not_logged_at created_at`,
+      update: 'sighted_at not_logged_at',
+    },
+    issuance: {
+      select: 'id plan_id account_id terms_id state ca_reference opened_at closed_at strays_checked',
+      update: 'strays_checked',
+    },
     known_cert: { select: 'id account_id tbs_sha256' },
     known_key: { select: 'id account_id spki_sha256 dns_names created_at' },
     mail: { select: 'id', insert: 'account_id kind recipient facts state due_at' },
@@ -57,8 +66,13 @@ export const monitoringWorker: RoleGrants = {
     },
     monitoring_task: { select: '*', update: 'lease_token leased_until' },
     monitoring_unreadable_cursor: { select: '*', insert: '*', update: 'entry_index' },
+    order_v3: { select: 'plan_id name' },
     outbox: { insert: 'job job_id payload' },
-    plan: { select: 'id account_id' },
+    plan: { select: 'id account_id owner' },
+    stray_certificate: {
+      select: 'tbs_sha256',
+      insert: 'account_id tbs_sha256 issuance_id problem',
+    },
     terms: { select: 'id plan_id dns_names spki_sha256' },
     webhook_delivery: {
       select: 'id account_id endpoint_id subject replay_of state attempts due_at created_at',
