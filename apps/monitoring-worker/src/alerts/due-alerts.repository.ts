@@ -64,7 +64,7 @@ export class DueAlerts {
   ): Promise<readonly (AlertId & { readonly isSent: boolean })[]> {
     return await tx.query(
       `SELECT finding.account_id AS account, tbs_sha256 AS "tbsSha256",
-         state = 'unknown' AND account.disabled_at IS NULL AS "isSent"
+         finding.state = 'unknown' AND account.disabled_at IS NULL AS "isSent"
        FROM monitoring_finding AS finding JOIN account ON account.id = finding.account_id
        WHERE (finding.account_id, tbs_sha256) IN (SELECT * FROM unnest($1::bigint[], $2::bytea[]))
          AND alert_due_at IS NOT NULL

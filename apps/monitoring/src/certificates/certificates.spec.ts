@@ -149,7 +149,11 @@ it('shows the issuance, in a list without its certificate', async () => {
   const expanded = {
     ...{ id: position, tbs_sha256: digest, revoked: null, dns_names: ['www.example.com'] },
     ...{
-      issuer: { friendly_name: 'Unknown issuer', website: null, caa_domains: null },
+      issuer: {
+        friendly_name: 'Example CA',
+        website: 'https://ca.example.net',
+        caa_domains: ['ca.example.net'],
+      },
       problem_reporting: null,
     },
   };
