@@ -75,10 +75,12 @@ export class CertificateMails implements OnModuleInit {
       [accountId, due.mode],
     );
     const [rows] = await tx.query<[{ tbs: string }[], number]>(
-      `UPDATE monitoring_finding AS finding SET mail_due = false
-       FROM (SELECT tbs_sha256, found_at FROM monitoring_finding WHERE account_id = $1 AND mail_due
-             ORDER BY found_at, tbs_sha256 LIMIT $2 FOR UPDATE) AS oldest
-       WHERE finding.account_id = $1 AND finding.tbs_sha256 = oldest.tbs_sha256
+      // Without MATERIALIZED, a nested loop would repeat the limited selection.
+      `WITH oldest AS MATERIALIZED (
+         SELECT tbs_sha256 FROM monitoring_finding WHERE account_id = $1 AND mail_due
+         ORDER BY found_at, tbs_sha256 LIMIT $2 FOR UPDATE)
+       UPDATE monitoring_finding AS finding SET mail_due = false
+       FROM oldest WHERE finding.account_id = $1 AND finding.tbs_sha256 = oldest.tbs_sha256
        RETURNING encode(finding.tbs_sha256, 'hex') AS tbs`,
       [accountId, maxCertificatesInMail],
     );
