@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { eventually } from '@certwright/testing';
 import { permission, RunningApi, type Tenant } from '../testing/running-api';
 import { addFinding } from '../testing/findings';
+import { Following } from './following';
 import { Watchdog } from './watchdog';
 
 const root = '/api/v3/monitoring';
@@ -219,5 +220,24 @@ describe('the watchdog', () => {
     ]);
     expect(await noticesOf(silent.accountId)).toEqual(over);
     expect(await noticesOf(without.accountId)).toEqual([]);
+  });
+
+  it('does not notify that it is over while the ct database is down', async () => {
+    const member = await withWebhook();
+    await member.post(`${root}/monitored_domains/example.com`, {});
+    const logs = jest.spyOn(api.app.get(Following, { strict: false }), 'logs').mockResolvedValue(null);
+    await follow(3_700);
+    await round();
+    const behind = ['monitoring.behind', 'monitoring-behind'];
+    expect(await noticesOf(member.accountId)).toEqual(behind);
+    const before = alarms();
+    await follow(10);
+    await round();
+    expect(await noticesOf(member.accountId)).toEqual(behind);
+    expect(alarms()).toBe(before);
+    logs.mockResolvedValue([]);
+    await round();
+    expect(await noticesOf(member.accountId)).toHaveLength(4);
+    logs.mockRestore();
   });
 });

@@ -39,11 +39,13 @@ export class Watchdog {
     const indexS = logs === null ? 0 : indexDelayS(logs, nowMs);
     const behindS = Math.max(workerS, indexS);
     this.behind.set(behindS);
-    this.alarm(behindS, { worker_s: Math.round(workerS), index_s: Math.round(indexS) });
+    // Without the ct database, it is not known whether the index is behind.
+    const isOver = logs !== null && behindS <= thresholdsS.over;
+    this.alarm({ behindS, isOver }, { worker_s: Math.round(workerS), index_s: Math.round(indexS) });
     const since = new Date(nowMs - 1_000 * behindS);
     const followedTo = follower === null || since < follower.followed_to ? since : follower.followed_to;
     if (behindS >= thresholdsS.notice) return (await this.notices.behind({ since, followedTo })) ? 0 : restMs;
-    if (behindS <= thresholdsS.over) return (await this.notices.caughtUp(followedTo)) ? 0 : restMs;
+    if (isOver) return (await this.notices.caughtUp(followedTo)) ? 0 : restMs;
     return restMs;
   }
 
@@ -56,12 +58,12 @@ export class Watchdog {
     return (nowMs - this.unfollowedSinceMs) / 1_000;
   }
 
-  private alarm(behindS: number, parts: object): void {
+  private alarm({ behindS, isOver }: { behindS: number; isOver: boolean }, parts: object): void {
     const members = { behind_s: Math.round(behindS), ...parts };
     if (!this.isAlarmed && behindS >= thresholdsS.alarm) {
       this.isAlarmed = true;
       this.running.log.error({ alarm: 'monitoring_behind', ...members }, 'ALARM: monitoring is behind');
-    } else if (this.isAlarmed && behindS <= thresholdsS.over) {
+    } else if (this.isAlarmed && isOver) {
       this.isAlarmed = false;
       this.running.log.info({ alarm_over: 'monitoring_behind', ...members }, 'monitoring has caught up');
     }
