@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { MonitoredDomainIndex } from '@certwright/monitored-domains';
 import { readIssued } from '../index';
+import { alertsOf } from '../testing/certspotter';
 import {
   alternativeNames,
   attribute,
@@ -45,7 +47,7 @@ const label64 = 'l'.repeat(64);
 const rawSan = (value: Uint8Array) =>
   forgeCertificate({ extensions: [extension(ids.subjectAlternativeName, value)] });
 
-it.each<[string, How, Buffer]>([
+const shapes: [what: string, how: How, der: Buffer][] = [
   ['a name', 'name', san(name)],
   ['upper case', 'name', san('WWW.Example.COM')],
   ['a wildcard', 'name', san('*.example.com')],
@@ -149,7 +151,9 @@ it.each<[string, How, Buffer]>([
   ],
   ['no certificate', 'unreadable', octetString(seq(dns(name)))],
   ['a certificate that ends early', 'unreadable', Buffer.concat([hex('308210000482'), dns(name)])],
-])('%s is found as %s', (_what, how, der) => {
+];
+
+it.each(shapes)('%s is found as %s', (_what, how, der) => {
   expect(howFound(der)).toBe(how);
 });
 
@@ -193,3 +197,18 @@ it('of many odd texts the runs of labels are kept, once, and of long runs the en
   expect(oddNames.every((each) => each.length <= 1_024 && !each.includes('\0'))).toBe(true);
   expect(oddNames.some((each) => each.endsWith('.l.example.net') && each.length === 256)).toBe(true);
 });
+
+const certspotter = ['/usr/bin/certspotter', '/usr/local/bin/certspotter'].find((file) => existsSync(file));
+
+(certspotter === undefined ? it.skip : it)(
+  'everything that certspotter finds in a log is found (skipped where it is not installed)',
+  async () => {
+    const all = [...shapes.map(([, , der]) => der), san('example.net')];
+    const watchlist = ['.example.com', 'xn--bcher-kva.example.org'];
+    const alerts = await alertsOf(certspotter ?? '', all, watchlist);
+    const missed = alerts.filter((nth) => howFound(all[nth] ?? Buffer.alloc(0)) === 'not found');
+    expect(missed.map((nth) => shapes[nth]?.[0] ?? 'another domain')).toEqual([]);
+    expect(alerts.length).toBeGreaterThan(40);
+  },
+  60_000,
+);
