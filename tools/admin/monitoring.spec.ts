@@ -39,6 +39,40 @@ it('limit sets the limit of one account, and records a change of it once', async
   expect(await run('history', other)).toEqual([]);
 });
 
+it('limit sets every limit that the status of an account shows', async () => {
+  expect(await run('limit', accountId, '7', '--of', 'endpoints')).toEqual([
+    `account ${accountId}: 7 endpoints`,
+  ]);
+  expect(await run('limit', accountId, '9', '--of', 'findings_per_day')).toEqual([
+    `account ${accountId}: 9 findings per day`,
+  ]);
+  const [limits] = await database.query(
+    `SELECT max_monitored_domains, max_monitored_endpoints, max_findings_per_day FROM account WHERE id = $1`,
+    [accountId],
+  );
+  expect(limits).toEqual({
+    max_monitored_domains: 1_000,
+    max_monitored_endpoints: 7,
+    max_findings_per_day: 9,
+  });
+  expect((await run('history', accountId)).at(-1)).toContain('after {"findings_per_day":9}');
+  await expect(run('limit', accountId, '9', '--of', 'id')).rejects.toThrow();
+});
+
+it('status shows how far the index is matched, also before anything was', async () => {
+  const before = await run('status');
+  expect(before).toContain('position\t-');
+  expect(before).toContain('alerts_waiting\t0');
+  await database.query(
+    `INSERT INTO monitoring_follower (position, tbs_sha256, followed_to, moved_at, change_transaction_id, change_id)
+     VALUES (42, NULL, now() - interval '90 s', now(), 0, 0)`,
+  );
+  const after = await run('status');
+  expect(after).toContain('position\t42');
+  expect(after.find((line) => line.startsWith('lag_s'))).toMatch(/\t9\d$/);
+  expect(after.find((line) => line.startsWith('tasks_without_process'))).toContain('following');
+});
+
 it.each(['', 'x', '-1', '1.5', '1000001', '1e3'])('limit refuses %j', async (count) => {
   await expect(run('limit', accountId, count)).rejects.toThrow();
   expect(await limitOf(accountId)).toBe(1_000);

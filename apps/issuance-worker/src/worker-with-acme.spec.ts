@@ -126,6 +126,13 @@ const endWaits = async () =>
      WHERE state = 'open' AND (leased_until IS NOT NULL OR due_at > now())`,
   );
 
+/** A try may fail on a busy machine; the next one would be minutes later. */
+const endPauses = async () =>
+  await acme.database.query(
+    `UPDATE issuance SET due_at = now()
+     WHERE state = 'open' AND (leased_until IS NULL OR leased_until < now()) AND due_at > now() + interval '5 s'`,
+  );
+
 describeWithPebble('the worker as a process, with a CA that speaks ACME', () => {
   it('gets one certificate for each order despite repeated kills', async () => {
     const opened = await openOrders(16, 'killed');
@@ -142,10 +149,13 @@ describeWithPebble('the worker as a process, with a CA that speaks ACME', () => 
     }
     const last = await startWorker();
     await endWaits();
-    await eventually(async () => expect(await counts(opened)).toEqual(opened.map(() => 1)), {
-      withinMs: 90_000,
-      everyMs: 200,
-    });
+    await eventually(
+      async () => {
+        await endPauses();
+        expect(await counts(opened)).toEqual(opened.map(() => 1));
+      },
+      { withinMs: 90_000, everyMs: 500 },
+    );
     expect(proxy.finalized).toBe(opened.length);
     expect((await last.stop()).code).toBe(0);
     expect(last.output()).not.toMatch(/PRIVATE KEY|unexpected error/);

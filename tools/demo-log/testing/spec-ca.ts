@@ -16,6 +16,8 @@ import { type Authority, type FixtureCa, makeFixtureCa, randomSerial } from '../
 export class SpecCa {
   private readonly key = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
   private readonly spki = spkiOf(this.key);
+  /** Certificates have the same dates: a precertificate differs from its certificate in nothing else. */
+  private readonly nowMs = Math.floor(Date.now() / 1_000) * 1_000;
 
   private constructor(readonly ca: FixtureCa) {}
 
@@ -51,14 +53,13 @@ export class SpecCa {
   }
 
   signedBy(signer: Authority, name: string, last: readonly Uint8Array[], serial = randomSerial()): Buffer[] {
-    const now = Math.floor(Date.now() / 1_000) * 1_000;
     const tbs = tbsCertificate({
       serial,
       algorithm: signatureAlgorithm(signer.key),
       issuer: signer.name,
       subject: distinguishedName({ commonName: name }),
-      notBefore: new Date(now - 3_600_000),
-      notAfter: new Date(now + 86_400_000),
+      notBefore: new Date(this.nowMs - 3_600_000),
+      notAfter: new Date(this.nowMs + 86_400_000),
       spki: this.spki,
       extensions: [
         isNoCa,

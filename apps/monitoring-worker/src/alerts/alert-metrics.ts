@@ -8,7 +8,7 @@ export class AlertMetrics {
 
   constructor({ metrics: { registry } }: RunningProcess) {
     this.delays = new Histogram({
-      name: 'monitoring_alert_delay_seconds',
+      name: 'certwright_monitoring_alert_delay_seconds',
       help: 'Time from when the index had an unknown certificate until its alert was enqueued',
       buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600],
       registers: [registry],

@@ -147,19 +147,42 @@ it('leaves out the certificate when the body would be too long, then most names'
   }
 });
 
-it('sends nothing to disabled accounts, and nothing of what became known in between', async () => {
-  const [disabled, account] = [await fixture.account(), await fixture.account()];
+it('sends nothing to disabled accounts or for disabled domains, and nothing of what became known in between', async () => {
+  const [disabled, account, paused, deleted] = [
+    await fixture.account(),
+    await fixture.account(),
+    await fixture.account(),
+    await fixture.account(),
+  ];
   await fixture.core.query(`UPDATE account SET disabled_at = now() WHERE id = $1`, [disabled]);
-  await fixture.find({ [disabled]: domains, [account]: domains }, [issuanceFor(['a.example.com'])]);
+  await fixture.find({ [disabled]: domains, [account]: domains, [paused]: domains, [deleted]: domains }, [
+    issuanceFor(['a.example.com']),
+  ]);
   await fixture.core.query(
     `UPDATE monitoring_finding SET state = 'acknowledged', acknowledged_at = now() WHERE account_id = $1`,
     [account],
   );
+  await fixture.core.query(`UPDATE monitored_domain SET enabled = false WHERE account_id = $1`, [paused]);
+  await fixture.core.query(`DELETE FROM monitored_domain WHERE account_id = $1`, [deleted]);
   await send();
-  for (const each of [disabled, account]) {
+  for (const each of [disabled, account, paused, deleted]) {
     expect(await fixture.deliveries(each)).toEqual([]);
     expect(await fixture.findings(each)).toMatchObject([{ alertIsDue: false, mailDue: false }]);
   }
+});
+
+it('does not let an account wait for another one with many', async () => {
+  const [busy, quiet] = [await fixture.account(), await fixture.account()];
+  await fixture.find(
+    { [busy]: domains },
+    Array.from({ length: 300 }, () => issuanceFor(['a.example.com'])),
+  );
+  await fixture.find({ [quiet]: domains }, [issuanceFor(['b.example.com'])]);
+  await fixture.alerts.send(await fixture.lease('alerts'));
+  expect(await fixture.findings(quiet)).toMatchObject([{ alertIsDue: false }]);
+  expect((await fixture.findings(busy)).filter(({ alertIsDue }) => alertIsDue).length).toBeGreaterThan(0);
+  await send();
+  expect((await fixture.findings(busy)).some(({ alertIsDue }) => alertIsDue)).toBe(false);
 });
 
 it('sends nothing after another process took the task', async () => {
@@ -224,6 +247,7 @@ describe('mails', () => {
   });
 
   it('say weekly that monitoring works', async () => {
+    await fixture.core.query(`DELETE FROM monitored_domain`);
     const [account, off] = [await fixture.account(), await fixture.account()];
     await fixture.settings(off, { heartbeat: 'off' });
     for (const each of [account, off])
@@ -270,7 +294,7 @@ describe('housekeeping', () => {
       expired,
     ]);
     await fixture.core.query(
-      `INSERT INTO monitored_domain (account_id, name, enabled) VALUES ($1, 'a.example.com', false)`,
+      `DELETE FROM monitored_domain WHERE account_id = $1 AND name <> 'a.example.com'`,
       [account],
     );
     await fixture.core.query(

@@ -34,29 +34,25 @@ export interface SentAlert extends AlertId {
 /** How long certificates are gathered for the next mail, minutes. */
 export const gatheringMinutes = 15;
 
+/** Whether one of the domains of a `finding` is still monitored. Tests are about no domain of the account. */
+export const isMonitored = `(finding.source = 'test' OR EXISTS (
+  SELECT 1 FROM monitored_domain AS domain
+  WHERE domain.account_id = finding.account_id AND domain.name = ANY (finding.monitored_domains) AND domain.enabled))`;
+
 @Injectable()
 export class DueAlerts {
   constructor(private readonly database: DataSource) {}
 
-  /** Oldest first. */
+  /** The oldest of each account, so that an account with many does not delay the others. */
   async due(limit: number): Promise<readonly DueAlert[]> {
-    return await this.database.query(
-      `SELECT finding.account_id AS account, finding.tbs_sha256 AS "tbsSha256", finding.position,
-         finding.spki_sha256 AS "spkiSha256", finding.issuer_spki_sha256 AS "issuerSpkiSha256",
-         finding.dns_names_sha256 AS "dnsNamesSha256", finding.endpoints, finding.source, finding.reason,
-         previous.spki_sha256 AS "previousSpkiSha256", previous.issuer_spki_sha256 AS "previousIssuerSpkiSha256", previous.dns_names_sha256 AS "previousDnsNamesSha256"
-       FROM monitoring_finding AS finding
-       LEFT JOIN monitoring_finding AS previous
-         ON previous.account_id = finding.account_id AND previous.tbs_sha256 = finding.previous_tbs_sha256
-       WHERE finding.alert_due_at <= now() ORDER BY finding.alert_due_at LIMIT $1`,
-      [limit],
-    );
+    return await this.database.query(dueStatement, [limit]);
   }
 
   /**
    * Locks those that are still due.
    *
-   * @returns by account and digest whether the account receives anything: it does not when it is disabled
+   * @returns by account and digest whether the account receives anything: it does not when it is disabled, or monitors none
+   *   of the domains any more
    */
   async lock(
     tx: Tx,
@@ -64,7 +60,7 @@ export class DueAlerts {
   ): Promise<readonly (AlertId & { readonly isSent: boolean })[]> {
     return await tx.query(
       `SELECT finding.account_id AS account, tbs_sha256 AS "tbsSha256",
-         finding.state = 'unknown' AND account.disabled_at IS NULL AS "isSent"
+         finding.state = 'unknown' AND account.disabled_at IS NULL AND ${isMonitored} AS "isSent"
        FROM monitoring_finding AS finding JOIN account ON account.id = finding.account_id
        WHERE (finding.account_id, tbs_sha256) IN (SELECT * FROM unnest($1::bigint[], $2::bytea[]))
          AND alert_due_at IS NOT NULL
@@ -102,6 +98,30 @@ export class DueAlerts {
     );
   }
 }
+
+/** $1: max findings. Accounts are found one by one in the index: however many findings of one are due, that is one step. */
+const dueStatement = `
+  WITH RECURSIVE accounts AS (
+    (SELECT account_id FROM monitoring_finding WHERE alert_due_at IS NOT NULL ORDER BY account_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT account_id FROM monitoring_finding
+      WHERE alert_due_at IS NOT NULL AND account_id > accounts.account_id ORDER BY account_id LIMIT 1)
+    FROM accounts WHERE accounts.account_id IS NOT NULL),
+  shares AS (
+    SELECT account_id, greatest(1, $1::int / count(*) OVER ())::int AS share FROM accounts WHERE account_id IS NOT NULL)
+  SELECT finding.account_id AS account, finding.tbs_sha256 AS "tbsSha256", finding.position,
+    finding.spki_sha256 AS "spkiSha256", finding.issuer_spki_sha256 AS "issuerSpkiSha256",
+    finding.dns_names_sha256 AS "dnsNamesSha256", finding.endpoints, finding.source, finding.reason,
+    previous.spki_sha256 AS "previousSpkiSha256", previous.issuer_spki_sha256 AS "previousIssuerSpkiSha256",
+    previous.dns_names_sha256 AS "previousDnsNamesSha256"
+  FROM (
+    SELECT account_id, tbs_sha256 FROM shares CROSS JOIN LATERAL (
+      SELECT tbs_sha256, alert_due_at FROM monitoring_finding
+      WHERE account_id = shares.account_id AND alert_due_at <= now() ORDER BY alert_due_at LIMIT shares.share) AS oldest
+    ORDER BY alert_due_at LIMIT $1::int) AS due
+  JOIN monitoring_finding AS finding ON finding.account_id = due.account_id AND finding.tbs_sha256 = due.tbs_sha256
+  LEFT JOIN monitoring_finding AS previous
+    ON previous.account_id = finding.account_id AND previous.tbs_sha256 = finding.previous_tbs_sha256`;
 
 /** $1 accounts, $2 minutes. The first mail is sent at once, the next one later; a digest at its hour in UTC. */
 const mailDueStatement = `

@@ -1,11 +1,10 @@
 import type { RunningProcess } from '@certwright/service';
 import { Counter, Gauge } from 'prom-client';
-import type { Recorded } from '../findings/record-findings';
 import type { Backfills, OpenBackfill } from './backfills.repository';
 
 export interface BackfillEvents {
   /** @param issuances that may concern the domain */
-  matched: (issuances: number, recorded: Recorded) => void;
+  matched: (issuances: number) => void;
   ended: (backfill: OpenBackfill, state: 'done' | 'canceled') => void;
   incomplete: (positions: readonly string[]) => void;
 }
@@ -22,12 +21,6 @@ export function observeBackfills(
   const issuances = new Counter({
     name: 'certwright_monitoring_backfill_matched_total',
     help: 'Issuances that were compared with the monitored domains of an account that changed them',
-    registers,
-  });
-  const findings = new Counter({
-    name: 'certwright_monitoring_backfill_findings_total',
-    help: 'New findings of backfills, by whether they are unknown',
-    labelNames: ['state'],
     registers,
   });
   const ended = new Counter({
@@ -48,11 +41,7 @@ export function observeBackfills(
     },
   });
   return {
-    matched: (count, { found, unknown }) => {
-      issuances.inc(count);
-      findings.inc({ state: 'unknown' }, unknown);
-      findings.inc({ state: 'other' }, found - unknown);
-    },
+    matched: (count) => issuances.inc(count),
     ended: ({ changeId, account, name }, state) => {
       ended.inc({ state });
       log.info({ backfill: changeId, account, name, state }, 'backfill ended');

@@ -76,17 +76,17 @@ export class RunBackfills {
     if (upTo === backfill.position && upTo !== backfill.untilPosition) return false;
     const { concerned, incomplete } = matchIssuances(index, issuances);
     const isDone = upTo === backfill.untilPosition;
-    const recorded = await this.transactions.run(async (tx) => {
+    const hasEnded = await this.transactions.run(async (tx) => {
       await lockTask(tx, lease);
       const found = await this.findings.record(tx, concerned, 'backfill', backfill.changeId);
       // Findings of a backfill that began again meanwhile stay: they concern the account.
       const isProgress = await this.backfills.progress(tx, backfill, upTo, found, isDone);
       if (isDone && isProgress) await this.mails.enqueueDue(tx, backfill.account);
-      return { found, hasEnded: isDone && isProgress };
+      return isDone && isProgress;
     });
-    events.matched(issuances.length, recorded.found);
+    events.matched(issuances.length);
     if (incomplete.length > 0) events.incomplete(incomplete);
-    if (recorded.hasEnded) events.ended(backfill, 'done');
+    if (hasEnded) events.ended(backfill, 'done');
     return true;
   }
 

@@ -11,13 +11,13 @@ export class FindingMetrics {
 
   constructor({ metrics: { registry } }: RunningProcess) {
     this.findings = new Counter({
-      name: 'monitoring_findings_total',
+      name: 'certwright_monitoring_findings_total',
       help: 'Certificates that concern accounts, by state and reason; again when the state of one changes',
       labelNames: ['state', 'reason'],
       registers: [registry],
     });
     this.throttled = new Counter({
-      name: 'monitoring_throttled_total',
+      name: 'certwright_monitoring_throttled_total',
       help: 'Certificates that were only counted because of the limit of their account',
       registers: [registry],
     });

@@ -1,14 +1,12 @@
 import type { OddLogEntry } from '@certwright/ct-index';
 import { RunningProcess } from '@certwright/service';
 import { Counter, Gauge } from 'prom-client';
-import type { Recorded } from '../findings/record-findings';
 
 /** What happens while the index is followed. */
 export interface FollowEvents {
   began: (position: string, domains: number) => void;
   /** @param followedTo everything that the index had then was matched */
   matched: (issuances: number, position: string, followedTo: Date, domains: number) => void;
-  recorded: (recorded: Recorded) => void;
   /** Too many unusual texts to compare all of them with every domain. */
   incomplete: (positions: readonly string[]) => void;
   unreadable: (log: string, entry: OddLogEntry, accounts: number) => void;
@@ -29,12 +27,6 @@ export function observeFollowing({ log, metrics: { registry } }: RunningProcess)
   const issuances = new Counter({
     name: 'certwright_monitoring_matched_total',
     help: 'Issuances that this process compared with the monitored domains',
-    registers,
-  });
-  const findings = new Counter({
-    name: 'certwright_monitoring_findings_total',
-    help: 'New findings of the stream, by whether they were known',
-    labelNames: ['state'],
     registers,
   });
   const incomplete = new Counter({
@@ -82,10 +74,6 @@ export function observeFollowing({ log, metrics: { registry } }: RunningProcess)
       position.set(Number(at));
       domains.set(size);
       followed = followedTo;
-    },
-    recorded: ({ found, unknown }) => {
-      findings.inc({ state: 'unknown' }, unknown);
-      findings.inc({ state: 'other' }, found - unknown);
     },
     incomplete: (positions) => {
       incomplete.inc(positions.length);

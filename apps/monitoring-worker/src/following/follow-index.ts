@@ -92,14 +92,13 @@ export class FollowIndex {
     const isStored = isToStore || nowMs - this.storedAtMs >= storeEveryMs;
     if (isStored) {
       const isCheckpointDue = nowMs - this.checkpointAtMs >= checkpointEveryMs;
-      const recorded = await this.storing.store(lease, {
+      await this.storing.store(lease, {
         ...{ stored, to, changes, enabledAccounts, concerned, isCheckpointDue },
         untilPosition: matched.position,
       });
       domains.stored();
       this.storedAtMs = nowMs;
       if (isCheckpointDue) this.checkpointAtMs = nowMs;
-      if (recorded.found > 0) this.events.recorded(recorded);
     }
     this.events.matched(issuances.length, to.position, to.followedTo, domains.index.size);
     return { stored: isStored ? to : stored, matched: isStored ? to : { ...to, changes: stored.changes } };

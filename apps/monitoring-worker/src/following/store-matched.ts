@@ -1,6 +1,6 @@
 import { Transactions, type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
-import { type ConcernedIssuance, type Recorded, RecordFindings } from '../findings/record-findings';
+import { type ConcernedIssuance, RecordFindings } from '../findings/record-findings';
 import { lockTask, type TaskLease } from '../tasks/task-leases';
 import { type FollowerCursor, FollowerRows } from './follower.repository';
 import { addBackfills, type Change } from './monitoring-changes';
@@ -19,8 +19,6 @@ export interface MatchedBatch {
   readonly isCheckpointDue: boolean;
 }
 
-const nothing: Recorded = { found: 0, unknown: 0 };
-
 @Injectable()
 export class StoreMatched {
   constructor(
@@ -30,25 +28,21 @@ export class StoreMatched {
   ) {}
 
   /** @throws LeaseLost */
-  async store(lease: TaskLease, batch: MatchedBatch): Promise<Recorded> {
+  async store(lease: TaskLease, batch: MatchedBatch): Promise<void> {
     const { stored, to, changes, enabledAccounts, concerned, isCheckpointDue } = batch;
     if (changes.length + enabledAccounts.length + concerned.length === 0 && !isCheckpointDue) {
       await this.rows.move(lease, stored, to);
-      return nothing;
+      return;
     }
-    return await this.transactions.run(async (tx) => await this.storeAll(tx, lease, batch));
+    await this.transactions.run(async (tx) => await this.storeAll(tx, lease, batch));
   }
 
-  private async storeAll(tx: Tx, lease: TaskLease, batch: MatchedBatch): Promise<Recorded> {
+  private async storeAll(tx: Tx, lease: TaskLease, batch: MatchedBatch): Promise<void> {
     await lockTask(tx, lease);
     await addBackfills(tx, batch.changes, batch.untilPosition);
     await this.rows.restartBackfills(tx, batch.enabledAccounts, batch.untilPosition);
-    const recorded =
-      batch.concerned.length === 0
-        ? nothing
-        : await this.findings.record(tx, batch.concerned, 'stream', null);
+    if (batch.concerned.length > 0) await this.findings.record(tx, batch.concerned, 'stream', null);
     if (batch.isCheckpointDue) await this.rows.addCheckpoint(tx, batch.to);
     await this.rows.move(lease, batch.stored, batch.to, tx);
-    return recorded;
   }
 }

@@ -67,14 +67,13 @@ export class UnreadableEntries {
     const concerned = matched
       .map((each) => each.concerned)
       .filter((each): each is ConcernedIssuance => each !== null);
-    const recorded = await this.transactions.run(async (tx) => {
+    await this.transactions.run(async (tx) => {
       await lockTask(tx, lease);
       await this.cursors.store(tx, [{ logId, entryIndex }]);
-      return concerned.length === 0 ? null : await this.findings.record(tx, concerned, 'stream', null);
+      if (concerned.length > 0) await this.findings.record(tx, concerned, 'stream', null);
     });
     for (const each of matched)
       this.events.unreadable(description, each.entry, each.concerned?.accounts.length ?? 0);
-    if (recorded !== null) this.events.recorded(recorded);
   }
 
   private async logs(ids: readonly number[]): Promise<ReadonlyMap<number, LogName>> {

@@ -2,7 +2,7 @@ import { Transactions, type Tx } from '@certwright/core-schema';
 import { Mails, maxCertificatesInMail } from '@certwright/delivery';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { gatheringMinutes } from '../alerts/due-alerts.repository';
+import { gatheringMinutes, isMonitored } from '../alerts/due-alerts.repository';
 import { LeasedRounds } from '../tasks/leased-rounds';
 import { lockTask, type TaskLease } from '../tasks/task-leases';
 import { Heartbeats } from './heartbeats';
@@ -68,17 +68,19 @@ export class CertificateMails implements OnModuleInit {
       [accountId, gatheringMinutes],
     );
     if (due === undefined) return;
-    // Those that became known or were acknowledged, or whose account wants no mail, are not mailed later either.
+    // Those that are no longer unknown or monitored, or whose account wants no mail, are not mailed later either.
     await tx.query(
-      `UPDATE monitoring_finding SET mail_due = false
-       WHERE account_id = $1 AND mail_due AND (state <> 'unknown' OR $2 = 'off')`,
+      `UPDATE monitoring_finding AS finding SET mail_due = false
+       WHERE account_id = $1 AND mail_due AND (state <> 'unknown' OR $2 = 'off' OR NOT ${isMonitored})`,
       [accountId, due.mode],
     );
     const [rows] = await tx.query<[{ tbs: string }[], number]>(
-      `UPDATE monitoring_finding AS finding SET mail_due = false
-       FROM (SELECT tbs_sha256, found_at FROM monitoring_finding WHERE account_id = $1 AND mail_due
-             ORDER BY found_at, tbs_sha256 LIMIT $2 FOR UPDATE) AS oldest
-       WHERE finding.account_id = $1 AND finding.tbs_sha256 = oldest.tbs_sha256
+      // Without MATERIALIZED, a nested loop would repeat the limited selection.
+      `WITH oldest AS MATERIALIZED (
+         SELECT tbs_sha256 FROM monitoring_finding WHERE account_id = $1 AND mail_due
+         ORDER BY found_at, tbs_sha256 LIMIT $2 FOR UPDATE)
+       UPDATE monitoring_finding AS finding SET mail_due = false
+       FROM oldest WHERE finding.account_id = $1 AND finding.tbs_sha256 = oldest.tbs_sha256
        RETURNING encode(finding.tbs_sha256, 'hex') AS tbs`,
       [accountId, maxCertificatesInMail],
     );

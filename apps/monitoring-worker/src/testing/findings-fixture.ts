@@ -259,6 +259,17 @@ export class FindingsFixture {
     concerned: readonly ConcernedIssuance[],
     source: 'stream' | 'backfill' = 'stream',
   ): Promise<Recorded> {
+    const keys = concerned.flatMap(({ accounts }) =>
+      accounts.flatMap(({ account, names }) =>
+        names.map(({ monitoredDomain }) => ({ account, monitoredDomain })),
+      ),
+    );
+    await this.core.query(
+      `INSERT INTO monitored_domain (account_id, name, enabled)
+       SELECT given.*, true FROM unnest($1::bigint[], $2::text[]) AS given (account_id, name)
+       JOIN account ON account.id = account_id ON CONFLICT DO NOTHING`,
+      [keys.map(({ account }) => account), keys.map(({ monitoredDomain }) => monitoredDomain)],
+    );
     return await this.transactions.run(
       async (tx) => await this.record.record(tx, concerned, source, source === 'stream' ? null : '1'),
     );

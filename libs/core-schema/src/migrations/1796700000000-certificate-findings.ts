@@ -125,7 +125,7 @@ const up = [
   `CREATE INDEX monitoring_finding_expired ON monitoring_finding (not_after)`,
   `CREATE INDEX monitoring_finding_key ON monitoring_finding (account_id, spki_sha256)`,
   `CREATE INDEX monitoring_finding_to_mail ON monitoring_finding (account_id, found_at) WHERE mail_due`,
-  `CREATE INDEX monitoring_finding_to_alert ON monitoring_finding (alert_due_at) WHERE alert_due_at IS NOT NULL`,
+  `CREATE INDEX monitoring_finding_to_alert ON monitoring_finding (account_id, alert_due_at) WHERE alert_due_at IS NOT NULL`,
   `CREATE INDEX monitoring_finding_to_classify ON monitoring_finding (classify_at) WHERE classify_at IS NOT NULL`,
   `CREATE INDEX monitoring_finding_page ON monitoring_finding (account_id, found_at, tbs_sha256)`,
   `CREATE TABLE monitored_endpoint (

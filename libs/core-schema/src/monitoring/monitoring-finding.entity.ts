@@ -55,7 +55,7 @@ export interface FindingAlert {
 @Index('monitoring_finding_page', ['accountId', 'foundAt', 'tbsSha256'])
 @Index('monitoring_finding_list', ['accountId', 'state', 'foundAt', 'tbsSha256'])
 @Index('monitoring_finding_to_classify', ['classifyAt'], { where: `classify_at IS NOT NULL` })
-@Index('monitoring_finding_to_alert', ['alertDueAt'], { where: `alert_due_at IS NOT NULL` })
+@Index('monitoring_finding_to_alert', ['accountId', 'alertDueAt'], { where: `alert_due_at IS NOT NULL` })
 @Index('monitoring_finding_to_mail', ['accountId', 'foundAt'], { where: `mail_due` })
 @Index('monitoring_finding_key', ['accountId', 'spkiSha256'])
 @Index('monitoring_finding_expired', ['notAfter'])

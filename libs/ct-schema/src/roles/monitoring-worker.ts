@@ -4,7 +4,6 @@ import type { RoleGrants } from '@certwright/postgres';
 export const monitoringWorker: RoleGrants = {
   tables: {
     ct_block: { select: '*' },
-    ct_crl: { select: 'id issuer role covers checked_at fresh_until' },
     ct_issuance: { select: '*' },
     ct_issuer: { select: 'id spki_sha256 name_der spki_der' },
     ct_issuer_profile: {
@@ -15,12 +14,10 @@ export const monitoringWorker: RoleGrants = {
     ct_known: { select: '*' },
     ct_log: {
       select: `
-        id log_id description operator kind url mmd_s interval_end list_state enabled stopped_at
-        stopped_reason start_index position head_size head_at verified_size entries_odd last_error ingested_at
-        created_at entry_at entries_per_second`,
+        id log_id description mmd_s interval_end list_state enabled start_index position head_size head_at created_at
+        entry_at`,
     },
     ct_odd_entry: { select: '*' },
-    ct_revocation: { select: '*' },
     ct_run: { select: 'id home partition from_position to_position' },
     ct_sequence: { select: 'next' },
     ct_watched_name: { select: '*', insert: 'name', delete: true },

@@ -18,6 +18,5 @@ export const monitoring: RoleGrants = {
         created_at entry_at entries_per_second`,
     },
     ct_revocation: { select: '*' },
-    ct_sequence: { select: 'next' },
   },
 };
