@@ -1,6 +1,6 @@
 #!/bin/sh
 # Real programs that some specs and benchmarks are held against: nginx, dig and nsupdate, the name servers that tools/peers
-# starts (BIND, Knot, PowerDNS, Unbound), the ACME test server pebble, the ACME clients lego and certbot, and the servers that
+# starts (BIND, Knot, PowerDNS, Unbound), the ACME test server pebble, the ACME clients lego and certbot, certspotter, and the servers that
 # certs-v2 hands out configuration for (Apache, HAProxy, lighttpd, Caddy, Postfix, Dovecot). As root they are installed from
 # Debian's packages; otherwise the specs that need a missing one say so and are skipped. Nothing is started.
 set -eu
@@ -20,6 +20,7 @@ needs unbound unbound
 needs pebble pebble
 needs lego lego
 needs certbot certbot
+needs certspotter certspotter
 needs curl curl
 needs apache2-bin apache2
 needs haproxy haproxy

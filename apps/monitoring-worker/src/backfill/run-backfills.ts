@@ -1,6 +1,7 @@
 import { Transactions } from '@certwright/core-schema';
 import {
   concernedIssuances,
+  indexRange,
   type IssuanceToMatch,
   type PageReader,
   readingAlone,
@@ -21,7 +22,7 @@ const pageSize = 1_000;
 
 export interface BackfillPage {
   readonly issuances: readonly IssuanceToMatch[];
-  /** They are all up to this position. */
+  /** They are all up to this position; the one before the page if the server of the index has nothing after it yet. */
   readonly upTo: string;
 }
 
@@ -30,15 +31,22 @@ export interface BackfillPage {
 export class BackfillPages {
   private readonly reader: PageReader;
 
-  constructor(ct: CtDatabase, @Inject(Config) config: Pick<Config, 'CT_DATABASE_SHARDED'>) {
+  constructor(
+    private readonly ct: CtDatabase,
+    @Inject(Config) config: Pick<Config, 'CT_DATABASE_SHARDED'>,
+  ) {
     this.reader = readingAlone(ct.manager, config.CT_DATABASE_SHARDED);
   }
 
   async next({ name, position, untilPosition }: OpenBackfill): Promise<BackfillPage> {
-    const range = { after: position, upTo: untilPosition, limit: pageSize };
+    // A replica may lack what the stream has matched. Read before the page, which has all of it then.
+    const { next } = await indexRange(this.ct.manager);
+    const end = BigInt(next) > BigInt(untilPosition) ? untilPosition : String(BigInt(next) - 1n);
+    if (BigInt(end) < BigInt(position)) return { issuances: [], upTo: position };
+    const range = { after: position, upTo: end, limit: pageSize };
     const { issuances, isCut } = await concernedIssuances(this.reader, name, range);
     const hasMore = isCut || issuances.length === pageSize;
-    return { issuances, upTo: (hasMore ? issuances.at(-1)?.position : undefined) ?? untilPosition };
+    return { issuances, upTo: (hasMore ? issuances.at(-1)?.position : undefined) ?? end };
   }
 }
 
@@ -52,16 +60,20 @@ export class RunBackfills {
     private readonly mails: BackfillMails,
   ) {}
 
-  /** Matches a page, in one transaction with its progress. @returns whether the backfill was canceled instead */
+  /** Matches a page, in one transaction with its progress. @returns false: the server of the index has no more of it yet */
   async record(
     lease: TaskLease,
     backfill: OpenBackfill,
     pages: BackfillPages,
     events: BackfillEvents,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const index = await indexOf(this.backfills, backfill.account);
-    if (!isMonitored(index, backfill.name)) return await this.cancel(lease, backfill, events);
+    if (!isMonitored(index, backfill.name)) {
+      await this.cancel(lease, backfill, events);
+      return true;
+    }
     const { issuances, upTo } = await pages.next(backfill);
+    if (upTo === backfill.position && upTo !== backfill.untilPosition) return false;
     const { concerned, incomplete } = matchIssuances(index, issuances);
     const isDone = upTo === backfill.untilPosition;
     const hasEnded = await this.transactions.run(async (tx) => {
@@ -75,6 +87,7 @@ export class RunBackfills {
     events.matched(issuances.length);
     if (incomplete.length > 0) events.incomplete(incomplete);
     if (hasEnded) events.ended(backfill, 'done');
+    return true;
   }
 
   private async cancel(lease: TaskLease, backfill: OpenBackfill, events: BackfillEvents): Promise<void> {
@@ -100,13 +113,10 @@ export class BackfillTurns {
     @Inject(BackfillEvents) private readonly events: BackfillEvents,
   ) {}
 
-  /** @returns false: no backfill is open */
+  /** @returns false: no backfill is open, or one waits for the index */
   async next(lease: TaskLease): Promise<boolean> {
     const backfill = this.turn.shift();
-    if (backfill !== undefined) {
-      await this.run.record(lease, backfill, this.pages, this.events);
-      return true;
-    }
+    if (backfill !== undefined) return await this.run.record(lease, backfill, this.pages, this.events);
     this.turn = [...(await this.backfills.nextOfAccounts())];
     if (this.turn.length === 0) return false;
     await this.transactions.run(async (tx) => {

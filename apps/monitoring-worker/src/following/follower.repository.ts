@@ -94,6 +94,15 @@ export class FollowerRows {
     await tx.query(`DELETE FROM monitoring_checkpoint WHERE position > $1`, [position]);
   }
 
+  /** The index was restored: what it has after the position is matched as new. */
+  async shortenBackfills(tx: Reader, position: string): Promise<void> {
+    await tx.query(
+      `UPDATE monitoring_backfill SET until_position = $1, position = least(position, $1)
+       WHERE state IN ('waiting', 'running') AND until_position > $1`,
+      [position],
+    );
+  }
+
   /** The backfills of an account that was disabled begin again: nothing was matched for it. */
   async restartBackfills(tx: Reader, accounts: readonly string[], untilPosition: string): Promise<void> {
     if (accounts.length === 0) return;

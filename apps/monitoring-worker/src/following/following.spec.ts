@@ -294,6 +294,34 @@ describe('backfills', () => {
       },
     ]);
   });
+
+  it('wait for what a copy of the index lacks, and end where the index was restored to', async () => {
+    const missing = [certificateFor('a.lag.example.net'), certificateFor('b.lag.example.net')];
+    await follow();
+    const before = await worker.end();
+    await worker.core.query(
+      `INSERT INTO monitoring_checkpoint (position, tbs_sha256)
+       SELECT position, tbs_sha256 FROM monitoring_follower ON CONFLICT DO NOTHING`,
+    );
+    await worker.log(missing);
+    await follow();
+    await change('1', '.lag.example.net', true);
+    await follow();
+    // As on a server that has not applied the newest commits yet.
+    await worker.restoreIndex(before);
+    for (let step = 0; step < 3; step += 1) await app.get(BackfillTurns, { strict: false }).next(backfill);
+    expect(await worker.backfills()).toMatchObject([{ state: 'running', found: 0, position: before }]);
+    await worker.log(missing);
+    await runBackfills();
+    expect(await found()).toEqual(['1 a.lag.example.net backfill', '1 b.lag.example.net backfill']);
+    await worker.core.query(
+      `UPDATE monitoring_backfill SET state = 'running', position = 0, finished_at = NULL`,
+    );
+    await worker.restoreIndex(before);
+    await follow();
+    await runBackfills();
+    expect(await worker.backfills()).toMatchObject([{ state: 'done', position: before }]);
+  });
 });
 
 describe('the names in the ct database', () => {

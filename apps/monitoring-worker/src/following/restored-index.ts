@@ -70,6 +70,7 @@ export class RestoredIndex {
     await this.transactions.run(async (tx) => {
       await lockTask(tx, lease);
       await this.rows.forgetCheckpointsAfter(tx, from.position);
+      await this.rows.shortenBackfills(tx, from.position);
       await this.rows.move(lease, stored, from, tx);
     });
     this.events.restored(from.position, matched.position);

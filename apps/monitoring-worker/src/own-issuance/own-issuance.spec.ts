@@ -331,6 +331,7 @@ describe('what the index contains', () => {
     intervalEnd: null,
     listState: 'usable',
     mmdS: 3_600,
+    startIndex: '0',
   };
 
   it('is limited by the log whose data is the oldest, with its merge delay', () => {
@@ -340,6 +341,12 @@ describe('what the index contains', () => {
       readTo: new Date(now - hourMs),
       loggedTo: new Date(now - 60_000 - hourMs),
     });
+  });
+
+  it('begins when the newest log that is not read from its first entry was added', () => {
+    const since = (startIndex: string) =>
+      coverageOf([log, { ...log, startIndex, createdAt: new Date(now) }], now)?.since;
+    expect([since('0'), since('7')]).toEqual([log.createdAt, new Date(now)]);
   });
 
   it('is nothing without a log that accepts certificates', () => {
