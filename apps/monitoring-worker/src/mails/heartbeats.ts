@@ -75,15 +75,16 @@ const beginStatement = `
   ORDER BY account.id
   ON CONFLICT (account_id) DO UPDATE SET heartbeat_at = excluded.heartbeat_at WHERE counters.heartbeat_at IS NULL`;
 
+/** Without MATERIALIZED, a nested loop would repeat the limited selection. */
 const dueStatement = `
-  UPDATE monitoring_account AS counters SET heartbeat_at = now()
-  FROM (
+  WITH due AS MATERIALIZED (
     SELECT before.account_id, before.heartbeat_at AS since
     FROM monitoring_account AS before
     JOIN account ON account.id = before.account_id
     LEFT JOIN monitoring_settings AS settings ON settings.account_id = account.id
     WHERE before.heartbeat_at <= now() - interval '7 days' AND ${wantsHeartbeat}
-    ORDER BY before.account_id LIMIT $1 FOR UPDATE OF before) AS due
-  CROSS JOIN monitoring_follower AS follower
+    ORDER BY before.account_id LIMIT $1 FOR UPDATE OF before)
+  UPDATE monitoring_account AS counters SET heartbeat_at = now()
+  FROM due CROSS JOIN monitoring_follower AS follower
   WHERE counters.account_id = due.account_id
   RETURNING counters.account_id AS id, due.since, counters.heartbeat_at AS until, follower.followed_to AS "followedTo"`;
