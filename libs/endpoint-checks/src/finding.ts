@@ -25,7 +25,13 @@ export interface EndpointFinding {
   readonly port: number | null;
   /** Those with it, in the order of the look; empty with `port: null`. */
   readonly addresses: readonly string[];
-  /** Data for the message, such as `{ notAfter: '2026-11-23T00:00:00.000Z' }`; survives JSON. */
+  /**
+   * Data for the message; survives JSON. `expired`, `expiring`: notAfter. `not_yet_valid`: notBefore (both ISO 8601).
+   * `wrong_name`: dnsNames (the first 10). `untrusted`: reason (`unreadable`, `no_server_auth`, `no_path`).
+   * `weak`: reasons, such as `RSA 1024`, `sha1WithRSAEncryption`, `TLSv1`. `revoked`: revokedAt. `not_current`:
+   * currentSha256. `unknown_key`: tbsSha256, spkiSha256. `dangling`: target. `unreachable`: reason (`no_name`,
+   * `no_address` or a `NotPresentedReason`), problem. Texts of certificates are untrusted and cut to 255 characters.
+   */
   readonly parameters: Readonly<Record<string, string | number | readonly string[]>>;
   /** 0, except that the second deadline of `expiring` is 1: it is reported again. */
   readonly level: number;
@@ -37,14 +43,17 @@ export interface TrackedFinding extends EndpointFinding {
   readonly since: string;
   /** Checks in a row that agree with it; stays at the number that confirms it. */
   readonly agreeing: number;
-  /** Checks in a row without it, while it was reported. */
+  /** Checks in a row without it, since it was confirmed. */
   readonly missing: number;
   /** When the account was notified, at `reportedLevel`; null: not yet. */
   readonly reportedAt: string | null;
   readonly reportedLevel: number;
 }
 
-/** `not_checked`: no check has a result yet. `failing`: at least one confirmed finding. `suspect`: findings that are not confirmed. */
+/**
+ * `not_checked`: no check has a result yet. `failing`: at least one confirmed finding. `suspect`: findings that are not confirmed.
+ * `unreachable`: no server presents a certificate. `gone`: the name does not exist, or has no address.
+ */
 export const endpointStates = ['not_checked', 'ok', 'suspect', 'failing', 'unreachable', 'gone'] as const;
 
 export type EndpointState = (typeof endpointStates)[number];

@@ -1,4 +1,22 @@
 export {
+  advance,
+  agreeingChecks,
+  type EndpointAdvance,
+  type EndpointProgress,
+  markReported,
+} from './advance';
+export { type CaKey, CaKeys } from './ca-keys';
+export {
+  type CheckContext,
+  checkHost,
+  type CheckOutcome,
+  type CurrentCertificate,
+  type HostCheck,
+  type LeafFacts,
+  type ServedAddress,
+  type ServedCertificate,
+} from './check-host';
+export {
   type EndpointFinding,
   type EndpointState,
   endpointStates,
@@ -16,3 +34,5 @@ export {
   notPresentedReasons,
   type Presented,
 } from './look';
+export { type PresentedLeaf, ReadLook } from './read-look';
+export { isSelfSigned, type Trust, type TrustPath, trustPath } from './trust-path';

@@ -50,5 +50,5 @@ export {
   type SubjectPublicKey,
 } from './keys/subject-public-key';
 export { type DecodedPem, decodePem, encodePem, type PemBlock, type PemFault } from './pem';
-export type { SignatureAlgorithm } from './signature';
+export { type SignatureAlgorithm, verifySignature } from './signature';
 export { temporaryCertificate, type TemporaryCertificateContent } from './temporary/temporary-certificate';

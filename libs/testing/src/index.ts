@@ -1,3 +1,4 @@
+export { Forge, type Forged, type ForgedParts } from './certificate-forge';
 export { type Child, type ChildOptions, type Ending, isAlive, startChild } from './child';
 export { DocumentedResponses, type JsonResponse } from './documented-responses';
 export { eventually, type Patience } from './eventually';
