@@ -167,7 +167,7 @@ export class PostgresPair {
       // Files that are removed meanwhile are not needed: the log creates or removes them.
       await copy(from, to);
       const { rows } = await client.query('SELECT labelfile FROM pg_backup_stop(false)');
-      await copy(path.join(from, 'pg_wal/.'), path.join(to, 'pg_wal'));
+      await copy(`${path.join(from, 'pg_wal')}/.`, path.join(to, 'pg_wal'));
       writeFileSync(path.join(to, 'backup_label'), rows[0].labelfile);
     } finally {
       await client.end();

@@ -125,6 +125,8 @@ export class Tenant {
 export class Tenants {
   /** @type {Tenant[]} */
   all = [];
+  /** What they get is not compared with anything. @type {Tenant[]} */
+  #busy = [];
   #random;
   #platform;
   #problems = /** @type {string[]} */ ([]);
@@ -146,7 +148,9 @@ export class Tenants {
     request.on('end', () => {
       const body = Buffer.concat(chunks);
       const isRefused = this.#random() < this.refusals;
-      const tenant = this.all.find(({ account }) => request.url === `/${account.account_id}`);
+      const tenant = [...this.all, ...this.#busy].find(
+        ({ account }) => request.url === `/${account.account_id}`,
+      );
       if (tenant === undefined) this.#problems.push(`a delivery arrived at ${request.url}`);
       tenant?.deliveries.push({
         id: String(request.headers['webhook-id']),
@@ -167,10 +171,11 @@ export class Tenants {
    * With a webhook for everything that is monitored.
    * @param {string} name
    * @param {readonly string[]} domains
+   * @param {{ isBusy?: boolean }} [how] isBusy: it has more certificates than can be compared
    */
-  async add(name, domains) {
+  async add(name, domains, { isBusy = false } = {}) {
     const tenant = new Tenant(this.#platform, name, await this.#platform.newAccount());
-    this.all.push(tenant);
+    (isBusy ? this.#busy : this.all).push(tenant);
     const { port } = /** @type {import('node:net').AddressInfo} */ (this.#receiver.address());
     const url = `http://${LOOPBACK}:${port}/${tenant.account.account_id}`;
     const { status, text } = await tenant.call(
