@@ -31,6 +31,8 @@ import { KnownCertEntity } from './monitoring/known-cert.entity';
 import { KnownKeyEntity } from './monitoring/known-key.entity';
 import { MonitoredDomainEntity } from './monitoring/monitored-domain.entity';
 import { MonitoringChangeEntity } from './monitoring/monitoring-change.entity';
+import { EndpointHoldEntity } from './monitoring/endpoint-hold.entity';
+import { EndpointReportEntity } from './monitoring/endpoint-report.entity';
 import { StrayCertificateEntity } from './monitoring/stray-certificate.entity';
 import { MonitoringTaskEntity } from './monitoring/monitoring-task.entity';
 import {
@@ -120,6 +122,8 @@ export const coreEntities = [
   MonitoringChangeEntity,
   MonitoringTaskEntity,
   StrayCertificateEntity,
+  EndpointReportEntity,
+  EndpointHoldEntity,
   MonitoringFollowerEntity,
   MonitoringCheckpointEntity,
   MonitoringUnreadableCursorEntity,

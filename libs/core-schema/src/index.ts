@@ -19,6 +19,11 @@ export { claimDeployment } from './deployment/deployment';
 export { type Lease, underLease } from './leases/issuance-lease';
 export { type MailKind } from './mail/mail.entity';
 export { type MonitoringChangeEntity } from './monitoring/monitoring-change.entity';
+export {
+  type EndpointReportEntity,
+  type EndpointReportKind,
+  endpointReportKinds,
+} from './monitoring/endpoint-report.entity';
 export { type MonitoredEndpointEntity } from './monitoring/monitored-endpoint.entity';
 export {
   type BackfillState,

@@ -6,6 +6,7 @@ export { type AccountMail, Mails, type NewMail } from './mail/mails';
 export {
   maxBackfilledInMail,
   maxCertificatesInMail,
+  maxEndpointsInMail,
   type MonitoringMailFacts,
   type MonitoringMailKind,
 } from './mail/monitoring-mail-facts';

@@ -16,6 +16,8 @@ export const mailKinds = [
   'monitoring-caught-up',
   'monitoring-heartbeat',
   'monitoring-not-logged',
+  'monitoring-endpoints',
+  'monitoring-endpoints-held',
 ] as const;
 export type MailKind = (typeof mailKinds)[number];
 
@@ -31,8 +33,8 @@ export class MailEntity {
   id!: string;
 
   @ForeignKey(() => AccountEntity)
-  @Column('bigint', { name: 'account_id' })
-  accountId!: string;
+  @Column('bigint', { name: 'account_id', nullable: true, comment: 'null: to the operator' })
+  accountId!: string | null;
 
   @Column('text')
   kind!: MailKind;

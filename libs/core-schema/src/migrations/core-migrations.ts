@@ -15,6 +15,7 @@ import { CertificateAlerts1796710000000 } from './1796710000000-certificate-aler
 import { FindingLists1796720000000 } from './1796720000000-finding-lists';
 import { BackfillMails1796730000000 } from './1796730000000-backfill-mails';
 import { OwnIssuance1796800000000 } from './1796800000000-own-issuance';
+import { EndpointChecks1796900000000 } from './1796900000000-endpoint-checks';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -35,4 +36,5 @@ export const coreMigrations = [
   FindingLists1796720000000,
   BackfillMails1796730000000,
   OwnIssuance1796800000000,
+  EndpointChecks1796900000000,
 ];

@@ -4,6 +4,9 @@ import { AccountEntity } from '../accounts/account.entity';
 /** What of its monitoring an account was notified of, and how much was found today. */
 @Entity('monitoring_account')
 @Index('monitoring_account_mail', ['mailDueAt'], { where: 'mail_due_at IS NOT NULL' })
+@Index('monitoring_account_endpoint_mail', ['endpointMailDueAt'], {
+  where: 'endpoint_mail_due_at IS NOT NULL',
+})
 @Index('monitoring_account_behind', ['accountId'], { where: 'behind_since IS NOT NULL' })
 export class MonitoringAccountEntity {
   @ForeignKey(() => AccountEntity)
@@ -41,4 +44,14 @@ export class MonitoringAccountEntity {
 
   @Column('timestamptz', { name: 'heartbeat_at', nullable: true, comment: 'last weekly mail' })
   heartbeatAt!: Date | null;
+
+  @Column('timestamptz', { name: 'endpoint_mailed_at', nullable: true, comment: 'last mail with endpoints' })
+  endpointMailedAt!: Date | null;
+
+  @Column('timestamptz', {
+    name: 'endpoint_mail_due_at',
+    nullable: true,
+    comment: 'when the gathered reports about endpoints are mailed; null: none',
+  })
+  endpointMailDueAt!: Date | null;
 }

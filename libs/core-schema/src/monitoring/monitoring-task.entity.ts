@@ -9,6 +9,7 @@ export const monitoringTasks = [
   'mail',
   'own-issuance',
   'housekeeping',
+  'endpoints',
 ] as const;
 
 export type MonitoringTaskName = (typeof monitoringTasks)[number];
@@ -17,7 +18,7 @@ export type MonitoringTaskName = (typeof monitoringTasks)[number];
 @Entity('monitoring_task')
 @Check(
   'monitoring_task_task',
-  `task IN ('following', 'backfill', 'classifying', 'alerts', 'mail', 'own-issuance', 'housekeeping')`,
+  `task IN ('following', 'backfill', 'classifying', 'alerts', 'mail', 'own-issuance', 'housekeeping', 'endpoints')`,
 )
 export class MonitoringTaskEntity {
   @PrimaryColumn('text', { collation: 'C' })

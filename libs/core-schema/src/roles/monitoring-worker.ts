@@ -8,10 +8,18 @@ export const monitoringWorker: RoleGrants = {
     cert_object_v2: { select: 'plan_id cn' },
     certificate: {
       select: `
-        id account_id plan_id imported dns_names not_after sha256 spki_sha256 tbs_sha256 sct_at sighted_at
-        not_logged_at created_at`,
+        id account_id plan_id imported is_current dns_names not_before not_after sha256 spki_sha256 tbs_sha256 sct_at
+        sighted_at not_logged_at chain_sha256 revoked_at created_at`,
       update: 'sighted_at not_logged_at',
     },
+    endpoint_hold: { select: '*', insert: 'counted_from', update: 'ended_at' },
+    endpoint_report: {
+      select: 'id account_id reported_at mail_due',
+      insert: 'account_id dns_name kind findings reported_at mail_due',
+      update: 'mail_due',
+      delete: true,
+    },
+    certificate_chain: { select: 'sha256 chain' },
     issuance: {
       select: 'id plan_id account_id terms_id state ca_reference opened_at closed_at strays_checked',
       update: 'strays_checked',
@@ -21,15 +29,22 @@ export const monitoringWorker: RoleGrants = {
     mail: { select: 'id', insert: 'account_id kind recipient facts state due_at' },
     monitored_domain: { select: 'account_id name enabled' },
     monitored_endpoint: {
-      select: 'account_id dns_name last_not_after',
+      select: `
+        account_id dns_name muted ports last_not_after check_due_at looked_at state state_since served_at gone_since
+        findings bad_since held_since`,
       insert: 'account_id dns_name last_not_after',
-      update: 'last_not_after',
+      update: `
+        last_not_after check_due_at looked_at state state_since served_at gone_since findings served bad_since
+        held_since`,
     },
     monitored_name: { select: '*', insert: '*', update: 'tbs_sha256 position', delete: true },
     monitoring_account: {
-      select: 'account_id found_on found throttled overflow_on mailed_at mail_due_at heartbeat_at',
-      insert: 'account_id mail_due_at heartbeat_at',
-      update: 'found_on found throttled overflow_on mailed_at mail_due_at heartbeat_at',
+      select: `
+        account_id found_on found throttled overflow_on mailed_at mail_due_at endpoint_mailed_at endpoint_mail_due_at
+        heartbeat_at`,
+      insert: 'account_id mail_due_at endpoint_mail_due_at heartbeat_at',
+      update: `
+        found_on found throttled overflow_on mailed_at mail_due_at endpoint_mailed_at endpoint_mail_due_at heartbeat_at`,
     },
     monitoring_backfill: {
       select: 'change_id account_id name position until_position state found unknown mail_due finished_at',
@@ -62,13 +77,14 @@ export const monitoringWorker: RoleGrants = {
       update: 'position tbs_sha256 followed_to moved_at change_transaction_id change_id',
     },
     monitoring_settings: {
-      select: 'account_id authorized_cas alert_delay_minutes certificate_mail digest_hour_utc heartbeat',
+      select: `
+        account_id authorized_cas alert_delay_minutes certificate_mail endpoint_mail digest_hour_utc heartbeat`,
     },
     monitoring_task: { select: '*', update: 'lease_token leased_until' },
     monitoring_unreadable_cursor: { select: '*', insert: '*', update: 'entry_index' },
     order_v3: { select: 'plan_id name' },
     outbox: { insert: 'job job_id payload' },
-    plan: { select: 'id account_id owner' },
+    plan: { select: 'id account_id owner closed_at' },
     stray_certificate: {
       select: 'tbs_sha256',
       insert: 'account_id tbs_sha256 issuance_id problem',

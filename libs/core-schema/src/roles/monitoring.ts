@@ -28,9 +28,10 @@ export const monitoring: RoleGrants = {
       delete: true,
     },
     monitored_endpoint: {
-      select: 'account_id dns_name muted ports found_at last_not_after',
+      select: `
+        account_id dns_name muted ports found_at last_not_after check_due_at looked_at state state_since findings served`,
       insert: 'account_id dns_name',
-      update: 'muted ports',
+      update: 'muted ports check_due_at',
       delete: true,
     },
     monitoring_account: {

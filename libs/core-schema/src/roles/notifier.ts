@@ -15,6 +15,7 @@ export const notifier: RoleGrants = {
     invoice: {
       select: 'number account_id lines total_cents currency note issued_at refunded_at',
     },
+    endpoint_report: { select: 'id account_id dns_name kind findings reported_at' },
     issuance: { select: 'id plan_id terms_id state approvals last_error opened_at' },
     mail: {
       select: '*',
@@ -23,6 +24,7 @@ export const notifier: RoleGrants = {
       delete: true,
     },
     monitored_domain: { select: 'account_id name enabled' },
+    monitored_endpoint: { select: 'account_id dns_name muted' },
     monitoring_account: { select: 'account_id found_on throttled' },
     monitoring_backfill: { select: 'change_id account_id name state found unknown' },
     monitoring_finding: {

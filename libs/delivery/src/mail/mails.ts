@@ -16,23 +16,26 @@ interface MailFacts extends MonitoringMailFacts {
   'revocation-complete': { readonly certificateId: string };
 }
 
-export type NewMail = {
-  [K in MailKind]: {
-    readonly accountId: string;
-    readonly kind: K;
-    readonly recipient: string;
-    readonly facts: MailFacts[K];
-  };
-}[MailKind];
+type AccountMailKind = Exclude<MailKind, 'monitoring-endpoints-held'>;
 
 /** A mail to its account. */
 export type AccountMail = {
-  [K in MailKind]: {
+  [K in AccountMailKind]: {
     readonly accountId: string;
     readonly kind: K;
     readonly facts: MailFacts[K];
   };
-}[MailKind];
+}[AccountMailKind];
+
+export type NewMail =
+  | (AccountMail & { readonly recipient: string })
+  | {
+      /** To the operator. */
+      readonly accountId: null;
+      readonly kind: 'monitoring-endpoints-held';
+      readonly recipient: string;
+      readonly facts: MailFacts['monitoring-endpoints-held'];
+    };
 
 /** Mail address of an account: its contact address, or its first user's. A column of a statement over `account`. */
 export const accountAddress = `coalesce(nullif(account.contact_email, ''), (

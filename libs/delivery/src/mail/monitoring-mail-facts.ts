@@ -3,6 +3,9 @@ import type { MailKind } from '@certwright/core-schema';
 /** Certificates in one mail; those beyond it are counted. */
 export const maxCertificatesInMail = 50;
 
+/** Reports about endpoints in one mail. */
+export const maxEndpointsInMail = 50;
+
 /** Unknown certificates in the summary of a domain that was added. */
 export const maxBackfilledInMail = 20;
 
@@ -61,4 +64,18 @@ export interface MonitoringMailFacts {
         /** Of the certificate that the account does not have, in hexadecimal. */
         readonly tbsSha256: string;
       };
+  /** Problems of endpoints, and those that are gone. */
+  'monitoring-endpoints': {
+    /** Of `endpoint_report`, max `maxEndpointsInMail`. */
+    readonly reportIds: readonly string[];
+    readonly occasion: 'at-once' | 'gathered' | 'digest';
+  };
+  /** To the operator: reports about endpoints are held back, because too many endpoints turned bad. */
+  'monitoring-endpoints-held': {
+    readonly since: string;
+    /** Endpoints that were checked since `countedFrom`, and those of them that turned bad. */
+    readonly countedFrom: string;
+    readonly checked: number;
+    readonly bad: number;
+  };
 }

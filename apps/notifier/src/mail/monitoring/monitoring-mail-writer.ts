@@ -4,6 +4,7 @@ import type { LeasedMail } from '../leased-mails';
 import type { Letter } from '../letter';
 import { backfillLetter } from './backfill';
 import { certificatesLetter } from './certificates';
+import { endpointsHeldLetter, endpointsLetter } from './endpoints';
 import { MonitoringSubjects } from './monitoring-subjects';
 import { notLoggedLetter, notReceivedLetter, secondCertificateLetter } from './not-logged';
 import { behindLetter, caughtUpLetter, heartbeatLetter, overflowLetter } from './state-letters';
@@ -20,6 +21,7 @@ export class MonitoringMailWriter {
 
   /** @returns null when the mail is no longer needed */
   async write(mail: MonitoringMail): Promise<Letter | null> {
+    if (mail.kind === 'monitoring-endpoints-held') return endpointsHeldLetter(mail.facts);
     const { accountId } = mail;
     switch (mail.kind) {
       case 'monitoring-certificates': {
@@ -45,6 +47,10 @@ export class MonitoringMailWriter {
       case 'monitoring-heartbeat': {
         const subject = await this.subjects.heartbeat(accountId, mail.facts);
         return subject && heartbeatLetter(subject, mail.facts);
+      }
+      case 'monitoring-endpoints': {
+        const subject = await this.subjects.endpoints(accountId, mail.facts.reportIds);
+        return subject && endpointsLetter(subject, mail.facts.occasion);
       }
       case 'monitoring-not-logged':
         return await this.notLogged(mail);

@@ -1,5 +1,6 @@
-import type { FindingAlert, FindingEndpoint, PlanOwner } from '@certwright/core-schema';
+import type { EndpointReportKind, FindingAlert, FindingEndpoint, PlanOwner } from '@certwright/core-schema';
 import { maxBackfilledInMail, type MonitoringMailFacts } from '@certwright/delivery';
+import type { TrackedFinding } from '@certwright/endpoint-checks';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
@@ -52,6 +53,20 @@ export interface HeartbeatSubject {
   readonly unknown: number;
   readonly acknowledged: number;
   readonly waiting: number;
+}
+
+/** Problems of an endpoint, or those that are gone. */
+export interface EndpointReport {
+  readonly dnsName: string;
+  readonly kind: EndpointReportKind;
+  readonly findings: readonly TrackedFinding[];
+  readonly reportedAt: Date;
+}
+
+export interface EndpointsSubject {
+  readonly accountName: string;
+  /** At least one, oldest first. */
+  readonly reports: readonly EndpointReport[];
 }
 
 export interface LoggedSubject {
@@ -159,6 +174,22 @@ export class MonitoringSubjects {
       until,
     );
     return subject === null || subject.domains === 0 ? null : subject;
+  }
+
+  /** Null: all of them were deleted or muted meanwhile. */
+  async endpoints(accountId: string, reportIds: readonly string[]): Promise<EndpointsSubject | null> {
+    const accountName = await this.accountName(accountId);
+    if (accountName === null) return null;
+    const reports = await this.database.query<EndpointReport[]>(
+      `SELECT report.dns_name AS "dnsName", report.kind, report.findings, report.reported_at AS "reportedAt"
+       FROM endpoint_report AS report
+       JOIN monitored_endpoint AS endpoint
+         ON endpoint.account_id = report.account_id AND endpoint.dns_name = report.dns_name
+       WHERE report.account_id = $1 AND report.id = ANY ($2::bigint[]) AND NOT endpoint.muted
+       ORDER BY report.id`,
+      [accountId, reportIds],
+    );
+    return reports.length === 0 ? null : { accountName, reports };
   }
 
   /** Null: it is revoked or expired by now. */
