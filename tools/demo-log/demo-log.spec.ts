@@ -404,9 +404,9 @@ describe('a submission is refused', () => {
   });
 
   it('with a body larger than any chain', async () => {
-    const body = `{"chain":["${'A'.repeat(2 ** 20)}"]}`;
+    const body = `{"chain":["${'A'.repeat(4 * 2 ** 20)}"]}`;
     const response = running.request('/static/ct/v1/add-pre-chain', { method: 'POST', body });
-    expect(await refusal(response)).toEqual([413, 'The body has more than 1048576 bytes.']);
+    expect(await refusal(response)).toEqual([413, 'The body has more than 4194304 bytes.']);
   });
 });
 

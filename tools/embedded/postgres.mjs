@@ -176,6 +176,9 @@ async function startServer({ folder, binary, identity, port, durable, pidFile, s
   return child;
 }
 
+/** A server that accepts connections; the second one is a replica. */
+const READY_STATES = ['ready', 'standby'];
+
 /**
  * The eighth line of postmaster.pid is the state of the server; pg_ctl waits for the same.
  * @param {string} data
@@ -183,7 +186,7 @@ async function startServer({ folder, binary, identity, port, durable, pidFile, s
  */
 function isReady(data, pid) {
   const lines = readFileSync(path.join(data, 'postmaster.pid'), 'utf8').split('\n');
-  return Number(lines[0]) === pid && lines[7]?.trim() === 'ready';
+  return Number(lines[0]) === pid && READY_STATES.includes(lines[7]?.trim() ?? '');
 }
 
 /** @param {string} folder */

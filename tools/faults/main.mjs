@@ -1,6 +1,6 @@
 // @ts-check
 // `npm run faults`: kills, stops and freezes PostgreSQL and Redis under load. No process may exit, and each must be ready
-// and work again when both are up.
+// and work again when both are up. `npm run faults -- monitoring`: nothing that is monitored may be lost or reported twice.
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -14,7 +14,21 @@ const usage = `npm run faults -- [--rounds N] [--seed N] [--node FILE | --lowest
   --seed N       determines the faults and their times (default: random; it is printed)
   --node FILE    the Node.js that runs the processes (default: the one that npm installs)
   --lowest-node  runs them on the lowest supported Node.js, which is fetched from the npm registry
-  --keep         keeps data and logs in .certwright/faults`;
+  --keep         keeps data and logs in .certwright/faults
+
+npm run faults -- monitoring [part ...] [--rounds N] [--seed N] [--node FILE] [--keep]
+
+  Logs certificates for several accounts while faults are injected. It fails when an alert is lost, sent twice, or sent to
+  the wrong account.
+
+  part           one or more of these (default: all)
+                   fail-over  the databases fail over to their replicas, and responses to commits are lost
+                   kill       copies of the worker are killed and frozen, and Redis is emptied
+                   restore    the index is restored from a copy, and its positions are used again
+                   odd        certificates with many names, long names, markup and bidi controls
+                   many       200,000 certificates of one account beside one of another account
+                   stop       the worker is stopped for an hour, by shifting the time in the database
+  --rounds N     how often each fault is injected (default 2)`;
 
 /** An unreachable registry does not fail the run: it prints a message and uses the usual Node.js. */
 async function lowestNode() {
@@ -27,9 +41,10 @@ async function lowestNode() {
   }
 }
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
-    rounds: { type: 'string', default: '20' },
+    rounds: { type: 'string' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e6)) },
     node: { type: 'string' },
     'lowest-node': { type: 'boolean', default: false },
@@ -41,6 +56,11 @@ if (values.help) {
   console.log(usage);
   process.exit(0);
 }
+const [what, ...only] = positionals;
+if (what !== undefined && what !== 'monitoring') {
+  console.error(usage);
+  process.exit(2);
+}
 
 const folder = path.join(workspaceRoot, '.certwright/faults', String(process.pid));
 mkdirSync(folder, { recursive: true });
@@ -49,18 +69,20 @@ Object.assign(process.env, { CERTWRIGHT_HOME: folder, CERTWRIGHT_TEST_RUN: folde
 const { clearRun } = await import('../test/run-services.mjs');
 const { lowestNodeBinary, NotFetched } = await import('./lowest-node-binary.mjs');
 const { rounds } = await import('./rounds.mjs');
+const { monitoring } = await import('./monitoring/run.mjs');
 const stopping = new AbortController();
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM']))
   process.once(signal, () => stopping.abort());
 let exitCode = 1;
 try {
-  await rounds({
-    count: Number(values.rounds),
+  const how = {
     seed: Number(values.seed),
     node: values['lowest-node'] ? await lowestNode() : path.resolve(values.node ?? nodeBinary()),
     signal: stopping.signal,
-    say: (line) => console.log(line),
-  });
+    say: (/** @type {string} */ line) => console.log(line),
+  };
+  if (what === 'monitoring') await monitoring({ ...how, only, rounds: Number(values.rounds ?? 2) });
+  else await rounds({ ...how, count: Number(values.rounds ?? 20) });
   exitCode = 0;
 } catch (error) {
   console.error(error);

@@ -22,7 +22,7 @@ const PORTS = { first: 10_000, range: 15_000 };
 const READY_WITHIN_MS = 120_000;
 
 /** Disables rate limits; each process uses the settings that it has. */
-const UNLIMITED = {
+export const UNLIMITED = {
   READS_PER_S: '100000',
   WRITES_PER_S: '100000',
   REQUESTS_PER_S: '100000',

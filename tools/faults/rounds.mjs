@@ -75,7 +75,7 @@ function randomFaults({ stores }, random, ...kinds) {
 }
 
 /** mulberry32: the same faults for the same seed. @param {number} seed */
-function randomFrom(seed) {
+export function randomFrom(seed) {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -7,7 +7,7 @@ import { type LogResponse, type FindRoutes, RequestFault } from './response';
 const compress = promisify(gzip);
 
 /** Enough for the longest allowed chain in base64. */
-const maxBodyBytes = 2 ** 20;
+const maxBodyBytes = 4 * 2 ** 20;
 
 /** Time limit for receiving a request, milliseconds. */
 const requestTimeoutMs = 30_000;

@@ -5,7 +5,7 @@ import { RequestFault } from './response';
 const hashBytes = 32;
 
 /** Twice the size of the longest known certificates. */
-const maxCertificateBytes = 262_144;
+const maxCertificateBytes = 2 * 2 ** 20;
 
 /** A whole number in decimal. @throws RequestFault */
 export function numberOf(query: URLSearchParams, name: string): number {

@@ -35,6 +35,17 @@ export const expansionOfPage = issuanceExpansion([
 ]);
 
 /**
+ * Bidi controls, characters without a width, and controls except the line feed: a name could look like another one
+ * (UTS #55, section 4).
+ */
+const hidden =
+  /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]|(?!\n)\p{Cc}/gu;
+
+/** Text of a certificate, in which everything can be seen. */
+const visible = (text: string): string =>
+  text.replace(hidden, (each) => `\\u{${each.codePointAt(0)?.toString(16)}}`);
+
+/**
  * An issuance for people who follow a link of a notice. Names and issuers come from certificates: any text in any direction,
  * hence `bdi`, and never a link.
  *
@@ -42,7 +53,7 @@ export const expansionOfPage = issuanceExpansion([
  */
 export function issuancePage(issuance: IssuanceSchema, pemUrl: string): string {
   const { dns_names: names = [], issuer, pubkey, problem_reporting: reporting } = issuance;
-  const title = `Certificate for ${names[0] ?? 'no DNS name'}`;
+  const title = visible(`Certificate for ${names[0] ?? 'no DNS name'}`);
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -60,7 +71,7 @@ export function issuancePage(issuance: IssuanceSchema, pemUrl: string): string {
             names.length === 0
               ? 'none'
               : html`<ul>
-                    ${names.slice(0, maxNames).map((name) => html`<li><bdi>${name}</bdi></li>`)}
+                    ${names.slice(0, maxNames).map((name) => html`<li>${bdi(name)}</li>`)}
                   </ul>
                   ${names.length > maxNames ? `and ${names.length - maxNames} more` : ''}`,
           )}
@@ -80,7 +91,7 @@ export function issuancePage(issuance: IssuanceSchema, pemUrl: string): string {
           If you did not authorize this certificate, ask the issuer to revoke it.
           ${reporting ? 'The issuer describes how:' : 'It is not known how the issuer accepts reports.'}
         </p>
-        ${reporting ? html`<p><bdi>${reporting}</bdi></p>` : ''}
+        ${reporting ? html`<p>${bdi(reporting)}</p>` : ''}
       </body>
     </html> `.markup;
 }
@@ -90,7 +101,7 @@ function row(term: string, description: string | Html): Html {
     <dd>${description}</dd>`;
 }
 
-const bdi = (text: string) => html`<bdi>${text}</bdi>`;
+const bdi = (text: string) => html`<bdi>${visible(text)}</bdi>`;
 const code = (text: string) => html`<code>${text}</code>`;
 
 function operatorOf({ name, website }: { readonly name: string; readonly website: string | null }): Html {
