@@ -12,6 +12,7 @@ export const monitoringWorker: RoleGrants = {
         sighted_at not_logged_at chain_sha256 revoked_at created_at`,
       update: 'sighted_at not_logged_at',
     },
+    certificate_chain: { select: 'sha256 chain' },
     endpoint_hold: { select: '*', insert: 'counted_from', update: 'ended_at' },
     endpoint_report: {
       select: 'id account_id reported_at mail_due',
@@ -19,7 +20,6 @@ export const monitoringWorker: RoleGrants = {
       update: 'mail_due',
       delete: true,
     },
-    certificate_chain: { select: 'sha256 chain' },
     issuance: {
       select: 'id plan_id account_id terms_id state ca_reference opened_at closed_at strays_checked',
       update: 'strays_checked',

@@ -12,10 +12,10 @@ export const notifier: RoleGrants = {
     },
     email_approval: { select: 'id plan_id dns_name address asked_at approved_at' },
     email_approval_token: { select: 'expires_at', insert: 'sha256 approval_id expires_at' },
+    endpoint_report: { select: 'id account_id dns_name kind findings reported_at' },
     invoice: {
       select: 'number account_id lines total_cents currency note issued_at refunded_at',
     },
-    endpoint_report: { select: 'id account_id dns_name kind findings reported_at' },
     issuance: { select: 'id plan_id terms_id state approvals last_error opened_at' },
     mail: {
       select: '*',
