@@ -69,3 +69,90 @@ export interface NotPresented {
   /** A sentence for the customer, without data from the server. */
   readonly problem: string;
 }
+
+/** Look at every address of these hosts, as a visitor who connects to these ports. */
+export interface LookQuestion {
+  /** Each host once, max `maxHostsOfLook`. */
+  readonly hosts: readonly LookedAtHost[];
+  /** Requested server name (SNI) of hosts that are IP addresses; otherwise the host is. Null: none. */
+  readonly serverName: string | null;
+  /** Whether each address that presents a certificate gets a `HEAD /` too. */
+  readonly withHttpStatus: boolean;
+}
+
+export interface LookedAtHost {
+  /** A DNS name in normal form without wildcard, or an IP address in its shortest form. */
+  readonly host: string;
+  /** One to four, each once. */
+  readonly ports: readonly number[];
+}
+
+/** A certificate has at most 100 names. */
+export const maxHostsOfLook = 100;
+
+/** Total time of a look, ms, waiting for occupied addresses included. */
+export const lookWithinMs = 15_000;
+
+/** Timeout of the requester, ms: the look, and a third as long for queueing and transport. */
+export const lookPatienceMs = 20_000;
+
+/** Whether a response has the shape of a look: another version of the prober may respond with something else. */
+export function isLook(value: unknown): value is Look {
+  if (!isObject(value)) return false;
+  const { hosts, certificates } = value;
+  if (!Array.isArray(certificates) || !certificates.every((each) => typeof each === 'string')) return false;
+  return Array.isArray(hosts) && hosts.every((host) => isHostLook(host, certificates.length));
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Members => typeof value === 'object' && value !== null;
+
+function isHostLook(value: unknown, certificates: number): boolean {
+  if (!isObject(value)) return false;
+  const { host, lookUp, addresses, omitted } = value;
+  return (
+    typeof host === 'string' &&
+    isLookUp(lookUp) &&
+    Number.isInteger(omitted) &&
+    Array.isArray(addresses) &&
+    addresses.every((each) => isAddressLook(each, certificates))
+  );
+}
+
+function isLookUp(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  switch (value['kind']) {
+    case 'found':
+    case 'no_name':
+    case 'no_address':
+      return true;
+    case 'dangling':
+      return typeof value['target'] === 'string';
+    case 'failed':
+      return typeof value['failure'] === 'string';
+    default:
+      return false;
+  }
+}
+
+function isAddressLook(value: unknown, certificates: number): boolean {
+  if (!isObject(value)) return false;
+  const { address, port, result } = value;
+  if (typeof address !== 'string' || !Number.isInteger(port) || !isObject(result)) return false;
+  if (result['kind'] !== 'presented')
+    return (
+      result['kind'] === 'not_presented' &&
+      notPresentedReasons.some((reason) => reason === result['reason']) &&
+      typeof result['problem'] === 'string'
+    );
+  const { chain, version, cipher, httpStatus } = result;
+  return (
+    Array.isArray(chain) &&
+    chain.length > 0 &&
+    chain.every((index) => Number.isInteger(index) && index >= 0 && index < certificates) &&
+    typeof version === 'string' &&
+    typeof cipher === 'string' &&
+    (httpStatus === null || Number.isInteger(httpStatus))
+  );
+}

@@ -1,3 +1,4 @@
+import type { Look, LookQuestion } from '@certwright/endpoint-checks';
 import type { LookUpFailure } from '@certwright/dns-names';
 
 /**
@@ -7,6 +8,7 @@ import type { LookUpFailure } from '@certwright/dns-names';
 export interface ProbeMessages {
   'probe-web-rule': { readonly question: WebRuleQuestion; readonly answer: WebRuleAnswer };
   'test-installation': { readonly question: InstallationQuestion; readonly answer: InstallationAnswer };
+  'look-at-hosts': { readonly question: LookQuestion; readonly answer: Look };
   'caa-of-name': { readonly question: CaaOfNameQuestion; readonly answer: CaaOfNameAnswer };
 }
 

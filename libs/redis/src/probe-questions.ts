@@ -1,3 +1,4 @@
+import { isLook, type Look, lookPatienceMs, type LookQuestion } from '@certwright/endpoint-checks';
 import {
   type CaaOfNameAnswer,
   type CaaOfNameQuestion,
@@ -51,6 +52,16 @@ export class ProbeQuestions implements OnApplicationShutdown {
   ): Promise<InstallationAnswer | null> {
     const response = await this.#ask('test-installation', question, withinMs);
     return isInstallationAnswer(response) ? response : null;
+  }
+
+  /**
+   * Never rejects: without a response in time it is null, which says nothing about the hosts.
+   *
+   * @param withinMs how long to wait, Redis and a free prober included
+   */
+  async askLook(question: LookQuestion, withinMs: number = lookPatienceMs): Promise<Look | null> {
+    const response = await this.#ask('look-at-hosts', question, withinMs);
+    return isLook(response) ? response : null;
   }
 
   /**
