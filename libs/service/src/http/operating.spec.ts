@@ -54,7 +54,7 @@ describe('health', () => {
   });
 });
 
-describe('a process that was told to stop', () => {
+describe('a process that got SIGTERM', () => {
   it('serves new connections, and closes each after one response', async () => {
     const own = await startSampleApi();
     own.readiness.stopping();

@@ -62,7 +62,7 @@ export class Readiness {
     return this.#state === 'running';
   }
 
-  /** The process was told to stop: the next request of a client should go to another copy. */
+  /** SIGTERM came: the next request of a client should go to another copy. */
   get isStopping(): boolean {
     return this.#state === 'stopping';
   }
