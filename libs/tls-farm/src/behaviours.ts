@@ -99,13 +99,15 @@ export const staysSilent: Behaviour = (socket) => void socket.resume();
 
 export const echoes: Behaviour = (socket) => void socket.pipe(socket);
 
-export const neverEnds =
-  (bytes: Buffer): Behaviour =>
-  (socket) => {
-    const more = (): void => void (socket.writable && socket.write(bytes, more));
+/** Again and again, in blocks of 16 KiB or more: one write for few bytes would keep this process busy. */
+export function neverEnds(bytes: Buffer): Behaviour {
+  const block = Buffer.concat(Array.from({ length: Math.ceil(16_384 / bytes.length) }, () => bytes));
+  return (socket) => {
+    const more = (): void => void (socket.writable && socket.write(block, more));
     socket.resume();
     more();
   };
+}
 
 export const resetsAtOnce: Behaviour = (socket) => socket.resetAndDestroy();
 
