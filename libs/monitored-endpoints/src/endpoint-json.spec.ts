@@ -4,7 +4,8 @@ import {
   type ServedAddress,
   type TrackedFinding,
 } from '@certwright/endpoint-checks';
-import { endpointEventBody, endpointJson, type EndpointRow, storedServed } from './endpoint-json';
+import { storedServed } from './endpoint-address';
+import { endpointEventBody, endpointJson, type EndpointRow } from './endpoint-json';
 
 const sha256 = 'ab'.repeat(32);
 
