@@ -131,7 +131,7 @@ async function ended(child) {
   await exit;
 }
 
-/** Asks about all hosts in turn, always as many at once. @param {(nth: number) => Promise<boolean>} ask */
+/** Looks at all hosts in turn, always as many at once. @param {(nth: number) => Promise<boolean>} ask */
 export async function measured(seconds, ask) {
   let [next, done, failed] = [0, 0, 0];
   const begun = performance.now();

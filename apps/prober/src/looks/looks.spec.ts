@@ -171,7 +171,7 @@ describe('a look at hosts', () => {
     ]);
   });
 
-  it('looks at every port, and fetches the status of HTTP where it is asked for', async () => {
+  it('looks at every port, and fetches the status of HTTP where it is requested', async () => {
     const ports = [servers.port, closedPort];
     const [host] = (await lookAt([], { hosts: [{ host: 'web.example.com', ports }], withHttpStatus: true }))
       .hosts;
