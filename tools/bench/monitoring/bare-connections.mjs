@@ -1,6 +1,7 @@
 // The baseline of looks: TLS connections and nothing else. Arguments: port, hosts, concurrency, seconds of warm-up, seconds.
 import { connect, createSecureContext } from 'node:tls';
 import { ownCpuSeconds } from '../cpu-time.mjs';
+import { rateOf } from './look-rate.mjs';
 
 const [port, hosts, concurrency, warmUpSeconds, seconds] = process.argv.slice(2).map(Number);
 const secureContext = createSecureContext({ ca: [] });
@@ -17,22 +18,8 @@ const look = (nth) =>
     socket.on('error', () => resolve(false));
   });
 
-async function measured(forSeconds) {
-  let [next, done, failed] = [0, 0, 0];
-  const begun = performance.now();
-  const until = begun + forSeconds * 1_000;
-  const cpu = ownCpuSeconds();
-  const worker = async () => {
-    while (performance.now() < until) {
-      if (await look(next++ % hosts)) done += 1;
-      else failed += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: concurrency }, worker));
-  const perSecond = (done * 1_000) / (performance.now() - begun);
-  return { done, failed, perSecond, cpuMs: ((ownCpuSeconds() - cpu) * 1_000) / done };
-}
-
-await measured(warmUpSeconds);
-process.send(await measured(seconds));
+await rateOf(look, { seconds: warmUpSeconds, hosts, concurrency });
+const before = ownCpuSeconds();
+const rate = await rateOf(look, { seconds, hosts, concurrency });
+process.send({ ...rate, cpuMs: ((ownCpuSeconds() - before) * 1_000) / rate.done });
 process.disconnect();

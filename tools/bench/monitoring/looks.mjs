@@ -15,13 +15,14 @@ import { places } from '../../up/home.mjs';
 import { loaded } from '../ct/real-entries.mjs';
 import { cpuSeconds } from '../cpu-time.mjs';
 import { table } from '../report.mjs';
+import { rateOf } from './look-rate.mjs';
 import { simulatedSchedule } from './look-schedule.mjs';
 
 const usage = 'npm run bench -- monitoring looks [seconds of each measurement, 15]';
 /** Default of PROBE_CONCURRENCY. */
 const concurrency = 64;
 const hosts = 1_000;
-/** Bursts after which the operating system has loaded everything. */
+/** Processes start, and compile what runs often. */
 const warmUpSeconds = 3;
 const required = { perSecond: 50, probers: 5 };
 
@@ -102,9 +103,9 @@ class LooksBench {
       return look?.hosts[0]?.addresses[0]?.result.kind === 'presented';
     };
     try {
-      await measured(warmUpSeconds, ask);
+      await rateOf(ask, { seconds: warmUpSeconds, hosts, concurrency });
       const before = cpuSeconds(this.pid);
-      const rate = await measured(seconds, ask);
+      const rate = await rateOf(ask, { seconds, hosts, concurrency });
       return { ...rate, cpuMs: ((cpuSeconds(this.pid) - before) * 1_000) / rate.done };
     } finally {
       await probes.close();
@@ -129,21 +130,6 @@ async function ended(child) {
   const exit = once(child, 'exit');
   child.kill('SIGKILL');
   await exit;
-}
-
-/** Looks at all hosts in turn, always as many at once. @param {(nth: number) => Promise<boolean>} ask */
-export async function measured(seconds, ask) {
-  let [next, done, failed] = [0, 0, 0];
-  const begun = performance.now();
-  const until = begun + seconds * 1_000;
-  const worker = async () => {
-    while (performance.now() < until) {
-      if (await ask(next++ % hosts)) done += 1;
-      else failed += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: concurrency }, worker));
-  return { done, failed, perSecond: (done * 1_000) / (performance.now() - begun) };
 }
 
 function section(prober, bare, { endpoints, mean, max, changed }) {
