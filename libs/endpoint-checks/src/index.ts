@@ -3,6 +3,7 @@ export {
   agreeingChecks,
   type EndpointAdvance,
   type EndpointProgress,
+  isConfirmed,
   markReported,
 } from './advance';
 export { type CaKey, CaKeys } from './ca-keys';
