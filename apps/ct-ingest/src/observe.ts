@@ -67,6 +67,7 @@ export function observeFollowing({ log: lines, metrics: { registry } }: RunningP
       lines.error(fields, 'ALARM: log stopped');
     },
     leaseLost: (log) => lines.warn(nameOf(log), 'lease lost; another process continues'),
+    restored: () => lines.warn({}, 'the index lacks what was stored; it was restored from a backup'),
     failed: (log, error) => lines.error({ ...nameOf(log), err: error }, 'unexpected error; retrying'),
   };
 }
