@@ -215,9 +215,10 @@ export class CtLogs {
 
   /**
    * Whether the database lacks issuances that this process has committed: it was restored from a backup, or failed over to a copy
-   * without its newest commits. Then ids that this process has seen belong to other rows, and are forgotten.
+   * without its newest commits. Then ids that this process has seen belong to other rows, and are forgotten. Deleted issuances
+   * look the same, which does no harm.
    *
-   * With a lease that was taken before: a lease from before the restoration is lost.
+   * Called with a lease that was just taken: one from before the restoration is lost, and so is what would be stored with it.
    */
   async lacksCommitted(): Promise<boolean> {
     const { newest } = this;
