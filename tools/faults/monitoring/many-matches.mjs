@@ -68,19 +68,26 @@ export async function manyMatches({ platform, tenants, stream, certificates, say
       });
     };
     await check(`while ${certificates} certificates of another account are found`, found());
-    const usage = (await busy.monitoring('/status')).usage;
-    say(`  the other account: ${usage.findings_per_day} found, ${usage.throttled} only counted`);
-    if (usage.findings_per_day + usage.throttled !== certificates)
-      problems.push(`busy: ${usage.findings_per_day} found and ${usage.throttled} throttled`);
+    const counted = async (/** @type {import('./tenants.mjs').Tenant} */ tenant) => {
+      const { findings_per_day: found, throttled } = (await tenant.monitoring('/status')).usage;
+      say(`  the account ${tenant.name}: ${found} found, ${throttled} only counted`);
+      if (found + throttled !== certificates)
+        problems.push(`${tenant.name}: ${found} found and ${throttled} throttled`);
+    };
+    await counted(busy);
     await platform.core.query(dueFindings, [busy.account.account_id, certificates, `.${busyDomain}`]);
     await check(`while ${certificates} alerts of another account are due`, undefined);
     const late = await tenants.add('late', [], { isBusy: true });
     await late.monitoring(`/monitored_domains/.${busyDomain}`, {});
-    const backfilled = until(async () => (await late.monitoring('/status')).backfills.length === 0, {
+    // The worker creates the backfill when it has read the change.
+    const backfill = async () =>
+      (await late.monitoring(`/monitored_domains/.${busyDomain}?expand=status`)).status.backfill;
+    const backfilled = until(async () => (await backfill())?.state === 'done', {
       what: 'the backfill',
       withinMs: FOLLOWED_WITHIN_MS,
     });
     await check(`while ${certificates} certificates are backfilled for another account`, backfilled);
+    await counted(late);
     const own = (await quiet.monitoring('/status')).usage;
     if (own.findings_per_day !== quiet.unknown.size || own.throttled !== 0)
       problems.push(`quiet: its status shows ${JSON.stringify(own)}`);
