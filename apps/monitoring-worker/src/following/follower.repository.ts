@@ -48,6 +48,8 @@ export class FollowerRows {
   /**
    * One statement, so that nothing else is needed while nothing is found.
    *
+   * @param writer default: no transaction. One that has called `lockTask`: no other process takes the lease before it ends, so that
+   *   it may take longer than the lease. A batch of many findings would otherwise be repeated without end.
    * @throws LeaseLost also when the cursor is not where this process left it
    */
   async move(
@@ -56,9 +58,9 @@ export class FollowerRows {
     to: FollowerCursor,
     writer: Reader = this.database,
   ): Promise<void> {
+    const isHeld = writer === this.database ? leases.isHeld('$2') : `lease_token = $2`;
     const [, moved] = await writer.query<[unknown, number]>(
-      `WITH held AS (
-         SELECT 1 FROM monitoring_task WHERE task = $1 AND ${leases.isHeld('$2')} FOR UPDATE)
+      `WITH held AS (SELECT 1 FROM monitoring_task WHERE task = $1 AND ${isHeld} FOR UPDATE)
        UPDATE monitoring_follower SET position = $4, tbs_sha256 = $5, followed_to = $6, moved_at = clock_timestamp(),
          change_transaction_id = $7, change_id = $8
        WHERE position = $3 AND EXISTS (SELECT FROM held)`,

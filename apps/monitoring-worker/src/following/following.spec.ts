@@ -1,10 +1,12 @@
 import { createLogger, Metrics, ProcessModule, Readiness, type RunningProcess } from '@certwright/service';
+import { LeaseLost } from '@certwright/postgres';
 import { eventually } from '@certwright/testing';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { AppModule } from '../app.module';
 import { BackfillTurns } from '../backfill/run-backfills';
 import { Config, settings } from '../config';
+import { RecordFindings } from '../findings/record-findings';
 import { type TaskLease, TaskLeases } from '../tasks/task-leases';
 import { certificateFor, sha256, WorkerFixture } from '../testing/worker-fixture';
 import type { DomainsInMemory } from './domains-in-memory';
@@ -234,6 +236,24 @@ describe('following', () => {
     following = await taken('following');
     await follow();
     expect(await found()).toEqual(['1 late.example.com stream']);
+  });
+
+  it('stores a batch that takes longer than the lease, because no other process can take it meanwhile', async () => {
+    await change('1', '.example.com', true);
+    await follow();
+    await worker.log([certificateFor('slow.example.com')]);
+    const findings = app.get(RecordFindings, { strict: false });
+    const record = findings.record.bind(findings);
+    jest.spyOn(findings, 'record').mockImplementationOnce(async (tx, ...batch) => {
+      await tx.query(`UPDATE monitoring_task SET leased_until = clock_timestamp() WHERE task = 'following'`);
+      return await record(tx, ...batch);
+    });
+    // After the batch, the lease is over.
+    await follow().catch((error: unknown) => expect(error).toBeInstanceOf(LeaseLost));
+    expect(await found()).toEqual(['1 slow.example.com stream']);
+    following = await taken('following');
+    await follow();
+    expect(await found()).toEqual(['1 slow.example.com stream']);
   });
 
   it('ignores accounts while they are disabled, and backfills them afterwards', async () => {
