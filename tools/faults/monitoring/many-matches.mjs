@@ -8,6 +8,8 @@ import { Ca } from './certificates.mjs';
 import { followedPosition, lastPosition } from './platform.mjs';
 
 const BATCH = 500;
+/** Of one statement: alerts are sent while the others are stored. */
+const DUE_BATCH = 20_000;
 const SAMPLES = 12;
 const PAUSE_MS = 1_000;
 /**
@@ -75,7 +77,10 @@ export async function manyMatches({ platform, tenants, stream, certificates, say
         problems.push(`${tenant.name}: ${found} found and ${throttled} throttled`);
     };
     await counted(busy);
-    await platform.core.query(dueFindings, [busy.account.account_id, certificates, `.${busyDomain}`]);
+    for (let first = 1; first <= certificates; first += DUE_BATCH) {
+      const last = Math.min(certificates, first + DUE_BATCH - 1);
+      await platform.core.query(dueFindings, [busy.account.account_id, first, last, `.${busyDomain}`]);
+    }
     await check(`while ${certificates} alerts of another account are due`, undefined);
     const late = await tenants.add('late', [], { isBusy: true });
     await late.monitoring(`/monitored_domains/.${busyDomain}`, {});
@@ -100,15 +105,15 @@ export async function manyMatches({ platform, tenants, stream, certificates, say
 /** Whole seconds. @param {number} sinceMs */
 const elapsed = (sinceMs) => Math.round((Date.now() - sinceMs) / 1_000);
 
-/** As if all of them had been found on a day when the limit was higher. $1: account, $2: how many, $3: monitored domain */
+/** As if all of them had been found on a day when the limit was higher. $1: account, $2 and $3: numbers, $4: monitored domain */
 const dueFindings = `
   INSERT INTO monitoring_finding (account_id, tbs_sha256, spki_sha256, not_after, dns_names_sha256, endpoints, endpoint_count,
     dns_names, monitored_domains, source, state, reason, found_at, alert_due_at)
   SELECT $1::bigint, sha256(('due ' || nth)::bytea), sha256(('key ' || nth)::bytea), now() + interval '90 days',
-    sha256('names'), jsonb_build_array(jsonb_build_object('dns_name', 'due' || nth || $3::text, 'monitored_domain', $3::text,
-      'wildcard', false, 'odd_name', false)), 1, ARRAY['due' || nth || $3::text], ARRAY[$3::text],
+    sha256('names'), jsonb_build_array(jsonb_build_object('dns_name', 'due' || nth || $4::text, 'monitored_domain', $4::text,
+      'wildcard', false, 'odd_name', false)), 1, ARRAY['due' || nth || $4::text], ARRAY[$4::text],
     'stream', 'unknown', 'unknown', now(), now()
-  FROM generate_series(1, $2::int) AS nth`;
+  FROM generate_series($2::int, $3::int) AS nth`;
 
 /** Writes to the index as ct-ingest does. */
 class Index {
