@@ -10,6 +10,11 @@ export interface DatabaseConnection {
   readonly poolSize: number;
   /** The server ends a statement that runs longer, ms. */
   readonly statementTimeoutMs: number;
+  /**
+   * Statements are planned each time, for the tables as they are. Otherwise a prepared statement keeps a plan that was made for
+   * empty tables until they are analyzed, which may be minutes after they have grown. Default: false.
+   */
+  readonly plansEachTime?: boolean;
 }
 
 export interface DatabaseSchema {
@@ -24,7 +29,7 @@ const idleInTransactionTimeoutMs = 10_000;
 const connectTimeoutMs = 5_000;
 
 export const dataSourceOptions = (
-  { url, applicationName, poolSize, statementTimeoutMs }: DatabaseConnection,
+  { url, applicationName, poolSize, statementTimeoutMs, plansEachTime = false }: DatabaseConnection,
   schema: DatabaseSchema,
 ): DataSourceOptions => ({
   type: 'postgres',
@@ -35,6 +40,7 @@ export const dataSourceOptions = (
   logging: false,
   extra: {
     statement_timeout: statementTimeoutMs,
+    ...(plansEachTime && { options: '-c plan_cache_mode=force_custom_plan -c jit=off' }),
     idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
     keepAlive: true,
   },
