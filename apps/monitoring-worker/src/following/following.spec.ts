@@ -2,6 +2,7 @@ import { createLogger, Metrics, ProcessModule, Readiness, type RunningProcess } 
 import { eventually } from '@certwright/testing';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { SendAlerts } from '../alerts/send-alerts';
 import { AppModule } from '../app.module';
 import { BackfillTurns } from '../backfill/run-backfills';
 import { Config, settings } from '../config';
@@ -252,6 +253,65 @@ describe('following', () => {
     await setDisabled('NULL');
     await runBackfills();
     expect(await found()).toEqual(['1 off.example.com backfill']);
+  });
+
+  it('backfills accounts that were enabled while no process followed the index', async () => {
+    await change('1', 'held.example.com', true);
+    await change('1', 'deleted.example.com', true);
+    await change('2', 'other.example.com', true);
+    await follow();
+    await runBackfills();
+    const restart = async (disabledAt: string) => {
+      await worker.core.query(`UPDATE account SET disabled_at = ${disabledAt} WHERE id = 1`);
+      app.get(FollowIndex, { strict: false }).forget();
+      domains = await app.get(LoadDomains, { strict: false }).load(following);
+      await follow();
+      await runBackfills();
+    };
+    await restart('now()');
+    // Something is found for another account, so that the cursor moves.
+    await worker.log([certificateFor('held.example.com'), certificateFor('other.example.com')]);
+    await restart('now()');
+    await change('1', 'deleted.example.com', null);
+    expect(await found()).toEqual(['2 other.example.com stream']);
+    await restart('NULL');
+    expect(await found()).toEqual(['1 held.example.com backfill', '2 other.example.com stream']);
+    const states = (await worker.backfills()).map(({ state }) => state);
+    expect(states.filter((state) => state === 'waiting')).toEqual([]);
+    await worker.log([certificateFor('held.example.com')]);
+    await restart('NULL');
+    expect(await found()).toEqual([
+      '1 held.example.com backfill',
+      '1 held.example.com stream',
+      '2 other.example.com stream',
+    ]);
+  });
+
+  it('cancels waiting deliveries of a domain that is deleted or disabled', async () => {
+    await worker.core.query(
+      `INSERT INTO webhook_endpoint (id, account_id, url, secret_sealed, description, enabled, events)
+       VALUES (1, 1, 'https://hooks.example.com/', '', '', true, '{monitoring.*}')`,
+    );
+    const names = ['deleted', 'disabled', 'kept'].map((label) => `${label}.example.com`);
+    for (const name of names) await change('1', name, true);
+    await follow();
+    await worker.log(names.map((name) => certificateFor(name)));
+    await follow();
+    await app.get(SendAlerts, { strict: false }).send(await taken('alerts'));
+    const states = async () =>
+      await worker.core.query(
+        `SELECT finding.dns_names[1] AS name, delivery.state FROM webhook_delivery AS delivery
+         JOIN monitoring_finding AS finding ON delivery.subject = 'finding:' || encode(finding.tbs_sha256, 'hex')
+         ORDER BY name`,
+      );
+    const pending = names.map((name) => ({ name, state: 'pending' }));
+    expect(await states()).toEqual(pending);
+    await change('1', 'deleted.example.com', null);
+    await change('1', 'disabled.example.com', false);
+    await follow();
+    expect(await states()).toEqual(
+      pending.map((each) => (each.name === 'kept.example.com' ? each : { ...each, state: 'canceled' })),
+    );
   });
 });
 
