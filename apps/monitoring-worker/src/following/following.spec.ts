@@ -8,6 +8,7 @@ import { BackfillTurns } from '../backfill/run-backfills';
 import { Config, settings } from '../config';
 import { type TaskLease, TaskLeases } from '../tasks/task-leases';
 import { certificateFor, sha256, WorkerFixture } from '../testing/worker-fixture';
+import { WatchedNames } from '../watched-names/watched-names';
 import type { DomainsInMemory } from './domains-in-memory';
 import { FollowIndex } from './follow-index';
 import { LoadDomains } from './following.module';
@@ -406,5 +407,31 @@ describe('the names in the ct database', () => {
     await worker.ct.query(`UPDATE ct_watched_name SET name = 'other.example.com'`);
     domains = await app.get(LoadDomains, { strict: false }).load(following);
     await eventually(async () => expect(await names()).toEqual(['off.example.com']));
+  });
+
+  it('are not written by a process whose lease is over, and are after the core database was restored', async () => {
+    const watched = app.get(WatchedNames, { strict: false });
+    await worker.ct.query(`DELETE FROM ct_watched_name`);
+    await change('1', 'ours.example.com', true);
+    await follow();
+    await eventually(async () => expect(await names()).toEqual(['ours.example.com']));
+    await watched.beforeApplicationShutdown();
+    const addToken = async (count: number) =>
+      await worker.core.query(
+        `UPDATE monitoring_task SET lease_token = lease_token + $1 WHERE task = 'following'`,
+        [count],
+      );
+    // As another process that took over, and has deleted the name.
+    await addToken(1);
+    await worker.ct.query(`UPDATE ct_watched_version SET version = ($1::bigint + 1) << 32`, [
+      following.token,
+    ]);
+    await worker.ct.query(`DELETE FROM ct_watched_name`);
+    watched.changed(['ours.example.com']);
+    await watched.beforeApplicationShutdown();
+    expect(await names()).toEqual([]);
+    await addToken(-1);
+    domains = await app.get(LoadDomains, { strict: false }).load(following);
+    await eventually(async () => expect(await names()).toEqual(['ours.example.com']));
   });
 });
