@@ -125,7 +125,7 @@ const seenAgain = (before: TrackedFinding, again: EndpointFinding): TrackedFindi
   missing: 0,
 });
 
-const isConfirmed = ({ code, agreeing }: TrackedFinding): boolean =>
+export const isConfirmed = ({ code, agreeing }: TrackedFinding): boolean =>
   rules[code].report !== 'confirmed' || agreeing >= agreeingChecks;
 
 /** A finding that the next checks confirm or not. */

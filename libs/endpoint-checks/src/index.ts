@@ -3,6 +3,7 @@ export {
   agreeingChecks,
   type EndpointAdvance,
   type EndpointProgress,
+  isConfirmed,
   markReported,
 } from './advance';
 export { type CaKey, CaKeys } from './ca-keys';
@@ -34,7 +35,11 @@ export {
   type LookQuestion,
   type LookUp,
   lookWithinMs,
+  maxAddressesOfHost,
+  maxAddressesOfLook,
+  maxCertificateBytesOfLook,
   maxHostsOfLook,
+  maxPortsOfHost,
   type NotPresented,
   type NotPresentedReason,
   notPresentedReasons,

@@ -15,6 +15,8 @@ export interface DatabaseConnection {
    * empty tables until they are analyzed, which may be minutes after they have grown. Default: false.
    */
   readonly plansEachTime?: boolean;
+  /** The server ends a statement that waits longer for a lock, ms. Default: only its timeout ends it. */
+  readonly lockTimeoutMs?: number;
 }
 
 export interface DatabaseSchema {
@@ -29,7 +31,14 @@ const idleInTransactionTimeoutMs = 10_000;
 const connectTimeoutMs = 5_000;
 
 export const dataSourceOptions = (
-  { url, applicationName, poolSize, statementTimeoutMs, plansEachTime = false }: DatabaseConnection,
+  {
+    url,
+    applicationName,
+    poolSize,
+    statementTimeoutMs,
+    lockTimeoutMs,
+    plansEachTime = false,
+  }: DatabaseConnection,
   schema: DatabaseSchema,
 ): DataSourceOptions => ({
   type: 'postgres',
@@ -41,6 +50,7 @@ export const dataSourceOptions = (
   extra: {
     statement_timeout: statementTimeoutMs,
     ...(plansEachTime && { options: '-c plan_cache_mode=force_custom_plan -c jit=off' }),
+    lock_timeout: lockTimeoutMs,
     idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
     keepAlive: true,
   },
