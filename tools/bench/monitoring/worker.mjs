@@ -507,11 +507,25 @@ class Bench {
         logged.push({ tbs: issuance.tbsSha256, at: await this.log([issuance]) });
         await delay(50);
         first = logged.find(({ tbs }) => this.received.has(tbs));
-        if (performance.now() - begun > 30_000) throw new Error(`${domain} is not effective`);
+        if (performance.now() - begun > 30_000)
+          throw new Error(`${domain} is not effective: ${await this.stateOf(1_000_002, domain)}`);
       }
       times.push(first.at - begun);
     }
     return Math.max(...times);
+  }
+
+  /** How far findings of a domain have come. */
+  async stateOf(account, domain) {
+    const { rows } = await this.core.query(
+      `SELECT finding.source, finding.state, finding.alert_due_at IS NOT NULL AS due, delivery.state AS delivery,
+         delivery.attempts, count(*)::int AS count, max(delivery.due_at - now())::text AS due_in
+       FROM monitoring_finding AS finding LEFT JOIN webhook_delivery AS delivery
+         ON delivery.account_id = finding.account_id AND delivery.subject = 'finding:' || encode(finding.tbs_sha256, 'hex')
+       WHERE finding.account_id = $1 AND $2 = ANY (finding.monitored_domains) GROUP BY 1, 2, 3, 4, 5`,
+      [account, domain],
+    );
+    return JSON.stringify({ position: await this.position(), end: await this.end(), findings: rows });
   }
 
   async close() {
