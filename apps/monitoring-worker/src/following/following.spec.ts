@@ -3,12 +3,14 @@ import { LeaseLost } from '@certwright/postgres';
 import { eventually } from '@certwright/testing';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { SendAlerts } from '../alerts/send-alerts';
 import { AppModule } from '../app.module';
 import { BackfillTurns } from '../backfill/run-backfills';
 import { Config, settings } from '../config';
 import { RecordFindings } from '../findings/record-findings';
 import { type TaskLease, TaskLeases } from '../tasks/task-leases';
 import { certificateFor, sha256, WorkerFixture } from '../testing/worker-fixture';
+import { WatchedNames } from '../watched-names/watched-names';
 import type { DomainsInMemory } from './domains-in-memory';
 import { FollowIndex } from './follow-index';
 import { LoadDomains } from './following.module';
@@ -273,6 +275,65 @@ describe('following', () => {
     await runBackfills();
     expect(await found()).toEqual(['1 off.example.com backfill']);
   });
+
+  it('backfills accounts that were enabled while no process followed the index', async () => {
+    await change('1', 'held.example.com', true);
+    await change('1', 'deleted.example.com', true);
+    await change('2', 'other.example.com', true);
+    await follow();
+    await runBackfills();
+    const restart = async (disabledAt: string) => {
+      await worker.core.query(`UPDATE account SET disabled_at = ${disabledAt} WHERE id = 1`);
+      app.get(FollowIndex, { strict: false }).forget();
+      domains = await app.get(LoadDomains, { strict: false }).load(following);
+      await follow();
+      await runBackfills();
+    };
+    await restart('now()');
+    // Something is found for another account, so that the cursor moves.
+    await worker.log([certificateFor('held.example.com'), certificateFor('other.example.com')]);
+    await restart('now()');
+    await change('1', 'deleted.example.com', null);
+    expect(await found()).toEqual(['2 other.example.com stream']);
+    await restart('NULL');
+    expect(await found()).toEqual(['1 held.example.com backfill', '2 other.example.com stream']);
+    const states = (await worker.backfills()).map(({ state }) => state);
+    expect(states.filter((state) => state === 'waiting')).toEqual([]);
+    await worker.log([certificateFor('held.example.com')]);
+    await restart('NULL');
+    expect(await found()).toEqual([
+      '1 held.example.com backfill',
+      '1 held.example.com stream',
+      '2 other.example.com stream',
+    ]);
+  });
+
+  it('cancels waiting deliveries of a domain that is deleted or disabled', async () => {
+    await worker.core.query(
+      `INSERT INTO webhook_endpoint (id, account_id, url, secret_sealed, description, enabled, events)
+       VALUES (1, 1, 'https://hooks.example.com/', '', '', true, '{monitoring.*}')`,
+    );
+    const names = ['deleted', 'disabled', 'kept'].map((label) => `${label}.example.com`);
+    for (const name of names) await change('1', name, true);
+    await follow();
+    await worker.log(names.map((name) => certificateFor(name)));
+    await follow();
+    await app.get(SendAlerts, { strict: false }).send(await taken('alerts'));
+    const states = async () =>
+      await worker.core.query(
+        `SELECT finding.dns_names[1] AS name, delivery.state FROM webhook_delivery AS delivery
+         JOIN monitoring_finding AS finding ON delivery.subject = 'finding:' || encode(finding.tbs_sha256, 'hex')
+         ORDER BY name`,
+      );
+    const pending = names.map((name) => ({ name, state: 'pending' }));
+    expect(await states()).toEqual(pending);
+    await change('1', 'deleted.example.com', null);
+    await change('1', 'disabled.example.com', false);
+    await follow();
+    expect(await states()).toEqual(
+      pending.map((each) => (each.name === 'kept.example.com' ? each : { ...each, state: 'canceled' })),
+    );
+  });
 });
 
 describe('backfills', () => {
@@ -366,5 +427,31 @@ describe('the names in the ct database', () => {
     await worker.ct.query(`UPDATE ct_watched_name SET name = 'other.example.com'`);
     domains = await app.get(LoadDomains, { strict: false }).load(following);
     await eventually(async () => expect(await names()).toEqual(['off.example.com']));
+  });
+
+  it('are not written by a process whose lease is over, and are after the core database was restored', async () => {
+    const watched = app.get(WatchedNames, { strict: false });
+    await worker.ct.query(`DELETE FROM ct_watched_name`);
+    await change('1', 'ours.example.com', true);
+    await follow();
+    await eventually(async () => expect(await names()).toEqual(['ours.example.com']));
+    await watched.beforeApplicationShutdown();
+    const addToken = async (count: number) =>
+      await worker.core.query(
+        `UPDATE monitoring_task SET lease_token = lease_token + $1 WHERE task = 'following'`,
+        [count],
+      );
+    // As another process that took over, and has deleted the name.
+    await addToken(1);
+    await worker.ct.query(`UPDATE ct_watched_version SET version = ($1::bigint + 1) << 32`, [
+      following.token,
+    ]);
+    await worker.ct.query(`DELETE FROM ct_watched_name`);
+    watched.changed(['ours.example.com']);
+    await watched.beforeApplicationShutdown();
+    expect(await names()).toEqual([]);
+    await addToken(-1);
+    domains = await app.get(LoadDomains, { strict: false }).load(following);
+    await eventually(async () => expect(await names()).toEqual(['ours.example.com']));
   });
 });
