@@ -103,6 +103,34 @@ describe('following', () => {
     expect(await worker.backfills()).toMatchObject([{ name: '.example.com', state: 'done', found: 1 }]);
   });
 
+  it('finds a precertificate and its certificate once, and a certificate of another TBSCertificate again', async () => {
+    await change('1', '.example.com', true);
+    await follow();
+    const precertificate = certificateFor('pair.example.com');
+    const { serial, spkiSha256 } = precertificate;
+    const ofItsOwn = { precertificate: false, certSha256: '07'.repeat(32), body: Buffer.from('certificate') };
+    await worker.log([precertificate]);
+    await follow();
+    expect(await found()).toEqual(['1 pair.example.com stream']);
+    // Logged later, in another batch, and twice.
+    for (let each = 0; each < 2; each += 1) {
+      await worker.log([{ ...precertificate, ...ofItsOwn }]);
+      await follow();
+    }
+    // The certificate before its precertificate.
+    const early = certificateFor('early.example.com');
+    await worker.log([{ ...early, ...ofItsOwn }]);
+    await worker.log([early]);
+    await follow();
+    expect(await found()).toEqual(['1 pair.example.com stream', '1 early.example.com stream']);
+    // Serial number and key of the precertificate, and other names: no CA may issue it, so it is another certificate.
+    await worker.log([{ ...certificateFor('pair.example.com', 'evil.example.com'), serial, spkiSha256 }]);
+    await follow();
+    expect((await found()).slice(2)).toEqual(['1 pair.example.com,evil.example.com stream']);
+    await runBackfills();
+    expect((await found()).filter((each) => each.endsWith('stream'))).toHaveLength(3);
+  });
+
   it('applies each change before what is read after it, and backfills what it enlarges', async () => {
     await change('1', '.example.org', true);
     await change('1', 'www.example.org', false);
