@@ -8,9 +8,11 @@ import { workspaceRoot } from '../../build/bundle.mjs';
 import { inTurns } from '../ct/in-turns.mjs';
 import { loaded } from '../ct/real-entries.mjs';
 import { table } from '../report.mjs';
+import { looks } from './looks.mjs';
 import { measuredWorker } from './worker.mjs';
 
-const usage = 'npm run bench -- monitoring [monitored domains in memory, 1000000] [scale of the rest, 1]';
+const usage = `npm run bench -- monitoring [monitored domains in memory, 1000000] [scale of the rest, 1]
+npm run bench -- monitoring looks [seconds of each measurement, 15]`;
 const fewer = 10;
 const domainsPerAccount = 10;
 const certificates = 100_000;
@@ -22,6 +24,7 @@ const collectGarbage = runInNewContext('gc');
 
 export async function monitoring(args) {
   if (args.includes('--help')) return void console.log(usage);
+  if (args[0] === 'looks') return await looks(args.slice(1));
   const [domains, scale] = [Number(args[0] ?? 1_000_000), Number(args[1] ?? 1)];
   const { monitoring: lib, names: dnsNames } = await loaded({
     monitoring: 'libs/monitored-domains/src/index.ts',
@@ -60,7 +63,7 @@ export async function monitoring(args) {
     streamSeconds: 20 * scale,
   };
   const worker = await measuredWorker({ corpus, ...amounts });
-  return section(rows, rates, hostileRows, workerText(worker, amounts));
+  return [section(rows, rates, hostileRows, workerText(worker, amounts)), await looks([])];
 }
 
 /** Names of a real log, and copies of them below other registered domains. */
