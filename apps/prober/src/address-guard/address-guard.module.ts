@@ -1,5 +1,5 @@
-import { lookup } from 'node:dns/promises';
-import { AddressGuard, type ResolverAddress } from '@certwright/outbound';
+import { ServerAddresses } from '@certwright/dns-lookup';
+import { AddressGuard } from '@certwright/outbound';
 import { Module } from '@nestjs/common';
 import { Config } from '../config';
 
@@ -9,16 +9,14 @@ import { Config } from '../config';
     {
       provide: AddressGuard,
       inject: [Config],
-      useFactory: async ({ ALLOWED_NETWORKS: allowedNetworks, DNS_RESOLVERS }: Config) =>
-        new AddressGuard({ allowedNetworks, resolvers: await Promise.all(DNS_RESOLVERS.map(addressOf)) }),
+      useFactory: ({ ALLOWED_NETWORKS: allowedNetworks, DNS_RESOLVERS }: Config) => {
+        if (DNS_RESOLVERS.length === 0) return new AddressGuard({ allowedNetworks });
+        const servers = new ServerAddresses(DNS_RESOLVERS);
+        const resolvers = async () => (await servers.current()).addresses;
+        return new AddressGuard({ allowedNetworks, resolvers });
+      },
     },
   ],
   exports: [AddressGuard],
 })
 export class AddressGuardModule {}
-
-/** A resolver given by name (a service of the cluster) is looked up once, by the operating system. */
-async function addressOf({ host, port }: ResolverAddress): Promise<ResolverAddress> {
-  const { address } = await lookup(host);
-  return { host: address, port };
-}

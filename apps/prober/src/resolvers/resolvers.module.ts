@@ -1,5 +1,5 @@
-import { getServers, lookup } from 'node:dns/promises';
-import { DnsClient } from '@certwright/dns-lookup';
+import { getServers } from 'node:dns/promises';
+import { DnsServers, ServerAddresses } from '@certwright/dns-lookup';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { Config } from '../config';
@@ -12,18 +12,11 @@ import { systemResolver } from './system-resolver';
     {
       provide: Resolvers,
       inject: [Config, RunningProcess],
-      useFactory: async ({ DNS_RESOLVERS }: Config, { opened }: RunningProcess) => {
-        const servers = DNS_RESOLVERS.length > 0 ? DNS_RESOLVERS : getServers().map(systemResolver);
-        const clients = await Promise.all(
-          servers.map(async ({ host, port }) => {
-            const { address } = await lookup(host);
-            return new DnsClient({ server: { host: address, port } });
-          }),
-        );
-        opened('resolvers', () => {
-          for (const client of clients) client.close();
-        });
-        return new Resolvers(clients.map(({ lookUp }) => lookUp));
+      useFactory: ({ DNS_RESOLVERS }: Config, { opened }: RunningProcess) => {
+        const configured = DNS_RESOLVERS.length > 0 ? DNS_RESOLVERS : getServers().map(systemResolver);
+        const servers = new DnsServers(new ServerAddresses(configured));
+        opened('resolvers', () => servers.close());
+        return new Resolvers([servers.lookUp]);
       },
     },
   ],
