@@ -206,7 +206,7 @@ export const settings = defineSettings({
       'Special-purpose networks that logs, the log list and revocation lists may be in all the same; none of them by default',
     default: [],
   }),
-  DNS_RESOLVERS: list(hostPort({ meaning: 'A recursive resolver, by IP address' }), {
+  DNS_RESOLVERS: list(hostPort({ meaning: 'A recursive resolver' }), {
     meaning: 'Where hosts of logs and revocation lists are looked up; empty: at the resolvers of the system',
     default: [],
   }),

@@ -45,7 +45,7 @@ export const settings = defineSettings({
       'Networks with private or other special-purpose addresses that webhooks may go to; none by default',
     default: [],
   }),
-  DNS_RESOLVERS: list(hostPort({ meaning: 'A recursive resolver, by IP address' }), {
+  DNS_RESOLVERS: list(hostPort({ meaning: 'A recursive resolver' }), {
     meaning: 'Resolvers for the hosts of webhooks; empty: the resolvers of the system',
     default: [],
   }),

@@ -71,6 +71,15 @@ export class ServerAddresses {
   }
 }
 
+/** Of an `AddressGuard`: resolvers as they are set, by name or address; without any, the system's. */
+export function resolversAt(
+  servers: readonly Server[],
+): readonly Server[] | (() => Promise<readonly Server[]>) {
+  if (servers.length === 0) return [];
+  const known = new ServerAddresses(servers);
+  return async () => (await known.current()).addresses;
+}
+
 async function systemAddresses(name: string): Promise<readonly string[]> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

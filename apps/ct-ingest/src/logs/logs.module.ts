@@ -1,3 +1,4 @@
+import { resolversAt } from '@certwright/dns-lookup';
 import { AddressGuard } from '@certwright/outbound';
 import { Module } from '@nestjs/common';
 import { Config } from '../config';
@@ -13,8 +14,8 @@ export const UserAgent = Symbol('UserAgent');
     {
       provide: AddressGuard,
       inject: [Config],
-      useFactory: ({ ALLOWED_NETWORKS: allowedNetworks, DNS_RESOLVERS: resolvers }: Config) =>
-        new AddressGuard({ allowedNetworks, resolvers }),
+      useFactory: ({ ALLOWED_NETWORKS: allowedNetworks, DNS_RESOLVERS }: Config) =>
+        new AddressGuard({ allowedNetworks, resolvers: resolversAt(DNS_RESOLVERS) }),
     },
     {
       provide: UserAgent,

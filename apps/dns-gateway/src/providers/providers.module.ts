@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ServerAddresses } from '@certwright/dns-lookup';
+import { resolversAt } from '@certwright/dns-lookup';
 import { AddressGuard } from '@certwright/outbound';
 import { Module } from '@nestjs/common';
 import { GatewayConfig } from '../config';
@@ -10,10 +10,9 @@ import { platformCall } from './http/platform-call';
 import { Providers, providers } from './registry';
 
 function portsOf(config: GatewayConfig): ProviderPorts {
-  const resolvers = new ServerAddresses(config.DNS_RESOLVERS);
   const guard = new AddressGuard({
     allowedNetworks: config.ALLOWED_NETWORKS,
-    resolvers: config.DNS_RESOLVERS.length === 0 ? [] : async () => (await resolvers.current()).addresses,
+    resolvers: resolversAt(config.DNS_RESOLVERS),
   });
   return {
     callApi: platformCall(),

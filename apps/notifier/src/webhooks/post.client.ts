@@ -1,3 +1,4 @@
+import { resolversAt } from '@certwright/dns-lookup';
 import { AddressGuard, guardedRequest } from '@certwright/outbound';
 import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../config';
@@ -22,7 +23,7 @@ export class PostClient {
   constructor(@Inject(Config) config: Pick<Config, 'ALLOWED_NETWORKS' | 'DNS_RESOLVERS'>) {
     this.guard = new AddressGuard({
       allowedNetworks: config.ALLOWED_NETWORKS,
-      resolvers: config.DNS_RESOLVERS,
+      resolvers: resolversAt(config.DNS_RESOLVERS),
     });
   }
 
