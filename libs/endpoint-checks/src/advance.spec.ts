@@ -11,15 +11,33 @@ const finding = (code: FindingCode, more: Partial<EndpointFinding> = {}): Endpoi
   ...more,
 });
 const served = (...findings: readonly EndpointFinding[]): HostCheck => ({
-  ...{ outcome: 'served', findings, undecidedPorts: [], served: [] },
+  ...{ outcome: 'served', findings, undecidedPorts: [], undecided: [], served: [] },
 });
 const unreachable: HostCheck = {
-  ...{ outcome: 'unreachable', findings: [finding('unreachable')], undecidedPorts: [443], served: [] },
+  ...{
+    outcome: 'unreachable',
+    findings: [finding('unreachable')],
+    undecidedPorts: [443],
+    undecided: [],
+    served: [],
+  },
 };
 const gone: HostCheck = {
-  ...{ outcome: 'gone', findings: [finding('unreachable', { port: null })], undecidedPorts: [], served: [] },
+  ...{
+    outcome: 'gone',
+    findings: [finding('unreachable', { port: null })],
+    undecidedPorts: [],
+    undecided: [],
+    served: [],
+  },
 };
-const unknown: HostCheck = { outcome: 'unknown', findings: [], undecidedPorts: [], served: [] };
+const unknown: HostCheck = {
+  outcome: 'unknown',
+  findings: [],
+  undecidedPorts: [],
+  undecided: [],
+  served: [],
+};
 
 /** An endpoint whose reports are always sent. */
 class Endpoint {

@@ -3,7 +3,10 @@ export {
   agreeingChecks,
   type EndpointAdvance,
   type EndpointProgress,
+  isBad,
+  isConfirmed,
   markReported,
+  withoutReports,
 } from './advance';
 export { type CaKey, CaKeys } from './ca-keys';
 export {

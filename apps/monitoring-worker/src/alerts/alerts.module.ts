@@ -31,5 +31,6 @@ import { PublishedCaa } from './published-caa';
       useFactory: (prober: ProbeQuestions) => new PublishedCaa(prober),
     },
   ],
+  exports: [ProbeQuestions],
 })
 export class AlertsModule {}
