@@ -2,7 +2,6 @@
 // Every process of `npm start`, without its supervisor, so that nothing restarts a process that exits. PostgreSQL and Redis
 // belong to the run.
 import path from 'node:path';
-import { httpProbe } from '../embedded/child.mjs';
 import { freePort, LOOPBACK, preferredPort } from '../embedded/ports.mjs';
 import { startPostgres } from '../embedded/postgres.mjs';
 import { redisBinary } from '../embedded/redis-binaries.mjs';
@@ -20,6 +19,7 @@ const CT_DATABASE = 'certwright_ct';
 const PORTS = { first: 10_000, range: 15_000 };
 /** Crash recovery and reconnecting, on a loaded machine. */
 const READY_WITHIN_MS = 120_000;
+const PROBE_TIMEOUT_MS = 5_000;
 
 /** Disables rate limits; each process uses the settings that it has. */
 export const UNLIMITED = {
@@ -88,7 +88,7 @@ export async function startPlatform({ node, signal, say }) {
   const account = await sandboxAccount({ known: undefined, ordersApi, node, databaseUrl, signal });
   const untilReady = async () => {
     const waits = apps.map(async ({ name, health }) => {
-      const probe = httpProbe(`${url(name, health.port)}${health.path}`);
+      const probe = allChecksPass(`${url(name, health.port)}${health.path}`);
       await until(async () => ended.length > 0 || (await probe()), {
         what: `${name} to be ready`,
         withinMs: READY_WITHIN_MS,
@@ -136,3 +136,13 @@ async function ports() {
     return port;
   };
 }
+
+/**
+ * An API is ready while its database is down, to say so. Here every check has to pass.
+ * @param {string} url of a health page; only `/readyz` of the platform's processes names checks
+ */
+const allChecksPass = (url) => async () => {
+  const response = await fetch(url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
+  const report = await response.text();
+  return response.ok && !report.includes('"degraded"');
+};

@@ -1,10 +1,12 @@
 import 'reflect-metadata';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { ctDataSource, ctSchema } from '@certwright/ct-schema';
 import { coreDataSource, coreSchema } from '@certwright/core-schema';
 import { type AppliedGrants, applyGrants, type RoleSettings } from '@certwright/postgres';
 import type { DataSource } from 'typeorm';
+import { alone, lockTimeoutMs, withTableLocks } from './locks';
 import { rolesTable } from './roles-table';
 
 const usage = `Migrates the core database, and the ct database if CT_DATABASE_URL is set.
@@ -15,6 +17,8 @@ const usage = `Migrates the core database, and the ct database if CT_DATABASE_UR
   npm run migrate -- --revert         reverts the newest migration of core, or of ct with --database ct
   npm run migrate -- --create         first creates the ct database, if it is missing, on the server of DATABASE_URL
   npm run migrate -- --check-drift    fails if entities and migrations differ; uses an empty database of its own
+  npm run migrate -- --wait-locks 60  how long to wait for tables that other transactions have locked, in seconds (default
+                                      600). A migration waits 3 s at a time, so that requests do not queue behind it
   npm run migrate -- --roles          prints the table of roles in docs/operating.md
   npm run migrate -- --help
 
@@ -46,14 +50,15 @@ async function main(args: readonly string[]): Promise<void> {
   if (args.includes('--revert')) {
     const [schema] = schemas;
     if (schema !== undefined)
-      await withDatabase(
-        schema,
-        async (database) => await database.undoLastMigration({ transaction: 'each' }),
-      );
+      await withDatabase(schema, async (database) => {
+        const revert = async () => await database.undoLastMigration({ transaction: 'each' });
+        await alone(database, async () => await withTableLocks(revert, waitLocksMs(args), delay));
+      });
     return;
   }
+  const waitMs = waitLocksMs(args);
   if (args.includes('--create')) await createMissing(schemas);
-  for (const schema of schemas) await migrate(schema);
+  for (const schema of schemas) await migrate(schema, waitMs);
 }
 
 /** The core database first, because every process needs it. */
@@ -89,16 +94,34 @@ async function createMissing([core, ...others]: readonly Schema[]): Promise<void
   }
 }
 
-async function migrate(schema: Schema): Promise<void> {
+/** Of several runs at the same time, one after the other migrates. */
+async function migrate(schema: Schema, waitMs: number): Promise<void> {
   await withDatabase(schema, async (database) => {
-    const run = await database.runMigrations({ transaction: 'each' });
-    for (const { name } of run) console.log(`migrated ${schema.name}: ${name}`);
-    if (run.length === 0) console.log(`The ${schema.name} schema is up to date.`);
-    const granted = schema.name === 'core' ? coreSchema : ctSchema;
-    const settings = roleSettings(Object.keys(granted.roles));
-    const applied = await database.transaction(async (tx) => await applyGrants(tx, granted, settings));
-    reportRoles(schema, applied);
+    await alone(
+      database,
+      async () => await withTableLocks(async () => await migrateOnce(schema, database), waitMs, delay),
+    );
   });
+}
+
+async function migrateOnce(schema: Schema, database: DataSource): Promise<void> {
+  const run = await database.runMigrations({ transaction: 'each' });
+  for (const { name } of run) console.log(`migrated ${schema.name}: ${name}`);
+  if (run.length === 0) console.log(`The ${schema.name} schema is up to date.`);
+  const granted = schema.name === 'core' ? coreSchema : ctSchema;
+  const settings = roleSettings(Object.keys(granted.roles));
+  const applied = await database.transaction(async (tx) => await applyGrants(tx, granted, settings));
+  reportRoles(schema, applied);
+}
+
+/** Seconds in the argument, in ms. */
+function waitLocksMs(args: readonly string[]): number {
+  const at = args.indexOf('--wait-locks');
+  if (at < 0) return 600_000;
+  const given = args[at + 1] ?? '';
+  if (!/^\d{1,6}$/.test(given))
+    throw new Error(`--wait-locks must be a whole number of seconds.\n\n${usage}`);
+  return Number(given) * 1_000;
 }
 
 function roleSettings(processes: readonly string[]): RoleSettings {
@@ -160,8 +183,10 @@ async function withDatabase(
   const database = open({
     url,
     applicationName: 'certwright-migrate',
-    poolSize: 1,
+    // One connection holds the lock of the run.
+    poolSize: 2,
     statementTimeoutMs,
+    lockTimeoutMs,
   });
   await database.initialize();
   try {

@@ -18,7 +18,7 @@ import { WebRulesModule } from './web-rules/web-rules.module';
         statementTimeoutMs: config.STATEMENT_TIMEOUT,
         deployment: { mode: config.CERTWRIGHT_MODE, access: 'await' },
         log,
-        readiness,
+        readiness: readiness.shared,
       }),
     }),
     DnsModule,

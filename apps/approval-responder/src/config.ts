@@ -1,6 +1,7 @@
 import {
   defineSettings,
   durationMs,
+  httpSettings,
   integer,
   list,
   oneOf,
@@ -62,6 +63,7 @@ export const responderSettings = defineSettings({
     default: [],
   }),
   ...dnsSettings,
+  ...httpSettings,
   ...processSettings({ opsPort: 4331 }),
 });
 

@@ -23,6 +23,7 @@ export async function start(
     log,
     metrics,
     readiness,
+    timeouts: { keepAliveMs: config.KEEP_ALIVE_TIME },
     renderProblem,
     toProblem: databaseOutage,
     acceptForms: true,

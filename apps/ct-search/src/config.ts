@@ -1,6 +1,7 @@
 import {
   boolean,
   defineSettings,
+  httpSettings,
   integer,
   list,
   port,
@@ -42,6 +43,7 @@ export const searchSettings = defineSettings({
     meaning: 'Addresses or networks (CIDR) of the proxies whose X-Forwarded-For is believed',
     default: [],
   }),
+  ...httpSettings,
   ...processSettings({ opsPort: 4315 }),
 });
 

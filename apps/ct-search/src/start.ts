@@ -30,6 +30,7 @@ export async function start(config: SearchConfig, running: RunningProcess): Prom
     log,
     metrics,
     readiness,
+    timeouts: { keepAliveMs: config.KEEP_ALIVE_TIME },
     renderProblem: renderErrorObject,
     toProblem: databaseProblem,
     trustedProxies: config.TRUSTED_PROXIES,

@@ -3,6 +3,7 @@ import {
   durationMs,
   filePath,
   hostPort,
+  httpSettings,
   integer,
   list,
   port,
@@ -89,6 +90,7 @@ export const gatewaySettings = defineSettings({
   }),
   ...policySettings,
   ...operatorSettings,
+  ...httpSettings,
   ...processSettings({ opsPort: 4371 }),
   DRAIN_TIME: durationMs({
     meaning: 'How long requests under way may take to finish after SIGTERM; longer than REQUEST_TIME',

@@ -38,6 +38,7 @@ export async function start(config: GatewayConfig, running: RunningProcess): Pro
     log,
     metrics,
     readiness,
+    timeouts: { keepAliveMs: config.KEEP_ALIVE_TIME },
     renderProblem,
     maxBodyBytes,
     tls,

@@ -77,7 +77,7 @@ export const settings = defineSettings({
   }),
   APPROVAL_RESPONDERS: list(hostPort({ meaning: 'A copy of approval-responder' }), {
     meaning:
-      'DNS addresses of the copies of approval-responder: each is queried before a CA is requested to validate. Empty: DNS_RESOLVER is queried, which may return cached values',
+      'DNS addresses of the copies of approval-responder, or names of all copies, which are looked up again every 5 s: each address is queried before a CA is requested to validate. Empty: DNS_RESOLVER is queried, which may return cached values',
     default: [],
   }),
   DNS_PERSIST: boolean({

@@ -103,11 +103,11 @@ class FrontModule {
             statementTimeoutMs: config.STATEMENT_TIMEOUT,
             deployment: { mode: config.CERTWRIGHT_MODE, access: 'claim' },
             log,
-            readiness,
+            readiness: readiness.shared,
           }),
         }),
         JobProcessorsModule.forRootAsync({
-          useFactory: (): JobsOptions => ({ redisUrl: config.REDIS_URL, log, readiness }),
+          useFactory: (): JobsOptions => ({ redisUrl: config.REDIS_URL, log, readiness: readiness.shared }),
         }),
         AccountsModule,
         front.module,
@@ -137,6 +137,7 @@ export async function createFront(
   const { renderProblem, jsonContentType, acceptForms, documentation } = front;
   const options: HttpAppOptions = {
     ...{ log, metrics, readiness, renderProblem, jsonContentType, acceptForms },
+    timeouts: { keepAliveMs: config.KEEP_ALIVE_TIME },
     toProblem: databaseOutage,
     authenticator: Authenticator,
     trustedProxies: config.TRUSTED_PROXIES,

@@ -1,6 +1,7 @@
 export { apiAccount, statementsOf } from './api-account';
 export { type AttachedCertificate, attachOpen, attachedCertificate, validity } from './attached-certificate';
 export { brokenRules } from './books';
+export { checkedEndpoint } from './checked-endpoint';
 export { CoreDatabaseFixture } from './core-database';
 export { FailingDatabase } from './failing-database';
 export { type IntegrationFixture, integrationFixture } from './integrations';

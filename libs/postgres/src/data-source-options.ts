@@ -10,6 +10,8 @@ export interface DatabaseConnection {
   readonly poolSize: number;
   /** The server ends a statement that runs longer, ms. */
   readonly statementTimeoutMs: number;
+  /** The server ends a statement that waits longer for a lock, ms. Default: only its timeout ends it. */
+  readonly lockTimeoutMs?: number;
 }
 
 export interface DatabaseSchema {
@@ -24,7 +26,7 @@ const idleInTransactionTimeoutMs = 10_000;
 const connectTimeoutMs = 5_000;
 
 export const dataSourceOptions = (
-  { url, applicationName, poolSize, statementTimeoutMs }: DatabaseConnection,
+  { url, applicationName, poolSize, statementTimeoutMs, lockTimeoutMs }: DatabaseConnection,
   schema: DatabaseSchema,
 ): DataSourceOptions => ({
   type: 'postgres',
@@ -35,6 +37,7 @@ export const dataSourceOptions = (
   logging: false,
   extra: {
     statement_timeout: statementTimeoutMs,
+    lock_timeout: lockTimeoutMs,
     idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
     keepAlive: true,
   },

@@ -68,3 +68,16 @@ describe.each([
     expect(await one()).toEqual([{ one: 1 }]);
   });
 });
+
+it('replaces a connection whose server has become a standby', async () => {
+  const server = async () =>
+    (await pool.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows.map(({ pid }) => pid);
+  const before = await server();
+  // What a client sees whose server was demoted.
+  await pool.query('SET default_transaction_read_only = on');
+  await expect(pool.query('CREATE TABLE written (id integer)')).rejects.toMatchObject({ code: '25006' });
+  await pool.query('CREATE TABLE written (id integer)');
+  expect(await server()).not.toEqual(before);
+  await expect(pool.query('SELECT 1 / 0')).rejects.toMatchObject({ code: '22012' });
+  expect(await server()).toEqual(await server());
+});

@@ -107,6 +107,7 @@ export {
 export { Drain, ProcessModule, startModules, startRounds } from './lifecycle/process.module';
 export { Round, type RoundOfWork, Rounds } from './lifecycle/rounds';
 export { frontSettings } from './config/front-settings';
+export { httpSettings } from './config/http-settings';
 export {
   emptyResponse,
   type HttpResponse,

@@ -31,8 +31,7 @@ export function openAccess(config: AccessConfig, running: RunningProcess): Searc
     statementTimeoutMs: config.KEY_TIMEOUT,
   });
   running.opened('core database', () => accounts.close());
-  // Queries without a key do not need the database; those with one get 503 meanwhile.
-  readiness.add('core database', () => accounts.check(), { isRequired: false });
+  readiness.shared.add('core database', () => accounts.check());
   const redis = connectRedis(config.REDIS_URL, { name: 'ct-search-limits', log });
   running.opened('redis', () => redis.close());
   const buckets = new FallbackTokenBuckets(new RedisTokenBuckets(redis.client), new MemoryTokenBuckets());

@@ -15,7 +15,7 @@ function openIndex(config: SearchConfig, { log, readiness, opened }: RunningProc
   });
   opened('ct database', async () => await readers.close());
   let isRoleKnown = false;
-  readiness.add('ct database', async () => {
+  readiness.shared.add('ct database', async () => {
     const reader = readers.within({ kind: 'readiness', timeLimitMs: 2_000 });
     await reader.query('SELECT 1');
     if (isRoleKnown) return;

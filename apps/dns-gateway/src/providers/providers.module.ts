@@ -1,6 +1,6 @@
-import { lookup } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { AddressGuard, type ResolverAddress } from '@certwright/outbound';
+import { ServerAddresses } from '@certwright/dns-lookup';
+import { AddressGuard } from '@certwright/outbound';
 import { Module } from '@nestjs/common';
 import { GatewayConfig } from '../config';
 import { operatorOf } from '../operator-settings';
@@ -9,10 +9,11 @@ import { customerCall } from './http/customer-call';
 import { platformCall } from './http/platform-call';
 import { Providers, providers } from './registry';
 
-async function portsOf(config: GatewayConfig): Promise<ProviderPorts> {
+function portsOf(config: GatewayConfig): ProviderPorts {
+  const resolvers = new ServerAddresses(config.DNS_RESOLVERS);
   const guard = new AddressGuard({
     allowedNetworks: config.ALLOWED_NETWORKS,
-    resolvers: await Promise.all(config.DNS_RESOLVERS.map(addressOf)),
+    resolvers: config.DNS_RESOLVERS.length === 0 ? [] : async () => (await resolvers.current()).addresses,
   });
   return {
     callApi: platformCall(),
@@ -23,12 +24,6 @@ async function portsOf(config: GatewayConfig): Promise<ProviderPorts> {
       await delay(ms, undefined, { signal }).catch(() => signal.throwIfAborted());
     },
   };
-}
-
-/** A resolver given by name (a service of the cluster) is looked up once, by the system resolver. */
-async function addressOf({ host, port }: ResolverAddress): Promise<ResolverAddress> {
-  const { address } = await lookup(host);
-  return { host: address, port };
 }
 
 @Module({

@@ -10,7 +10,7 @@ import { ProbeQuestions } from '@certwright/redis';
 import { Round, RunningProcess } from '@certwright/service';
 import { Injectable, Module } from '@nestjs/common';
 import { Config } from '../config';
-import { DnsClient } from '@certwright/dns-lookup';
+import { DnsServers } from '@certwright/dns-lookup';
 import { GatewayModule } from '../gateway/gateway.module';
 import { NameServers } from '../name-servers/name-servers';
 import { NameServersModule } from '../name-servers/name-servers.module';
@@ -59,7 +59,7 @@ class ExpiredApprovals {
         HttpChallenges,
         WebRules,
         EmailApprovals,
-        DnsClient,
+        DnsServers,
         NameServers,
         ProbeQuestions,
       ],
@@ -69,7 +69,7 @@ class ExpiredApprovals {
         challenges: HttpChallenges,
         rules: WebRules,
         emails: EmailApprovals,
-        { lookUp }: DnsClient,
+        { lookUp }: DnsServers,
         nameServers: NameServers,
         probes: ProbeQuestions,
       ): readonly Approver[] =>

@@ -5,7 +5,7 @@ import { ChallengeValues, connectRedis } from '@certwright/redis';
 import { type RunningProcess, SettingsError } from '@certwright/service';
 import { Counter } from 'prom-client';
 import type { Config } from '../config';
-import { DnsClient, type LookUp } from '@certwright/dns-lookup';
+import { DnsServers, type LookUp, ServerAddresses } from '@certwright/dns-lookup';
 import type { HostedChallengeRecords } from '../integrations/hosted-challenge-records';
 import type { NameServers } from '../name-servers/name-servers';
 import type { ChallengePublisher } from './challenge-publisher';
@@ -50,8 +50,6 @@ export interface ChallengeDependencies {
   readonly integrations: LeasedIntegrations;
   /** The resolver. */
   readonly lookUp: LookUp;
-  /** Addresses of the approval-responder replicas; empty: the resolver is queried instead. */
-  readonly responders: readonly { readonly host: string; readonly port: number }[];
   /** Null: no integration is set up. */
   readonly gateway: GatewayClient | null;
   readonly nameServers: NameServers;
@@ -94,17 +92,15 @@ export function openChallenges(
 }
 
 function storedChallenges(
-  { REDIS_URL, APPROVAL_ZONE }: Config,
+  { REDIS_URL, APPROVAL_ZONE, APPROVAL_RESPONDERS }: Config,
   { log, opened }: RunningProcess,
-  { lookUp, responders, stored }: Pick<ChallengeDependencies, 'lookUp' | 'responders' | 'stored'>,
+  { lookUp, stored }: Pick<ChallengeDependencies, 'lookUp' | 'stored'>,
 ): StoredChallenges {
   const redis = connectRedis(REDIS_URL, { name: 'issuance-worker-challenges', log });
   opened('challenges', async () => await redis.close());
-  const clients = responders.map((server) => new DnsClient({ server, recursion: false }));
-  opened('responders', () => {
-    for (const client of clients) client.close();
-  });
-  const lookUps = clients.length === 0 ? [lookUp] : clients.map((client) => client.lookUp);
-  const seen = new ValuesSeen(APPROVAL_ZONE, lookUps);
+  const responders = new DnsServers(new ServerAddresses(APPROVAL_RESPONDERS), { recursion: false });
+  opened('responders', () => responders.close());
+  const queried = APPROVAL_RESPONDERS.length === 0 ? () => [lookUp] : async () => await responders.each();
+  const seen = new ValuesSeen(APPROVAL_ZONE, queried);
   return new StoredChallenges(stored, new ChallengeValues(redis.client), seen);
 }

@@ -21,18 +21,19 @@ const questionsAtOnce = 16;
 export class ValuesSeen {
   /**
    * @param approvalZone zone of the targets
-   * @param lookUps one per approval-responder replica, each queried separately; or only the resolver's
+   * @param lookUps of each check: one per copy of approval-responder, each queried separately; or only the resolver's
    */
   constructor(
     private readonly approvalZone: string,
-    private readonly lookUps: readonly LookUp[],
+    private readonly lookUps: () => readonly LookUp[] | Promise<readonly LookUp[]>,
   ) {}
 
   /** @returns where a value is missing; null: none is missing */
   async unseen(values: readonly ValueAtTarget[], signal?: AbortSignal): Promise<Outcome | null> {
     const within = AbortSignal.timeout(lookMs);
     const bounded = signal === undefined ? within : AbortSignal.any([signal, within]);
-    const questions = values.flatMap((value) => this.lookUps.map((lookUp) => ({ value, lookUp })));
+    const lookUps = await this.lookUps();
+    const questions = values.flatMap((value) => lookUps.map((lookUp) => ({ value, lookUp })));
     const missing: Place[] = [];
     await sideBySide(questionsAtOnce, questions, async ({ value: { label, value }, lookUp }) => {
       const target = `${label}.${this.approvalZone}`;

@@ -242,7 +242,7 @@ export class AcmeIssuing {
       challenges: new StoredChallenges(
         new Challenges(source),
         remembered,
-        new ValuesSeen(approvalZone, [lookUp]),
+        new ValuesSeen(approvalZone, () => [lookUp]),
       ),
       persistent: null,
       accounts: this.accounts(source, stored),

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { checkedEndpoint } from '@certwright/core-testing';
 import {
   type ReceivedResponse,
   type DocumentedExample,
@@ -89,7 +90,7 @@ describe('with the API running', () => {
       const body = mediaType === 'application/json' ? value : String(value);
       const digest = await indexedFinding();
       if (operationId === 'changeEndpoint')
-        await tenant.post(`${root}/monitored_domains/www.example.com`, {});
+        await checkedEndpoint(api.database, tenant.accountId, 'www.example.com');
       const answer = await tenant.post(pathOf(template, digest), body, { 'content-type': mediaType });
       expect(answer.status).toBe(operationId.startsWith('change') ? 200 : 201);
       const example = documented.find(
@@ -119,7 +120,7 @@ describe('with the API running', () => {
       await tenant.post(`${root}/settings`, { authorized_cas: ['letsencrypt.org'] });
       await tenant.post(`${root}/known_certs`, { tbs_sha256: 'ab'.repeat(32) });
       await tenant.post(`${root}/known_keys`, { pubkey_sha256: 'ab'.repeat(32), dns_names: ['example.com'] });
-      await tenant.post(`${root}/monitored_domains/www.example.com`, {});
+      await checkedEndpoint(api.database, tenant.accountId, 'www.example.com');
       await addBackfill();
       const digest = await indexedFinding();
       const query = operationId === 'getMonitoredDomain' ? '?expand=status' : '';

@@ -100,10 +100,39 @@ const endpoint = {
   dns_name: 'www.example.com',
   muted: false,
   ports: [443],
-  state: 'not_checked',
-  since: '2026-11-20T12:00:00Z',
-  findings: [],
-  looked_at: null,
+  state: 'failing',
+  since: '2026-11-20T12:20:00Z',
+  findings: [
+    {
+      finding: 'expired',
+      address: '192.0.2.1',
+      port: 443,
+      since: '2026-11-20T12:00:00Z',
+      confirmed: true,
+      ending: false,
+      reported_at: '2026-11-20T12:20:00Z',
+      not_after: '2026-11-20T11:00:00Z',
+    },
+  ],
+  addresses: [
+    {
+      address: '192.0.2.1',
+      port: 443,
+      certificate: {
+        sha256: '1f9c3e0b8a7d6c5f4e3d2c1b0a99887766554433221100ffeeddccbbaa998877',
+        tbs_sha256: tbsSha256,
+        pubkey_sha256: pubkeySha256,
+        not_before: '2026-08-22T11:00:00Z',
+        not_after: '2026-11-20T11:00:00Z',
+        dns_names: ['example.com', '*.example.com'],
+      },
+      version: 'TLSv1.3',
+      cipher: 'TLS_AES_128_GCM_SHA256',
+      http_status: 200,
+      problem: null,
+    },
+  ],
+  looked_at: '2026-11-20T18:00:00Z',
 };
 
 const status = {
@@ -128,6 +157,11 @@ const status = {
       since: '2026-11-20T11:59:00Z',
     },
   ],
+  endpoints: {
+    states: { not_checked: 0, ok: 2, suspect: 0, failing: 1, unreachable: 0, gone: 0 },
+    late_seconds: 0,
+    held_since: null,
+  },
   limits: { monitored_domains: 1_000, endpoints: 1_000, findings_per_day: 10_000 },
   usage: { monitored_domains: 1, endpoints: 3, findings_per_day: 12, throttled: 0 },
 };

@@ -1,4 +1,5 @@
 import { parseMonitoredName, parsePublicName } from '@certwright/dns-names';
+import { type EndpointState, endpointStates } from '@certwright/endpoint-checks';
 import {
   After,
   BooleanMember,
@@ -6,13 +7,11 @@ import {
   Limit,
   maxPageSize,
   ReadBy,
-  timestamp,
   Unreadable,
 } from '@certwright/service';
 import { Param } from '@nestjs/common';
-import { ApiParam, ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
+import { ApiParam, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
 import { noSuchEndpoint } from '../wire/problems';
-import type { Endpoint } from './endpoints.repository';
 
 /** Of one endpoint: a constraint of the table. */
 const maxPorts = 4;
@@ -25,45 +24,6 @@ const documentedPorts: ApiPropertyOptions = {
   description: 'TCP ports with TLS, ascending. Default: 443.',
 };
 
-/** What a check of an address found. */
-export class EndpointFindingSchema {
-  @ApiProperty({ description: 'IPv4 or IPv6.' })
-  address: string;
-
-  @ApiProperty({ type: 'integer' })
-  port: number;
-
-  @ApiProperty({ description: 'What is wrong; more may be added.', example: 'expired' })
-  finding: string;
-
-  @ApiProperty({ format: 'date-time' })
-  since: string;
-}
-
-/** A host whose certificate is checked. */
-export class EndpointSchema {
-  @ApiProperty({ example: 'www.example.com' })
-  dns_name: string;
-
-  @ApiProperty({ description: 'Whether its findings are not reported.' })
-  muted: boolean;
-
-  @ApiProperty(documentedPorts)
-  ports: readonly number[];
-
-  @ApiProperty({ description: 'not_checked: no check ran yet; more may be added.' })
-  state: string;
-
-  @ApiProperty({ format: 'date-time', description: 'Since when it has this state.' })
-  since: string;
-
-  @ApiProperty({ type: [EndpointFindingSchema] })
-  findings: readonly EndpointFindingSchema[];
-
-  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'The last check.' })
-  looked_at: string | null;
-}
-
 /** The body of a POST; a member that is left out keeps its value. */
 export class EndpointRequest {
   @BooleanMember({ description: 'true: its findings are shown and not reported.' })
@@ -75,6 +35,14 @@ export class EndpointRequest {
 }
 
 export class EndpointsQuery {
+  @ApiPropertyOptional({
+    type: 'array',
+    items: { type: 'string', enum: [...endpointStates] },
+    description: 'Only those in one of these states. May be repeated.',
+  })
+  @ReadBy(readStates)
+  state: readonly EndpointState[] = [];
+
   @After((text) => parseMonitoredName(text).ok, 'Name of the last endpoint of the page before.')
   after: string | null = null;
 
@@ -89,6 +57,24 @@ function readPorts(value: unknown): readonly number[] | Unreadable {
   if (!value.every((port) => Number.isInteger(port) && port >= 1 && port <= 65_535))
     return Unreadable.because('A port is a whole number from 1 to 65535.');
   return [...new Set<number>(value)].sort((one, other) => one - other);
+}
+
+function readStates(value: unknown): readonly EndpointState[] | Unreadable {
+  const states = new Set<EndpointState>();
+  for (const text of [value].flat()) {
+    const state = endpointStates.find((each) => each === text);
+    if (state !== undefined) states.add(state);
+    else if (text !== '') return Unreadable.because(`It must be one of ${endpointStates.join(', ')}.`);
+  }
+  return [...states];
+}
+
+/** `Link` of a page that is not the last one, with the parameters of this one. */
+export function nextEndpointsLink(path: string, after: string, { limit, state }: EndpointsQuery): string {
+  const query = new URLSearchParams({ after });
+  if (limit !== maxPageSize) query.set('limit', String(limit));
+  for (const each of state) query.append('state', each);
+  return `<${path}?${query.toString()}>; rel="next"`;
 }
 
 /** `@EndpointName() name: string` */
@@ -107,13 +93,3 @@ export function endpointNameInPath(text: string): string {
 
 /** Whether a monitored domain is a host, whose certificate can be checked: not a tree, and no name of another DNS record. */
 export const isHost = (name: string): boolean => !name.startsWith('.') && !name.includes('_');
-
-export const endpointJson = ({ dns_name, muted, ports, found_at }: Endpoint): EndpointSchema => ({
-  dns_name,
-  muted,
-  ports,
-  state: 'not_checked',
-  since: timestamp(found_at),
-  findings: [],
-  looked_at: null,
-});

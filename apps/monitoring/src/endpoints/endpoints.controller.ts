@@ -1,9 +1,9 @@
+import { endpointJson, MonitoredEndpoints, MonitoredEndpointSchema } from '@certwright/monitored-endpoints';
 import {
   BodyOf,
   Caller,
   type CallerIdentity,
   jsonResponse,
-  nextPageLink,
   type ReadMembers,
   RequirePermission,
   sendResponse,
@@ -18,14 +18,12 @@ import { FailsWith, posted } from '../wire/documented-errors';
 import { noSuchEndpoint } from '../wire/problems';
 import { ChangeEndpoint } from './change-endpoint.use-case';
 import {
-  endpointJson,
   EndpointName,
   endpointNameInPath,
   EndpointRequest,
-  EndpointSchema,
   EndpointsQuery,
+  nextEndpointsLink,
 } from './endpoint';
-import { Endpoints } from './endpoints.repository';
 
 const noEndpoint = { endpoint_not_found: 'No such endpoint' };
 
@@ -36,7 +34,7 @@ const noEndpoint = { endpoint_not_found: 'No such endpoint' };
 @ApiBearerAuth()
 export class EndpointsController {
   constructor(
-    private readonly endpoints: Endpoints,
+    private readonly endpoints: MonitoredEndpoints,
     private readonly changing: ChangeEndpoint,
     private readonly addresses: Addresses,
   ) {}
@@ -46,29 +44,28 @@ export class EndpointsController {
     operationId: 'listEndpoints',
     summary: 'Lists the endpoints of the account by name',
     description:
-      'Hosts whose certificate is checked: names of certificates that were found, and hosts that are monitored by name. While there are more, the Link header carries rel="next".',
+      'Hosts whose certificate is checked: names of certificates that were found, and hosts that are monitored by name. A page may have fewer than the limit; while there are more, the Link header carries rel="next".',
   })
-  @ApiResponse({ status: 200, description: 'Success', type: [EndpointSchema] })
+  @ApiResponse({ status: 200, description: 'Success', type: [MonitoredEndpointSchema] })
   @FailsWith({ bad_query: 'A parameter is not valid' })
   async list(
     @Caller() { accountId }: CallerIdentity,
     @ValidQuery() query: EndpointsQuery,
     @Res() reply: FastifyReply,
   ) {
-    const { after, limit } = query;
-    const found = await this.endpoints.page(accountId, { after, limit: limit + 1 });
-    const shown = found.slice(0, limit);
-    const last = shown.at(-1);
-    const hasMore = found.length > limit && last !== undefined;
-    const headers = hasMore
-      ? { link: nextPageLink(this.addresses.list('endpoints'), last.dns_name, query) }
-      : undefined;
-    sendResponse(reply, jsonResponse(200, shown.map(endpointJson), headers));
+    const { after, limit, state: states } = query;
+    const { endpoints, hasMore } = await this.endpoints.page(accountId, { after, limit, states });
+    const last = endpoints.at(-1);
+    const headers =
+      hasMore && last !== undefined
+        ? { link: nextEndpointsLink(this.addresses.list('endpoints'), last.dns_name, query) }
+        : undefined;
+    sendResponse(reply, jsonResponse(200, endpoints.map(endpointJson), headers));
   }
 
   @Get(':dns_name')
   @ApiOperation({ operationId: 'getEndpoint', summary: 'Retrieves an endpoint' })
-  @ApiResponse({ status: 200, description: 'Success', type: EndpointSchema })
+  @ApiResponse({ status: 200, description: 'Success', type: MonitoredEndpointSchema })
   @FailsWith(noEndpoint)
   async retrieve(
     @Caller() { accountId }: CallerIdentity,
@@ -85,7 +82,7 @@ export class EndpointsController {
     operationId: 'changeEndpoint',
     summary: 'Mutes an endpoint, or sets its ports; members that are left out keep their value',
   })
-  @ApiResponse({ status: 200, description: 'Success', type: EndpointSchema })
+  @ApiResponse({ status: 200, description: 'Success', type: MonitoredEndpointSchema })
   @FailsWith({ bad_endpoint: 'The body is not valid; see sub_errors', ...noEndpoint, ...posted })
   async change(
     @Caller() caller: CallerIdentity,

@@ -1,48 +1,22 @@
 import type { Tx } from '@certwright/core-schema';
+import type { EndpointRow } from '@certwright/monitored-endpoints';
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
 
-/** A row of `monitored_endpoint`. */
-export interface Endpoint {
-  readonly dns_name: string;
-  readonly muted: boolean;
-  readonly ports: readonly number[];
-  readonly found_at: Date;
-}
-
-const columns = 'dns_name, muted, ports, found_at';
-
+/** Changes which hosts of an account are checked, and how. */
 @Injectable()
 export class Endpoints {
-  constructor(private readonly database: DataSource) {}
-
-  /** By name. @param after name of the last one of the page before */
-  async page(
+  /** @param isDue check it at once, but at most once a minute */
+  async change(
+    tx: Tx,
     accountId: string,
-    { after, limit }: { readonly after: string | null; readonly limit: number },
-  ): Promise<readonly Endpoint[]> {
-    return await this.database.query(
-      `SELECT ${columns} FROM monitored_endpoint WHERE account_id = $1 AND dns_name > $2 ORDER BY dns_name LIMIT $3`,
-      [accountId, after ?? '', limit],
-    );
-  }
-
-  async get(
-    accountId: string,
-    name: string,
-    tx: Pick<Tx, 'query'> = this.database,
-  ): Promise<Endpoint | null> {
-    const [found] = await tx.query<Endpoint[]>(
-      `SELECT ${columns} FROM monitored_endpoint WHERE account_id = $1 AND dns_name = $2`,
-      [accountId, name],
-    );
-    return found ?? null;
-  }
-
-  async change(tx: Tx, accountId: string, { dns_name, muted, ports }: Endpoint): Promise<void> {
+    { dns_name, muted, ports }: Pick<EndpointRow, 'dns_name' | 'muted' | 'ports'>,
+    isDue: boolean,
+  ): Promise<void> {
     await tx.query(
-      `UPDATE monitored_endpoint SET muted = $3, ports = $4 WHERE account_id = $1 AND dns_name = $2`,
-      [accountId, dns_name, muted, ports],
+      `UPDATE monitored_endpoint SET muted = $3, ports = $4, check_due_at = CASE WHEN $5
+         THEN least(check_due_at, greatest(now(), looked_at + interval '1 minute')) ELSE check_due_at END
+       WHERE account_id = $1 AND dns_name = $2`,
+      [accountId, dns_name, muted, ports, isDue],
     );
   }
 

@@ -1,3 +1,4 @@
+import { checkedEndpoint } from '@certwright/core-testing';
 import type { ReceivedResponse } from '@certwright/testing';
 import { permission, RunningApi, type Tenant } from '../testing/running-api';
 
@@ -27,6 +28,7 @@ const endpoint = {
   state: 'not_checked',
   since: expect.any(String),
   findings: [],
+  addresses: [],
   looked_at: null,
 };
 
@@ -46,6 +48,30 @@ it('exist for enabled hosts that are monitored by name, until these are deleted'
   expect(await names()).toEqual(['off.example.com']);
 });
 
+it('exist again when their host is monitored again', async () => {
+  await domain('www.example.com');
+  await checkedEndpoint(api.database, tenant.accountId, 'www.example.com');
+  await tenant.delete(`${root}/monitored_domains/www.example.com`);
+  expect(await names()).toEqual([]);
+  await domain('www.example.com');
+  expect(result(await tenant.get(`${endpoints}/www.example.com`))).toEqual([200, endpoint]);
+});
+
+it('show what the checks found, with texts of servers as data', async () => {
+  await checkedEndpoint(api.database, tenant.accountId, 'www.example.com');
+  const { json } = await tenant.get(`${endpoints}/www.example.com`);
+  expect(json).toMatchObject({
+    state: 'failing',
+    since: '2026-11-20T12:20:00Z',
+    looked_at: '2026-11-20T18:00:00Z',
+  });
+  expect(json.findings).toHaveLength(17);
+  const { findings, addresses } = json;
+  expect(findings.at(-1)).toMatchObject({ finding: 'dangling', address: null, target: 'gone.example' });
+  expect(addresses[0].certificate.dns_names).toEqual(['<b>\u202eother.example</b>']);
+  expect((await tenant.get(endpoints)).json).toEqual([json]);
+});
+
 it('are not created beyond the limit of the account', async () => {
   await api.database.query(`UPDATE account SET max_monitored_endpoints = 1 WHERE id = $1`, [
     tenant.accountId,
@@ -60,6 +86,52 @@ it('are listed in pages by name', async () => {
   const page = await tenant.get(`${endpoints}?limit=2`);
   expect(page.headers.link).toBe(`<${endpoints}?after=b.example.com&limit=2>; rel="next"`);
   expect(await names('?after=b.example.com&limit=2')).toEqual(['c.example.com']);
+});
+
+it('are filtered by state, in pages', async () => {
+  const states = { a: 'ok', b: 'failing', c: 'gone', d: 'failing' };
+  for (const [label, state] of Object.entries(states))
+    await api.database.query(
+      `INSERT INTO monitored_endpoint (account_id, dns_name, state) VALUES ($1, $2, $3)`,
+      [tenant.accountId, `${label}.example.com`, state],
+    );
+  expect(await names('?state=failing')).toEqual(['b.example.com', 'd.example.com']);
+  expect(await names('?state=')).toHaveLength(4);
+  const page = await tenant.get(`${endpoints}?state=failing&state=gone&state=gone&limit=2`);
+  expect(page.json.map(({ dns_name }: { dns_name: string }) => dns_name)).toEqual([
+    ...['b.example.com', 'c.example.com'],
+  ]);
+  const next = `${endpoints}?after=c.example.com&limit=2&state=failing&state=gone`;
+  expect(page.headers.link).toBe(`<${next}>; rel="next"`);
+  expect((await tenant.get(next)).headers.link).toBeUndefined();
+  for (const query of ['?state=bad', '?state=ok&state=bad'])
+    expect((await tenant.get(endpoints + query)).json.sub_errors).toEqual([
+      {
+        ...{ field: 'state', code: 'invalid_value' },
+        message: 'It must be one of not_checked, ok, suspect, failing, unreachable, gone.',
+      },
+    ]);
+});
+
+it('are checked at once, but not twice a minute, when they get other ports or are no longer muted', async () => {
+  await domain('www.example.com');
+  const minutesUntilCheckAfter = async (body: object, looked = 'NULL') => {
+    await api.database.query(
+      `UPDATE monitored_endpoint SET check_due_at = now() + interval '1 hour', looked_at = ${looked} WHERE account_id = $1`,
+      [tenant.accountId],
+    );
+    await tenant.post(`${endpoints}/www.example.com`, body);
+    const [row] = await api.database.query<{ minutes: number }>(
+      `SELECT ceil(extract(epoch FROM check_due_at - now()) / 60)::int AS minutes FROM monitored_endpoint WHERE account_id = $1`,
+      [tenant.accountId],
+    );
+    return row?.minutes;
+  };
+  expect(await minutesUntilCheckAfter({ muted: true })).toBe(60);
+  expect(await minutesUntilCheckAfter({ muted: false })).toBeLessThanOrEqual(0);
+  expect(await minutesUntilCheckAfter({ ports: [443, 853] })).toBeLessThanOrEqual(0);
+  expect(await minutesUntilCheckAfter({ ports: [443, 853], muted: false })).toBe(60);
+  expect(await minutesUntilCheckAfter({ ports: [443] }, `now() + interval '9 minutes'`)).toBe(10);
 });
 
 it('are muted and get ports, which is recorded once', async () => {

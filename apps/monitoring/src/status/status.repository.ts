@@ -1,4 +1,5 @@
 import type { BackfillState } from '@certwright/core-schema';
+import type { EndpointState } from '@certwright/endpoint-checks';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
@@ -7,7 +8,11 @@ export interface AccountUsage {
   readonly max_monitored_endpoints: number;
   readonly max_findings_per_day: number;
   readonly monitored_domains: number;
-  readonly endpoints: number;
+  /** Without states that no endpoint has. */
+  readonly endpoints: Readonly<Partial<Record<EndpointState, number>>>;
+  /** When the endpoint was due that has waited longest, or will be; null: no endpoints. */
+  readonly check_due_at: Date | null;
+  readonly held_since: Date | null;
   readonly found: number;
   readonly throttled: number;
 }
@@ -44,9 +49,15 @@ export class MonitoringStatus {
     const [row] = await this.database.query<[AccountUsage]>(
       `SELECT max_monitored_domains, max_monitored_endpoints, max_findings_per_day,
          (SELECT count(*)::int FROM monitored_domain WHERE account_id = account.id) AS monitored_domains,
-         (SELECT count(*)::int FROM monitored_endpoint WHERE account_id = account.id) AS endpoints,
-         coalesce(found, 0) AS found, coalesce(throttled, 0) AS throttled
-       FROM account LEFT JOIN monitoring_account ON account_id = account.id AND ${isToday} WHERE account.id = $1`,
+         coalesce(found, 0) AS found, coalesce(throttled, 0) AS throttled, endpoint.*
+       FROM account
+       CROSS JOIN LATERAL (
+         SELECT coalesce(jsonb_object_agg(state, endpoints), '{}') AS endpoints, min(due_at) AS check_due_at,
+           min(held_since) AS held_since
+         FROM (
+           SELECT state, count(*) AS endpoints, min(check_due_at) AS due_at, min(held_since) AS held_since
+           FROM monitored_endpoint WHERE account_id = account.id GROUP BY state) AS of_state) AS endpoint
+       LEFT JOIN monitoring_account ON account_id = account.id AND ${isToday} WHERE account.id = $1`,
       [accountId],
     );
     return row;

@@ -58,9 +58,35 @@ describe('GET status', () => {
       lag_seconds: null,
       logs: expect.any(Array),
       backfills: [],
+      endpoints: {
+        states: { not_checked: 0, ok: 0, suspect: 0, failing: 0, unreachable: 0, gone: 0 },
+        ...{ late_seconds: 0, held_since: null },
+      },
       limits: { monitored_domains: 1_000, endpoints: 1_000, findings_per_day: 10_000 },
       usage: { monitored_domains: 0, endpoints: 0, findings_per_day: 0, throttled: 0 },
     });
+  });
+
+  it('shows the endpoints of the account by state, how late their checks are, and that reports are held back', async () => {
+    const other = await api.tenant(permission);
+    const add = async (accountId: string, name: string, state: string, special = '') =>
+      await api.database.query(
+        `INSERT INTO monitored_endpoint (account_id, dns_name, state, check_due_at, held_since)
+         VALUES ($1, $2, $3, ${special === '' ? `now() + interval '1 hour', NULL` : special})`,
+        [accountId, name, state],
+      );
+    await add(tenant.accountId, 'a.example.com', 'ok');
+    await add(tenant.accountId, 'b.example.com', 'failing');
+    const late = `now() - interval '1 day', '2026-11-20T12:00:00Z'`;
+    await add(other.accountId, 'a.example.com', 'failing', late);
+    const states = { not_checked: 0, ok: 1, suspect: 0, failing: 1, unreachable: 0, gone: 0 };
+    const before = (await tenant.get(`${root}/status`)).json;
+    expect(before.endpoints).toEqual({ states, late_seconds: 0, held_since: null });
+    expect(before.usage.endpoints).toBe(2);
+    await add(tenant.accountId, 'c.example.com', 'failing', late);
+    const { late_seconds: lateS, ...after } = (await tenant.get(`${root}/status`)).json.endpoints;
+    expect(after).toEqual({ states: { ...states, failing: 2 }, held_since: '2026-11-20T12:00:00Z' });
+    expect(lateS).toBeGreaterThanOrEqual(86_399);
   });
 
   it('shows the follower, logs, backfills, limits and usage', async () => {

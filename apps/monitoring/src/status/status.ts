@@ -1,6 +1,7 @@
 import { isLagging, lagS, takesNothing } from '@certwright/ct';
 import type { LogReport } from '@certwright/ct-schema';
 import { backfillStates, type BackfillState } from '@certwright/core-schema';
+import { type EndpointState, endpointStates } from '@certwright/endpoint-checks';
 import { timestamp } from '@certwright/service';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { type Follower, isWatching, troubledLogs } from './following';
@@ -43,6 +44,31 @@ export class OpenBackfillSchema {
 
   @ApiProperty(instant)
   since: string;
+}
+
+/** Checks of the endpoints of the account. */
+export class EndpointChecksSchema {
+  @ApiProperty({
+    type: 'object',
+    properties: Object.fromEntries(
+      endpointStates.map((state) => [state, { type: 'integer' as const, minimum: 0 }]),
+    ),
+    required: [...endpointStates],
+    additionalProperties: { type: 'integer', minimum: 0 },
+    description: 'Number of endpoints in each state; more states may be added.',
+  })
+  states: Readonly<Record<EndpointState, number>>;
+
+  @ApiProperty({ ...count, description: 'How long the endpoint that waits longest has been due.' })
+  late_seconds: number;
+
+  @ApiProperty({
+    ...instant,
+    nullable: true,
+    description:
+      'Since when a report about an endpoint of the account is held back, because so many endpoints of the platform turned bad at once that the checks may be wrong. Null: none is.',
+  })
+  held_since: string | null;
 }
 
 class CountsSchema {
@@ -89,6 +115,9 @@ export class MonitoringStatusSchema {
 
   @ApiProperty({ type: [OpenBackfillSchema], description: 'Open ones, the first 100.' })
   backfills: readonly OpenBackfillSchema[];
+
+  @ApiProperty({ type: EndpointChecksSchema })
+  endpoints: EndpointChecksSchema;
 
   @ApiProperty({ type: MonitoringLimitsSchema })
   limits: MonitoringLimitsSchema;
@@ -171,6 +200,7 @@ export function statusJson(
       unknown,
       since: timestamp(created_at),
     })),
+    endpoints: endpointChecksJson(account, now),
     limits: {
       monitored_domains: account.max_monitored_domains,
       endpoints: account.max_monitored_endpoints,
@@ -178,12 +208,33 @@ export function statusJson(
     },
     usage: {
       monitored_domains: account.monitored_domains,
-      endpoints: account.endpoints,
+      endpoints: Object.values(account.endpoints).reduce((sum, each) => sum + each, 0),
       findings_per_day: account.found,
       throttled: account.throttled,
     },
   };
 }
+
+function endpointChecksJson(
+  { endpoints, check_due_at, held_since }: AccountUsage,
+  now: Date,
+): EndpointChecksSchema {
+  const lateMs = check_due_at === null ? 0 : now.getTime() - check_due_at.getTime();
+  return {
+    states: { ...noEndpoints, ...endpoints },
+    late_seconds: Math.max(0, Math.round(lateMs / 1_000)),
+    held_since: timestamp(held_since),
+  };
+}
+
+const noEndpoints = {
+  not_checked: 0,
+  ok: 0,
+  suspect: 0,
+  failing: 0,
+  unreachable: 0,
+  gone: 0,
+} as const satisfies Record<EndpointState, number>;
 
 function logJson(log: LogReport, now: Date): TroubledLogSchema {
   const { description, operator, url, stoppedAt, entryAt } = log;

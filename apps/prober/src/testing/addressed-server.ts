@@ -69,7 +69,11 @@ const portOf = (server: Server | undefined): number =>
   (server?.address() as AddressInfo | undefined)?.port ?? 0;
 
 /** TLS with these certificates, the leaf first; `serverNames` records the requested server names. */
-export function presents(certificates: readonly ForgedCertificate[], serverNames: string[] = []): Behaviour {
+export function presents(
+  certificates: readonly ForgedCertificate[],
+  serverNames: string[] = [],
+  response = '',
+): Behaviour {
   const context: SecureContext = createSecureContext({
     key: certificates[0]?.key,
     cert: certificates.map(({ pem }) => pem).join(''),
@@ -83,7 +87,7 @@ export function presents(certificates: readonly ForgedCertificate[], serverNames
         done(null, context);
       },
     });
-    tls.on('error', () => undefined).resume();
+    tls.on('error', () => undefined).on('data', () => tls.end(response));
   };
 }
 

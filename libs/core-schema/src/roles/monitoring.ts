@@ -29,7 +29,8 @@ export const monitoring: RoleGrants = {
     },
     monitored_endpoint: {
       select: `
-        account_id dns_name muted ports found_at last_not_after check_due_at looked_at state state_since findings served`,
+        account_id dns_name muted ports last_not_after check_due_at looked_at state state_since findings served
+        held_since`,
       insert: 'account_id dns_name',
       update: 'muted ports check_due_at',
       delete: true,

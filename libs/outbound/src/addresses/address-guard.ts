@@ -1,22 +1,15 @@
 import { isIP } from 'node:net';
 import { OutboundFault } from '../outbound-fault';
-import {
-  addressText,
-  isWithin,
-  type Network,
-  type Bytes,
-  bytesOf,
-  parseNetwork,
-  unmapped,
-} from './ip-address';
+import { connectionOrder, shortest } from './connection-order';
+import { isWithin, type Network, bytesOf, parseNetwork, unmapped } from './ip-address';
 import { lookUpAddresses, type ResolverAddress, serverText } from './name-lookup';
 import { specialPurposeOf } from './special-purpose';
 
 export interface AddressGuardOptions {
   /** Networks (`10.0.0.0/8`, `::1/128`) whose special-purpose addresses are allowed. */
   readonly allowedNetworks: readonly string[];
-  /** Recursive resolvers; absent or empty: the system's. */
-  readonly resolvers?: readonly ResolverAddress[];
+  /** Recursive resolvers; absent or an empty array: the system's. A function is called for each look-up. */
+  readonly resolvers?: readonly ResolverAddress[] | (() => Promise<readonly ResolverAddress[]>);
 }
 
 /** Maximum number of addresses to try; all are checked. */
@@ -25,7 +18,8 @@ const maxAddresses = 4;
 /** Decides which addresses may be connected to. Stateless: one guard serves the whole process. */
 export class AddressGuard {
   readonly #allowed: readonly Network[];
-  readonly #servers: readonly string[];
+  readonly #hasOwnServers: boolean;
+  readonly #servers: () => Promise<readonly string[]>;
 
   /** @throws TypeError for an invalid network or resolver */
   constructor({ allowedNetworks, resolvers = [] }: AddressGuardOptions) {
@@ -35,7 +29,12 @@ export class AddressGuard {
         throw new TypeError(`${text} is not a network such as 10.0.0.0/8 or 2001:db8::/32.`);
       return network;
     });
-    this.#servers = resolvers.map(serverText);
+    if (typeof resolvers === 'function') this.#servers = async () => (await resolvers()).map(serverText);
+    else {
+      const servers = resolvers.map(serverText);
+      this.#servers = async () => await Promise.resolve(servers);
+    }
+    this.#hasOwnServers = typeof resolvers === 'function';
   }
 
   /**
@@ -53,24 +52,9 @@ export class AddressGuard {
     if (read.kind === 'address') return [this.checkedAddress(read.address)];
     const { name } = read;
     if (isLocalhost(name)) return this.#loopbackOf(name);
-    const addresses = await lookUpAddresses(name, this.#servers, signal);
+    const addresses = await this.#lookUp(name, signal);
     const checked = addresses.map((address) => this.#checked(address, `${name} has an address that`));
-    return alternateFamilies(checked).slice(0, maxAddresses);
-  }
-
-  /**
-   * Every address of a host in its shortest form, alternating between families, unchecked, to report on each.
-   * Connections to them go through `checkedAddress`.
-   *
-   * @param host as for `addressesOf`
-   * @throws OutboundFault `dns`, `bad_url`; the signal's reason when it aborts
-   */
-  async everyAddressOf(host: string, signal: AbortSignal): Promise<readonly string[]> {
-    const read = hostOf(host);
-    if (read.kind === 'address') return [shortest(read.address)];
-    const { name } = read;
-    const addresses = isLocalhost(name) ? loopback : await lookUpAddresses(name, this.#servers, signal);
-    return alternateFamilies(addresses.map(shortest));
+    return connectionOrder(checked).slice(0, maxAddresses);
   }
 
   /**
@@ -80,6 +64,14 @@ export class AddressGuard {
    */
   checkedAddress(address: string): string {
     return this.#checked(address, 'The address');
+  }
+
+  async #lookUp(name: string, signal: AbortSignal): Promise<readonly string[]> {
+    const servers = await this.#servers();
+    // Without any, c-ares would use the system's.
+    if (this.#hasOwnServers && servers.length === 0)
+      throw new OutboundFault('dns', `Looking up ${name} failed: no DNS resolver is reachable.`);
+    return await lookUpAddresses(name, servers, signal);
   }
 
   /** RFC 6761 §6.3: such names are this machine, regardless of DNS. */
@@ -111,19 +103,7 @@ export class AddressGuard {
 
 const loopback: readonly string[] = ['127.0.0.1', '::1'];
 
-/** @param address a valid IP address */
-const shortest = (address: string): string => addressText(unmapped(bytesOf(address) as Bytes));
-
 const isLocalhost = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost');
-
-function alternateFamilies(addresses: readonly string[]): string[] {
-  const once = [...new Set(addresses)];
-  const six = once.filter((address) => address.includes(':'));
-  const four = once.filter((address) => !address.includes(':'));
-  return Array.from({ length: Math.max(six.length, four.length) }, (_, at) => [six[at], four[at]])
-    .flat()
-    .filter((address) => address !== undefined);
-}
 
 /** A host as parsed by the URL Standard. */
 export type Host =

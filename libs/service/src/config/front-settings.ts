@@ -1,5 +1,6 @@
 import { processSettings } from '../lifecycle/process-settings';
 import { limitSettings } from '../limits/request-limits';
+import { httpSettings } from './http-settings';
 import { durationMs, integer, list, oneOf, port, string, url } from './setting-kinds';
 
 /**
@@ -78,5 +79,6 @@ export const frontSettings = (front: {
     meaning: 'Addresses or networks (CIDR) of the proxies whose X-Forwarded-For is believed',
     default: [],
   }),
+  ...httpSettings,
   ...processSettings({ opsPort: front.opsPort }),
 });

@@ -54,6 +54,23 @@ describe('health', () => {
   });
 });
 
+describe('a process that got SIGTERM', () => {
+  it('serves new connections, and closes each after one response', async () => {
+    const own = await startSampleApi();
+    own.readiness.stopping();
+    for (const [path, status] of [
+      ['/healthz', 200],
+      ['/readyz', 503],
+      ['/unknown', 404],
+    ] as const) {
+      // The request allows to keep the connection; the exchange ends when the server closes it.
+      const response = parseResponse(await exchange(own.port, `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`));
+      expect([response.status, response.headers['connection']]).toEqual([status, 'close']);
+    }
+    await closeHttpApp(own.app, 0);
+  });
+});
+
 describe('closing', () => {
   it('finishes the request under way and takes no other', async () => {
     const own = await startSampleApi();

@@ -71,7 +71,7 @@ export function registerRequestHooks(
     if (String(reply.getHeader('content-type')).startsWith('application/json'))
       reply.header('content-type', jsonContentType);
     // While the process stops, the client's next request should go to another process.
-    if (!instance.server.listening) reply.header('connection', 'close');
+    if (options.readiness.isStopping || !instance.server.listening) reply.header('connection', 'close');
     done();
   });
 }

@@ -41,6 +41,28 @@ describe('a process', () => {
     expect(existsSync(pidFile)).toBe(false);
   });
 
+  it('is not ready after SIGTERM, and closes nothing before SHUTDOWN_DELAY is over', async () => {
+    const [delayed, endless] = await Promise.all([
+      startSample('SHUTDOWN_DELAY=1s'),
+      startSample('SHUTDOWN_DELAY=10m'),
+    ]);
+    for (const sample of [delayed, endless]) {
+      await sample.says(/"started"/);
+      sample.signal('SIGTERM');
+      await sample.says(/"stopping"/);
+    }
+    const { status } = await fetch(`${String(linesOf(endless)[0]?.['operations'])}/readyz`);
+    expect(status).toBe(503);
+    expect(await delayed.ended).toMatchObject({ code: 0 });
+    const [begun, ended] = ['stopping', 'http closed'].map((msg) =>
+      Date.parse(String(linesOf(delayed).find((line) => line.msg === msg)?.['time'])),
+    );
+    expect((ended ?? NaN) - (begun ?? NaN)).toBeGreaterThanOrEqual(990);
+    endless.signal('SIGTERM');
+    expect(await endless.ended).toMatchObject({ code: 1 });
+    expect(messagesOf(endless)).toEqual(['started', 'stopping', 'stopped at once by a second signal']);
+  });
+
   it('exits at once on a second signal', async () => {
     const sample = await startSample('BEHAVIOUR=hang');
     await sample.says(/"started"/);

@@ -17,7 +17,8 @@ export const processSettings = ({ opsPort }: { readonly opsPort: number }) => ({
     default: null,
   }),
   DRAIN_TIME: durationMs({
-    meaning: 'How long requests under way may take to finish after SIGTERM; then their connections are cut',
+    meaning:
+      'How long requests under way may take to finish once the process accepts no more; then their connections are cut',
     minMs: 0,
     maxMs: 600_000,
     default: 10_000,
@@ -30,6 +31,8 @@ export interface ProcessConfig {
   readonly OPS_HOST: string;
   readonly OPS_PORT: number;
   readonly PID_FILE: string | null;
+  /** Milliseconds. Only processes that accept requests have it. */
+  readonly SHUTDOWN_DELAY?: number;
   /** Milliseconds. */
   readonly DRAIN_TIME: number;
 }

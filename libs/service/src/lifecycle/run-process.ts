@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { createLogger, type Logger } from '../logging/logger';
 import { Metrics } from '../operations/metrics';
 import { startOperationsServer } from '../operations/operations-server';
@@ -30,7 +31,8 @@ const closingMs = 5_000;
 
 /**
  * Runs a process from its first line to its last: reads the configuration, serves health and metrics, starts the
- * application, and on SIGTERM or SIGINT closes everything and exits 0. A second signal exits at once. An
+ * application, and on SIGTERM or SIGINT is no longer ready, serves for `SHUTDOWN_DELAY`, closes everything and exits 0.
+ * A second signal exits at once. An
  * uncaught error ends the process with 1, since its state is then unknown.
  */
 export async function runProcess<C extends ProcessConfig>(definition: ProcessDefinition<C>): Promise<void> {
@@ -47,7 +49,7 @@ export async function runProcess<C extends ProcessConfig>(definition: ProcessDef
   const closing = running.closing;
   try {
     if (config.PID_FILE !== null) process.once('exit', writePidFile(config.PID_FILE));
-    stopOnSignal(running, config.DRAIN_TIME + closingMs);
+    stopOnSignal(running, { delayMs: config.SHUTDOWN_DELAY ?? 0, boundMs: config.DRAIN_TIME + closingMs });
     const { metrics, readiness } = running;
     const operations = await startOperationsServer({
       host: config.OPS_HOST,
@@ -73,10 +75,12 @@ interface StoppableProcess extends RunningProcess {
 function describeRunning(name: string, log: Logger): StoppableProcess {
   const closing = new ClosingOrder();
   const readiness = new Readiness({ onChange: logReadiness(log) });
+  const metrics = new Metrics(name);
+  metrics.observeDependencies(readiness);
   return {
     name,
     log,
-    metrics: new Metrics(name),
+    metrics,
     readiness,
     closing,
     opened: (resource, close) => closing.opened(resource, close),
@@ -101,7 +105,11 @@ function briefly(error: unknown): string {
   return error.message || (typeof code === 'string' ? code : error.name);
 }
 
-function stopOnSignal({ log, readiness, closing }: StoppableProcess, boundMs: number): void {
+/** @param delayMs from the signal until resources are closed. A start that the signal interrupts is not delayed */
+function stopOnSignal(
+  { log, readiness, closing }: StoppableProcess,
+  { delayMs, boundMs }: { readonly delayMs: number; readonly boundMs: number },
+): void {
   let stopping = false;
   const stop = async (signal: string): Promise<void> => {
     if (stopping) {
@@ -109,8 +117,10 @@ function stopOnSignal({ log, readiness, closing }: StoppableProcess, boundMs: nu
       process.exit(1);
     }
     stopping = true;
+    const hasStarted = readiness.hasStarted;
     readiness.stopping();
-    log.info({ signal }, 'stopping');
+    log.info({ signal, delay_ms: delayMs }, 'stopping');
+    if (hasStarted) await delay(delayMs);
     const failures = await bounded(closing.closeAll(), boundMs);
     if (failures === 'late') {
       log.error({ bound_ms: boundMs }, 'did not close in time');

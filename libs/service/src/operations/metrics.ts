@@ -1,4 +1,5 @@
-import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Readiness } from './readiness';
 
 export interface ObservedRequest {
   readonly method: string;
@@ -23,11 +24,16 @@ const knownMethods: ReadonlySet<string> = new Set([
   'TRACE',
 ]);
 
+const missingName = 'certwright_metrics_missing';
+
 /** The metrics of one process, in the Prometheus text format. Applications add their own to `registry`. */
 export class Metrics {
   readonly registry = new Registry();
   readonly #requests: Counter<'method' | 'route' | 'status'>;
   readonly #durations: Histogram<'method' | 'route' | 'status'>;
+  readonly #missing: Gauge;
+  /** Time to read the values of one metric, ms: less than the 10 s in which Prometheus expects a response. */
+  collectWithinMs = 3_000;
 
   /** @param name of the process, on every time series as `process` */
   constructor(name: string) {
@@ -47,6 +53,26 @@ export class Metrics {
       buckets: durationBucketsS,
       registers: [this.registry],
     });
+    this.#missing = new Gauge({
+      name: missingName,
+      help: 'Metrics that this response lacks, because their values could not be read',
+      registers: [this.registry],
+    });
+  }
+
+  /** One time series per check. The database that is down is not queried for each scrape: the report is reused. */
+  observeDependencies(readiness: Pick<Readiness, 'report'>): void {
+    new Gauge({
+      name: 'certwright_dependency_up',
+      help: '1: the check of /readyz with this name passes; 0: it fails or takes too long',
+      labelNames: ['dependency'],
+      registers: [this.registry],
+      async collect() {
+        const { checks } = await readiness.report();
+        for (const [dependency, result] of Object.entries(checks))
+          this.set({ dependency }, result === 'ok' ? 1 : 0);
+      },
+    });
   }
 
   observeRequest({ method, route, status, seconds }: ObservedRequest): void {
@@ -63,7 +89,26 @@ export class Metrics {
     return this.registry.contentType;
   }
 
-  render(): Promise<string> {
-    return this.registry.metrics();
+  /** Metrics whose values cannot be read now, such as those of an unavailable database, are left out. */
+  async render(): Promise<string> {
+    const names = this.registry.getMetricsAsArray().map(({ name }) => name);
+    const texts = await Promise.all(
+      names.filter((name) => name !== missingName).map(async (name) => await this.#textOf(name)),
+    );
+    const known = texts.filter((text) => text !== null);
+    this.#missing.set(texts.length - known.length);
+    return `${[...known, await this.registry.getSingleMetricAsString(missingName)].join('\n\n')}\n`;
+  }
+
+  /** @returns null: it has no values now */
+  async #textOf(name: string): Promise<string | null> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<null>((resolve) => {
+      timer = setTimeout(resolve, this.collectWithinMs, null);
+    });
+    const text = this.registry.getSingleMetricAsString(name).catch(() => null);
+    const first = await Promise.race([text, late]);
+    clearTimeout(timer);
+    return first;
   }
 }

@@ -83,6 +83,25 @@ describe('the operations server', () => {
     expect(body).toContain('nodejs_eventloop_lag_seconds');
   });
 
+  it('GET /metrics leaves out what cannot be read, and says which dependency is down', async () => {
+    metrics.collectWithinMs = 30;
+    metrics.observeDependencies(readiness);
+    for (const [name, collect] of [
+      ['rows_waiting', () => Promise.reject(new Error('ECONNREFUSED'))],
+      ['rows_late', () => new Promise<void>(() => undefined)],
+    ] as const)
+      new Gauge({ name, help: 'From the database', registers: [metrics.registry], collect });
+    const { status, body } = await get('/metrics');
+    expect([status, body]).toEqual([200, expect.not.stringMatching(/rows_waiting|rows_late/)]);
+    for (const line of [
+      'certwright_metrics_missing{process="spec"} 2',
+      'certwright_dependency_up{dependency="database",process="spec"} 1',
+      'certwright_dependency_up{dependency="redis",process="spec"} 0',
+      'queue_depth{process="spec"} 3',
+    ])
+      expect(body).toContain(`${line}\n`);
+  });
+
   it('returns 404 for other paths and 405 for other methods', async () => {
     expect(await get('/')).toMatchObject({ status: 404 });
     expect(await get('/metrics', 'POST')).toMatchObject({ status: 405 });

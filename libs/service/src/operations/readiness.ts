@@ -45,9 +45,26 @@ export class Readiness {
     };
   }
 
+  /**
+   * For services that every copy of the process uses. Their failure does not change whether this copy is ready: otherwise
+   * it would remove all copies from a load balancer at once, and callers would get its error instead of ours.
+   */
+  readonly shared = {
+    add: (name: string, check: ReadinessCheck): void => this.add(name, check, { isRequired: false }),
+  };
+
   add(name: string, check: ReadinessCheck, { isRequired = true }: CheckOptions = {}): void {
     this.#checks.set(name, { check, isRequired });
     this.#last = undefined;
+  }
+
+  get hasStarted(): boolean {
+    return this.#state === 'running';
+  }
+
+  /** SIGTERM came: the next request of a client should go to another copy. */
+  get isStopping(): boolean {
+    return this.#state === 'stopping';
   }
 
   started(): void {

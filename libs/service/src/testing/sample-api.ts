@@ -63,6 +63,7 @@ export interface SampleApi {
   /** Every log line so far. */
   readonly lines: string[];
   readonly metrics: Metrics;
+  readonly readiness: Readiness;
 }
 
 /** A small API with everything in place, listening on a free port of 127.0.0.1. */
@@ -90,5 +91,5 @@ export async function startSampleApi(options: Partial<HttpAppOptions> = {}): Pro
   });
   await app.listen(0, '127.0.0.1');
   const { port } = (app.getHttpServer() as Server).address() as AddressInfo;
-  return { app, port, origin: `http://127.0.0.1:${port}`, lines, metrics };
+  return { app, port, origin: `http://127.0.0.1:${port}`, lines, metrics, readiness };
 }

@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import { httpSettings } from '../config/http-settings';
 import { oneOf, port } from '../config/setting-kinds';
 import { defineSettings } from '../config/settings';
 import { processSettings } from '../lifecycle/process-settings';
@@ -6,6 +7,7 @@ import { runProcess } from '../lifecycle/run-process';
 
 /** A process for specs: opens two resources, then does what `BEHAVIOUR` says. Run on its own, with `NAME=value` arguments. */
 const settings = defineSettings({
+  ...httpSettings,
   ...processSettings({ opsPort: 0 }),
   BEHAVIOUR: oneOf(['serve', 'hang', 'reject', 'throw', 'fail-to-start'], {
     meaning: 'what it does',

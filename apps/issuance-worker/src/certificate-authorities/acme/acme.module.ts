@@ -8,11 +8,11 @@ import { defaultRepeats } from '../../acme';
 import { CaLimitBuckets } from '../../ca-limits/ca-limit-buckets';
 import { type OpenChallenges, openChallenges } from '../../challenges/open-challenges';
 import { Config } from '../../config';
-import { DnsClient } from '@certwright/dns-lookup';
+import { DnsServers } from '@certwright/dns-lookup';
 import { GatewayModule } from '../../gateway/gateway.module';
 import { HostedChallengeRecords } from '../../integrations/hosted-challenge-records';
 import { NameServers } from '../../name-servers/name-servers';
-import { addressOf, NameServersModule } from '../../name-servers/name-servers.module';
+import { NameServersModule } from '../../name-servers/name-servers.module';
 import { preflight } from '../../preflight/preflight';
 import { CaAccounts } from '../ca-accounts';
 import { CertificateAuthorities } from '../certificate-authorities';
@@ -122,24 +122,29 @@ class AcmeRounds implements OnModuleInit {
         Challenges,
         HostedChallengeRecords,
         LeasedIntegrations,
-        DnsClient,
+        DnsServers,
         NameServers,
         GatewayClient,
       ],
-      useFactory: async (
+      useFactory: (
         config: Config,
         running: RunningProcess,
         stored: Challenges,
         hosted: HostedChallengeRecords,
         integrations: LeasedIntegrations,
-        { lookUp }: DnsClient,
+        { lookUp }: DnsServers,
         nameServers: NameServers,
         gateway: GatewayClient | null,
       ) => {
         if (keysOf(config) === null) return null;
-        const responders = await Promise.all(config.APPROVAL_RESPONDERS.map(addressOf));
-        const asked = { lookUp, nameServers, responders, gateway };
-        return openChallenges(config, running, { stored, hosted, integrations, ...asked });
+        return openChallenges(config, running, {
+          stored,
+          hosted,
+          integrations,
+          lookUp,
+          nameServers,
+          gateway,
+        });
       },
     },
     {
@@ -151,7 +156,7 @@ class AcmeRounds implements OnModuleInit {
         AcmeAccounts,
         AuthorityHealth,
         CaLimitBuckets,
-        DnsClient,
+        DnsServers,
         events,
       ],
       useFactory: (
@@ -161,7 +166,7 @@ class AcmeRounds implements OnModuleInit {
         accounts: AcmeAccounts,
         health: AuthorityHealth,
         buckets: CaLimitBuckets,
-        { lookUp }: DnsClient,
+        { lookUp }: DnsServers,
         observed: AcmeEvents,
       ) =>
         opened &&

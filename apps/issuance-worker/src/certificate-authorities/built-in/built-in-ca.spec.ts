@@ -168,11 +168,26 @@ describe('the keys of the built-in CA', () => {
     }
   });
 
-  it('are refused when others may read them', async () => {
+  it.each([0o644, 0o604, 0o660])('are refused with mode %o', async (mode) => {
     const file = path.join(folder, 'keys', 'root.key');
-    chmodSync(file, 0o644);
+    chmodSync(file, mode);
     await expect(open()).rejects.toThrow('chmod 600');
     chmodSync(file, 0o600);
+  });
+
+  it('may be readable by the group, as in a mounted Secret', async () => {
+    const files = ['root.key', 'intermediate.key'].map((name) => path.join(folder, 'keys', name));
+    for (const file of files) chmodSync(file, 0o440);
+    await expect(open()).resolves.toBeDefined();
+    for (const file of files) chmodSync(file, 0o600);
+  });
+
+  it('may be in a folder that is read-only: no certificate is written there', async () => {
+    // Linux lets no user, not even root, create files there.
+    await expect(new KeyFiles('/sys').publish('root.pem', '')).resolves.toBeUndefined();
+    await expect(new KeyFiles(path.join(folder, 'missing')).publish('root.pem', '')).rejects.toThrow(
+      'ENOENT',
+    );
   });
 
   it('are not re-created when lost: the start fails with an error that says what to do', async () => {

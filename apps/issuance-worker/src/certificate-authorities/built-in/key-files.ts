@@ -3,7 +3,16 @@ import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-/** The private keys of the built-in CA: one file each, PKCS#8 PEM, readable only by the owner. */
+/** Permission bits that a key file must not have: any for others, and write or execute for the group. */
+const refusedMode = 0o037;
+
+/** Of a folder that is mounted read-only, such as a Secret. */
+const readOnlyCodes: readonly unknown[] = ['EROFS', 'EACCES', 'EPERM'];
+
+/**
+ * The private keys of the built-in CA: one file each, PKCS#8 PEM. Created readable only by the owner. Kubernetes mounts a
+ * Secret with mode 0440 and a group that only this process has (`fsGroup`), so the group may read a file.
+ */
 export class KeyFiles {
   constructor(private readonly folder: string) {}
 
@@ -23,7 +32,7 @@ export class KeyFiles {
     );
   }
 
-  /** @throws Error that says what to do when the file is missing or others may read it */
+  /** @throws Error that says what to do when the file is missing or has a mode that is refused */
   async load(name: string): Promise<KeyObject> {
     const file = this.pathOf(`${name}.key`);
     let pem: string;
@@ -37,17 +46,21 @@ export class KeyFiles {
       );
     }
     const { mode } = await stat(file);
-    if ((mode & 0o077) !== 0) {
+    if ((mode & refusedMode) !== 0) {
       throw new Error(
-        `Others may read ${file} (mode ${(mode & 0o777).toString(8)}): run "chmod 600 ${file}".`,
+        `Other users may read or change ${file} (mode ${(mode & 0o777).toString(8)}): run "chmod 600 ${file}", or give a mounted Secret defaultMode 0440.`,
       );
     }
     return createPrivateKey(pem);
   }
 
-  /** A certificate beside the keys, for people and scripts. */
+  /** A certificate beside the keys, for people and scripts. Not in a folder that is read-only: the database has it too. */
   async publish(name: string, pem: string): Promise<void> {
-    await this.write(name, pem, 0o644);
+    try {
+      await this.write(name, pem, 0o644);
+    } catch (error) {
+      if (!readOnlyCodes.includes((error as NodeJS.ErrnoException).code)) throw error;
+    }
   }
 
   /** Writes atomically, even if the machine stops midway. */
