@@ -95,7 +95,7 @@ export const settings = defineSettings({
   }),
   TRUSTED_ROOTS_FILE: filePath({
     meaning:
-      'Certificates (PEM) of CAs that visitors trust besides the roots of Mozilla that Node.js contains, such as a private CA; read when the process starts. empty: none',
+      'Certificates (PEM) of CAs that visitors trust besides the roots of Mozilla that Node.js contains, such as a private CA; read again when it changes. Endpoints are not checked while it cannot be read; empty: none',
     default: null,
   }),
   OPERATOR_MAIL: string({

@@ -7,13 +7,14 @@ import {
   type PresentedLeaf,
   type ReadLook,
 } from '@certwright/endpoint-checks';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { factsOf, type FindingKey } from '../findings/known-facts';
 import { type ClaimedEndpoint, keyOf } from './due-endpoints.repository';
 import { type IndexFacts, ReadIndexFacts } from './index-facts';
 import { KnownCertificates } from './known-certificates';
 import { notCurrentAfterMs } from './schedule';
+import { TrustedRoots } from './trusted-roots';
 
 /** An endpoint and a look that was made for it, and maybe for others with the same name. */
 export interface LookedAt {
@@ -36,11 +37,17 @@ export class CheckLooks {
     private readonly database: DataSource,
     private readonly index: ReadIndexFacts,
     private readonly certificates: KnownCertificates,
-    private readonly roots: CaKeys,
+    @Inject(TrustedRoots) private readonly trusted: Pick<TrustedRoots, 'current'>,
   ) {}
+
+  /** @throws Error while nothing can be decided */
+  async prepare(): Promise<void> {
+    await this.trusted.current();
+  }
 
   /** A constant number of statements. */
   async check(looked: readonly LookedAt[], now: Date): Promise<readonly CheckedEndpoint[]> {
+    const roots = await this.trusted.current();
     const answered = looked.flatMap(({ endpoint, look }) => (look === null ? [] : [{ endpoint, look }]));
     const looks = [...new Set(answered.map(({ look }) => look))];
     const index = await this.index.of(
@@ -59,7 +66,7 @@ export class CheckLooks {
         { ...host, addresses: host.addresses.filter(({ port }) => endpoint.ports.includes(port)) },
         {
           now,
-          trust: { roots: this.roots, intermediates: new CaKeys([...index.cas, ...issuers]) },
+          trust: { roots, intermediates: new CaKeys([...index.cas, ...issuers]) },
           leaves: known.get(keyOf(endpoint)) ?? new Map(),
           current,
           notCurrentAfterMs,

@@ -1,5 +1,4 @@
 import { DeliveryModule } from '@certwright/delivery';
-import { CaKeys } from '@certwright/endpoint-checks';
 import { Rounds } from '@certwright/service';
 import { Inject, Injectable, Module, type OnModuleInit } from '@nestjs/common';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -18,7 +17,7 @@ import { EndpointValve } from './endpoint-valve';
 import { ReadIndexFacts } from './index-facts';
 import { KnownCertificates } from './known-certificates';
 import { StoreChecks } from './store-checks';
-import { trustedRoots } from './trusted-roots';
+import { TrustedRoots } from './trusted-roots';
 
 /** Wait while no result is there and nothing is due, ms. */
 const idleMs = 250;
@@ -69,11 +68,6 @@ export class EndpointsTask implements OnModuleInit {
 @Module({
   imports: [AlertsModule, CtDatabaseModule, DeliveryModule, TasksModule],
   providers: [
-    {
-      provide: CaKeys,
-      inject: [Config],
-      useFactory: async ({ TRUSTED_ROOTS_FILE }: Config) => await trustedRoots(TRUSTED_ROOTS_FILE),
-    },
     CheckEndpoints,
     CheckLooks,
     DueEndpoints,
@@ -84,6 +78,7 @@ export class EndpointsTask implements OnModuleInit {
     KnownCertificates,
     ReadIndexFacts,
     StoreChecks,
+    TrustedRoots,
   ],
 })
 export class EndpointsModule {}

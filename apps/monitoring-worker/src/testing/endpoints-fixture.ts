@@ -8,6 +8,7 @@ import {
   type LookUp,
 } from '@certwright/endpoint-checks';
 import { createLogger, Metrics, type RunningProcess } from '@certwright/service';
+import type { ProbeQuestions } from '@certwright/redis';
 import { Forge, type Forged } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import { CheckEndpoints } from '../endpoints/check-endpoints';
@@ -41,7 +42,7 @@ const limits = {
   LEASE_TIME: 60_000,
 } as const;
 
-/** Servers that an imitated prober looks at, at a time that the spec decides. */
+/** Servers that a fake prober looks at, at a time that the spec decides. */
 export class EndpointsFixture {
   readonly forge = new Forge();
   readonly root = this.forge.make({ isCa: true, days: 3_000 });
@@ -50,6 +51,10 @@ export class EndpointsFixture {
   /** What `host` presents at `now`. */
   serve: (host: string, port: number) => Served = () => null;
   readonly questions: LookQuestion[] = [];
+  /** A fake one, unless the spec starts a real one. */
+  prober: Pick<ProbeQuestions, 'askLook'> = {
+    askLook: async (question) => await Promise.resolve(this.look(question)),
+  };
   lease!: TaskLease;
   checks!: CheckEndpoints;
   valve!: EndpointValve;
@@ -85,10 +90,10 @@ export class EndpointsFixture {
         database,
         new ReadIndexFacts(this.findings.ctAsWorker, running, config),
         new KnownCertificates(database),
-        CaKeys.ofCertificates([this.root.der]),
+        { current: async () => await Promise.resolve(CaKeys.ofCertificates([this.root.der])) },
       ),
       new StoreChecks(transactions, new EndpointReports(new AccountEvents()), this.valve, events, config),
-      { askLook: async (question) => await Promise.resolve(this.look(question)) },
+      this.prober,
       config,
     );
   }
@@ -149,7 +154,7 @@ export class EndpointsFixture {
   async endpoint(
     account: string,
     name: string,
-  ): Promise<Record<string, unknown> & { findings: { code: string }[] }> {
+  ): Promise<Record<string, unknown> & { state: string; findings: { code: string }[] }> {
     const [row] = await this.findings.core.query(
       `SELECT * FROM monitored_endpoint WHERE account_id = $1 AND dns_name = $2`,
       [account, name],
