@@ -9,7 +9,7 @@ export {
   issuancesToMatch,
   issuancesToMatchAt,
 } from './monitoring/issuances-to-match';
-export { casNamed, type KnownCa } from './monitoring/known-cas';
+export { casNamed } from './monitoring/known-cas';
 export { type LoggedCertificate, loggedCertificates } from './monitoring/logged-certificates';
 export { loggedFacts, type LoggedFacts } from './monitoring/logged-facts';
 export { newestOddEntries, oddEntriesAfter, type OddLogEntry } from './monitoring/odd-entries';

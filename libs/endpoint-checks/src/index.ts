@@ -48,4 +48,4 @@ export {
   type Presented,
 } from './look';
 export { type PresentedLeaf, ReadLook } from './read-look';
-export { isSelfSigned, type Trust, type TrustPath, trustPath } from './trust-path';
+export { casBelow, isSelfSigned, type Trust, type TrustPath, trustPath } from './trust-path';

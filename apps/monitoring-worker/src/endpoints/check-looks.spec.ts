@@ -42,7 +42,7 @@ async function log(certificate: Forged, issuer: Forged): Promise<void> {
       issuer: {
         spkiSha256: Buffer.from(spkiSha256, 'hex'),
         nameDer: Buffer.from(subject.der),
-        certificateDer: null,
+        certificateDer: issuer.der,
         spkiDer: Buffer.from(spkiDer),
       },
     }),
@@ -94,6 +94,20 @@ describe('a leaf in the index', () => {
     await revoke(certificate);
     await fixture.pass(15 * minuteMs);
     expect(await codesOf(account, 'www.example.com')).toEqual(['incomplete_chain', 'revoked']);
+  });
+
+  it('of a CA that visitors do not trust is untrusted, whatever is presented', async () => {
+    const root = fixture.forge.make({ isCa: true });
+    const ca = fixture.forge.make({ by: root, isCa: true });
+    const certificate = fixture.forge.make({ by: ca, dnsNames: ['b.example.com'] });
+    await log(certificate, ca);
+    await log(ca, root);
+    const account = await fixture.account('b.example.com');
+    for (const chain of [[certificate], [certificate, ca, root]]) {
+      fixture.serve = () => chain;
+      await fixture.pass(10 * minuteMs);
+      expect(await codesOf(account, 'b.example.com')).toEqual(['untrusted']);
+    }
   });
 });
 

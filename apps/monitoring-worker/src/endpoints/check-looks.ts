@@ -1,5 +1,5 @@
 import {
-  CaKeys,
+  casBelow,
   checkHost,
   type CurrentCertificate,
   type HostCheck,
@@ -66,7 +66,7 @@ export class CheckLooks {
         { ...host, addresses: host.addresses.filter(({ port }) => endpoint.ports.includes(port)) },
         {
           now,
-          trust: { roots, intermediates: new CaKeys([...index.cas, ...issuers]) },
+          trust: { roots, intermediates: casBelow(roots, [...index.cas, ...issuers], now) },
           leaves: known.get(keyOf(endpoint)) ?? new Map(),
           current,
           notCurrentAfterMs,

@@ -1,5 +1,6 @@
 import { casNamed, loggedFacts } from '@certwright/ct-index';
-import type { CaKey, PresentedLeaf } from '@certwright/endpoint-checks';
+import type { PresentedLeaf } from '@certwright/endpoint-checks';
+import { type Certificate, readCertificate } from '@certwright/pki';
 import { RunningProcess, within } from '@certwright/service';
 import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../config';
@@ -13,13 +14,17 @@ export interface LeafInIndex {
 }
 
 export interface IndexFacts {
-  readonly cas: readonly CaKey[];
+  /** Of the issuers, and of theirs; not verified. */
+  readonly cas: readonly Certificate[];
   /** By SHA-256 over the DER certificate. Without an entry: the index could not be read. */
   readonly leaves: ReadonlyMap<string, LeafInIndex>;
 }
 
 /** notBefore may be as much before the signature, ms (Baseline Requirements 7.1.2.7). */
 const maxBackdatedMs = 48 * 60 * 60 * 1_000;
+
+/** A missing intermediate, its issuer, and a cross-certified root above them. */
+const maxLevels = 3;
 
 const nothing: IndexFacts = { cas: [], leaves: new Map() };
 
@@ -53,7 +58,7 @@ export class ReadIndexFacts {
     leaves: readonly PresentedLeaf[],
     issuerNames: readonly Uint8Array[],
   ): Promise<IndexFacts> {
-    const cas = await casNamed(this.ct, issuerNames);
+    const cas = await this.casAbove(issuerNames);
     // Before the lookup: what is read into the index meanwhile is found, not missing.
     const coverage = this.config.CT_INDEX_SCOPE === 'all' ? await readCoverage(this.ct) : null;
     const sought = leaves.map(({ tbsSha256, notAfter }) => ({
@@ -72,4 +77,23 @@ export class ReadIndexFacts {
     });
     return { cas, leaves: new Map(facts) };
   }
+
+  private async casAbove(issuerNames: readonly Uint8Array[]): Promise<readonly Certificate[]> {
+    const cas: Certificate[] = [];
+    const seen = new Set<string>();
+    let names = issuerNames;
+    for (let level = 1; level <= maxLevels && names.length > 0; level += 1) {
+      for (const name of names) seen.add(textOf(name));
+      const found = (await casNamed(this.ct, names)).flatMap((der) => {
+        const reading = readCertificate(der);
+        return reading.ok ? [reading.certificate] : [];
+      });
+      cas.push(...found);
+      const next = new Map(found.map(({ issuer }) => [textOf(issuer.der), issuer.der]));
+      names = [...next].flatMap(([text, name]) => (seen.has(text) ? [] : [name]));
+    }
+    return cas;
+  }
 }
+
+const textOf = (der: Uint8Array): string => Buffer.from(der).toString('latin1');

@@ -1,5 +1,5 @@
-import type { CaKey, CurrentCertificate } from '@certwright/endpoint-checks';
-import { readCertificate } from '@certwright/pki';
+import type { CurrentCertificate } from '@certwright/endpoint-checks';
+import { type Certificate, readCertificate } from '@certwright/pki';
 import { DataSource } from 'typeorm';
 import { Injectable } from '@nestjs/common';
 import { type EndpointId, keyOf } from './due-endpoints.repository';
@@ -8,8 +8,8 @@ import { type EndpointId, keyOf } from './due-endpoints.repository';
 export interface OwnCertificates {
   /** The newest of each order or certificate object. */
   readonly current: readonly CurrentCertificate[];
-  /** CAs of the chains of these. */
-  readonly issuers: readonly CaKey[];
+  /** CAs of the chains of these; an imported one may have any chain. */
+  readonly issuers: readonly Certificate[];
 }
 
 interface CurrentRow extends EndpointId, CurrentCertificate {
@@ -26,7 +26,7 @@ const maxChains = 1_000;
 @Injectable()
 export class KnownCertificates {
   /** CAs of chains, by digest. */
-  private chains = new Map<string, readonly CaKey[]>();
+  private chains = new Map<string, readonly Certificate[]>();
 
   constructor(private readonly database: DataSource) {}
 
@@ -72,15 +72,13 @@ export class KnownCertificates {
        WHERE sha256 IN (SELECT decode(digest, 'hex') FROM unnest($1::text[]) AS digest)`,
       [[...new Set(digests)]],
     );
-    for (const { digest, chain } of rows) this.chains.set(digest, chain.flatMap(caKeyOf));
+    for (const { digest, chain } of rows) this.chains.set(digest, chain.flatMap(certificateOf));
   }
 }
 
-function caKeyOf(der: Uint8Array): readonly CaKey[] {
+function certificateOf(der: Uint8Array): readonly Certificate[] {
   const reading = readCertificate(der);
-  return reading.ok
-    ? [{ nameDer: reading.certificate.subject.der, spkiDer: reading.certificate.spkiDer }]
-    : [];
+  return reading.ok ? [reading.certificate] : [];
 }
 
 /** $1 accounts, $2 names, $3 wildcards that cover them, $4 max of each. */

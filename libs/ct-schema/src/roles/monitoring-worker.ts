@@ -6,7 +6,7 @@ export const monitoringWorker: RoleGrants = {
     ct_block: { select: '*' },
     ct_crl: { select: 'id fresh_until' },
     ct_issuance: { select: '*' },
-    ct_issuer: { select: 'id spki_sha256 name_sha256 name_der spki_der' },
+    ct_issuer: { select: 'id spki_sha256 name_sha256 name_der spki_der certificate_der' },
     ct_issuer_profile: {
       select: `
         organization spki_sha256 friendly_name website caa_domains operator_name operator_website
