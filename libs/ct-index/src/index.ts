@@ -21,6 +21,7 @@ export {
   tbsSha256At,
 } from './monitoring/places';
 export {
+  beginWatchedTerm,
   changeWatchedNames,
   replaceWatchedNames,
   type WatchedChange,

@@ -6,17 +6,10 @@ import { DnsClient } from '@certwright/dns-lookup';
 import { AddressGuard } from '@certwright/outbound';
 import { ProbeQuestions } from '@certwright/redis';
 import { createLogger, Metrics, Readiness, type RunningProcess } from '@certwright/service';
-import { eventually, freePort, testRedis } from '@certwright/testing';
+import { eventually, Forge, type Forged, freePort, testRedis } from '@certwright/testing';
+import { type AddressedServer, presents, says, serveAddresses, staysSilent } from '@certwright/tls-farm';
 import { settings } from '../config';
 import { start } from '../start';
-import {
-  type AddressedServer,
-  presents,
-  says,
-  serveAddresses,
-  staysSilent,
-} from '../testing/addressed-server';
-import { forgeCertificate, type ForgedCertificate } from '../testing/forged-chain';
 import { serveLoopbackNames } from '../testing/loopback-names';
 import { Resolvers } from '../resolvers/resolvers';
 import { ConnectionPlaces } from './connection-places';
@@ -26,9 +19,9 @@ const log = createLogger('spec', 'silent');
 const metrics = new Metrics('prober');
 const serverNames: string[] = [];
 const undo: (() => unknown)[] = [];
-let root: ForgedCertificate;
-let intermediate: ForgedCertificate;
-let leaf: ForgedCertificate;
+let root: Forged;
+let intermediate: Forged;
+let leaf: Forged;
 let servers: AddressedServer;
 let closedPort: number;
 let probes: ProbeQuestions;
@@ -56,16 +49,18 @@ beforeAll(async () => {
   const names = await serveLoopbackNames(addresses);
   undo.push(() => names.close());
   resolver = names.address;
-  root = forgeCertificate('root');
-  intermediate = forgeCertificate('intermediate', root);
-  leaf = forgeCertificate('www.example.com', intermediate);
+  const forge = new Forge();
+  undo.push(() => forge.dispose());
+  root = forge.make({ isCa: true });
+  intermediate = forge.make({ by: root, isCa: true });
+  leaf = forge.make({ by: intermediate, dnsNames: ['www.example.com'] });
   servers = await serveAddresses({
-    '127.0.0.1': presents([leaf, intermediate], serverNames),
+    '127.0.0.1': presents([leaf, intermediate], { serverNames }),
     '::1': presents([leaf, intermediate, root]),
     '127.0.0.2': presents([leaf]),
     '127.0.0.5': says('220 secret ESMTP\r\n'),
     '127.0.0.6': staysSilent,
-    '127.0.0.8': presents([leaf], [], 'HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n'),
+    '127.0.0.8': presents([leaf], { response: 'HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n' }),
     ...Object.fromEntries(crowd.map((address) => [address, staysSilent])),
   });
   undo.push(() => servers.close());
@@ -163,7 +158,7 @@ const sha256 = (text: string | undefined) =>
 describe('a look at hosts', () => {
   it('shows what every IPv4 and IPv6 address presents, in the order of the hosts', async () => {
     const { hosts, certificates } = await lookAt(['leaf.example.com', 'both.example.com']);
-    const index = (of: ForgedCertificate) => certificates.map(sha256).indexOf(of.sha256);
+    const index = (of: Forged) => certificates.map(sha256).indexOf(of.sha256);
     expect(certificates.map(sha256).sort()).toEqual(
       [leaf, intermediate, root].map((each) => each.sha256).sort(),
     );
@@ -176,7 +171,7 @@ describe('a look at hosts', () => {
     ]);
   });
 
-  it('looks at every port, and fetches the status of HTTP where it is asked for', async () => {
+  it('looks at every port, and fetches the status of HTTP where it is requested', async () => {
     const ports = [servers.port, closedPort];
     const [host] = (await lookAt([], { hosts: [{ host: 'web.example.com', ports }], withHttpStatus: true }))
       .hosts;
