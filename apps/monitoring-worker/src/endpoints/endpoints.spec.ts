@@ -222,6 +222,9 @@ describe('the rate', () => {
 });
 
 describe('when many endpoints turn bad', () => {
+  // Twice as many endpoints are checked until the first ones are confirmed: chance decides nothing.
+  beforeEach(async () => await fixture.use({ ENDPOINT_CONFIRM_EVERY: 18 * minuteMs }));
+
   const names = (from: string, length = 60) =>
     Array.from({ length }, (_, nth) => `${from}${nth}.example.com`);
 
