@@ -19,7 +19,8 @@ export const settings = defineSettings({
       'Queue of questions, where results are published, and which addresses have a connection; nothing is probed while it is unavailable',
   }),
   DNS_RESOLVERS: list(hostPort({ meaning: 'A recursive resolver' }), {
-    meaning: "Resolvers for probed names and CAA records, tried in order; empty: the system's",
+    meaning:
+      "Resolvers for probed names and CAA records, tried in order; names are looked up again every 5 s; empty: the system's",
     default: [],
   }),
   ALLOWED_NETWORKS: list(string({ meaning: 'A network', pattern: /^[0-9a-fA-F.:]{2,45}\/\d{1,3}$/ }), {

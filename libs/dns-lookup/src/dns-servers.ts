@@ -108,21 +108,10 @@ export class DnsServers {
     ];
   }
 
-  /**
-   * Queries the addresses in turn until one responds; each has an equal share of the time that remains. An arrow function,
-   * so that it can be passed as a `LookUp`. Never rejects.
-   */
+  /** An arrow function, so that it can be passed as a `LookUp`. Never rejects. */
   readonly lookUp: LookUp = async (name, type, options = {}) => {
-    const untilMs = performance.now() + (options.timeoutMs ?? this.options.timeoutMs ?? defaultTimeoutMs);
-    const lookUps = await this.each();
-    let result: LookUpResult = { from: '', kind: 'failure', reason: 'unreachable' };
-    for (const [at, lookUp] of lookUps.entries()) {
-      const remainingMs = untilMs - performance.now();
-      if (remainingMs <= 0 || options.signal?.aborted === true) break;
-      result = await lookUp(name, type, { ...options, timeoutMs: remainingMs / (lookUps.length - at) });
-      if (result.kind !== 'failure') break;
-    }
-    return result;
+    const timeoutMs = options.timeoutMs ?? this.options.timeoutMs ?? defaultTimeoutMs;
+    return await lookUpUntil(this, performance.now() + timeoutMs)(name, type, options);
   };
 
   /** Look-ups under way end as the failure `aborted`. */
@@ -139,6 +128,25 @@ export class DnsServers {
     return client;
   }
 }
+
+/**
+ * Queries servers in turn until one responds; each has an equal share of the time that remains.
+ *
+ * @param untilMs for all look-ups together, by `performance.now()`
+ */
+export const lookUpUntil =
+  (servers: Pick<DnsServers, 'each'>, untilMs: number): LookUp =>
+  async (name, type, options = {}) => {
+    const lookUps = await servers.each();
+    let result: LookUpResult = { from: '', kind: 'failure', reason: 'unreachable' };
+    for (const [at, lookUp] of lookUps.entries()) {
+      const remainingMs = untilMs - performance.now();
+      if (remainingMs <= 0) return { ...result, kind: 'failure', reason: 'timeout' };
+      result = await lookUp(name, type, { ...options, timeoutMs: remainingMs / (lookUps.length - at) });
+      if (result.kind !== 'failure' || options.signal?.aborted === true) return result;
+    }
+    return result;
+  };
 
 /** As of `DnsClient`. */
 const defaultTimeoutMs = 3_000;

@@ -1,7 +1,7 @@
 export { type CaaQuestion, type CaaVerdict, caaText, checkCaa } from './caa/caa';
 export { type CaaFinding, relevantCaa } from './caa/relevant-caa';
 export { DnsClient, type DnsClientOptions } from './dns-client';
-export { DnsServers, ServerAddresses, type ServerAddressesOptions } from './dns-servers';
+export { DnsServers, lookUpUntil, ServerAddresses, type ServerAddressesOptions } from './dns-servers';
 export {
   type LookUp,
   type LookUpOptions,

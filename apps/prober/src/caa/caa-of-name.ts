@@ -1,4 +1,11 @@
-import { type CaaFinding, caaText, checkCaa, relevantCaa } from '@certwright/dns-lookup';
+import {
+  type CaaFinding,
+  caaText,
+  checkCaa,
+  relevantCaa,
+  DnsServers,
+  lookUpUntil,
+} from '@certwright/dns-lookup';
 import { baseName, isWildcard, parseMonitoredName } from '@certwright/dns-names';
 import {
   type CaaOfNameAnswer,
@@ -9,9 +16,8 @@ import {
   maxIssuerDomains,
 } from '@certwright/jobs';
 import { RunningProcess } from '@certwright/service';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Counter, Histogram } from 'prom-client';
-import { Resolvers } from '../resolvers/resolvers';
 
 /** A domain name, in characters. */
 const maxIssuerDomainLength = 253;
@@ -25,7 +31,7 @@ export class CaaOfName {
   private readonly durations: Histogram;
 
   constructor(
-    private readonly resolvers: Resolvers,
+    @Inject(DnsServers) private readonly resolvers: Pick<DnsServers, 'each'>,
     { metrics: { registry } }: RunningProcess,
   ) {
     this.verdicts = new Counter({
@@ -51,7 +57,7 @@ export class CaaOfName {
     const question = readQuestion(value);
     if (question === null) return undefined;
     const begunMs = performance.now();
-    const lookUp = this.resolvers.lookUpUntil(begunMs + this.withinMs);
+    const lookUp = lookUpUntil(this.resolvers, begunMs + this.withinMs);
     const answer = answerOf(question, await relevantCaa(lookUp, baseName(question.dnsName)));
     this.verdicts.inc({ verdict: answer.verdict });
     this.durations.observe((performance.now() - begunMs) / 1_000);

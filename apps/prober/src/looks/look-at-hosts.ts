@@ -1,3 +1,4 @@
+import { DnsServers, lookUpUntil } from '@certwright/dns-lookup';
 import { isIP } from 'node:net';
 import {
   type AddressLook,
@@ -11,9 +12,8 @@ import {
 } from '@certwright/endpoint-checks';
 import { AddressGuard, presentedCertificates } from '@certwright/outbound';
 import { RunningProcess } from '@certwright/service';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Counter, Histogram } from 'prom-client';
-import { Resolvers } from '../resolvers/resolvers';
 import { CertificatesOfLook } from './certificates-of-look';
 import { ConnectionPlaces } from './connection-places';
 import { readLookQuestion } from './look-question';
@@ -57,7 +57,7 @@ export class LookAtHosts {
 
   constructor(
     private readonly guard: AddressGuard,
-    private readonly resolvers: Resolvers,
+    @Inject(DnsServers) private readonly resolvers: Pick<DnsServers, 'each'>,
     private readonly places: ConnectionPlaces,
     { log, metrics: { registry } }: RunningProcess,
   ) {
@@ -95,7 +95,7 @@ export class LookAtHosts {
     }
     const begunMs = performance.now();
     const passedMs = () => performance.now() - begunMs;
-    const lookUp = this.resolvers.lookUpUntil(begunMs + this.times.withinMs * lookUpShare);
+    const lookUp = lookUpUntil(this.resolvers, begunMs + this.times.withinMs * lookUpShare);
     const lookedUp = await mapConcurrently(question.hosts, maxConcurrent, ({ host }) =>
       lookUpHost(host, lookUp),
     );

@@ -1,7 +1,6 @@
 import { AddressOccupancy, connectRedis } from '@certwright/redis';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
-import { AddressGuardModule } from '../address-guard/address-guard.module';
 import { Config } from '../config';
 import { ResolversModule } from '../resolvers/resolvers.module';
 import { ConnectionPlaces, occupancyOptions } from './connection-places';
@@ -10,7 +9,7 @@ import { LooksController } from './looks.controller';
 
 /** What the servers of some hosts present to visitors. */
 @Module({
-  imports: [AddressGuardModule, ResolversModule],
+  imports: [ResolversModule],
   controllers: [LooksController],
   providers: [
     LookAtHosts,

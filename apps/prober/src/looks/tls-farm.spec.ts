@@ -5,7 +5,6 @@ import { AddressOccupancy, connectRedis } from '@certwright/redis';
 import { createLogger, Metrics, type RunningProcess } from '@certwright/service';
 import { eventually, testRedis } from '@certwright/testing';
 import { type FarmHost, openTlsFarm, type TlsFarm } from '@certwright/tls-farm';
-import { Resolvers } from '../resolvers/resolvers';
 import { ConnectionPlaces, occupancyOptions } from './connection-places';
 import { LookAtHosts } from './look-at-hosts';
 
@@ -30,7 +29,7 @@ beforeAll(async () => {
   undo.push(() => client.close());
   lookAtHosts = new LookAtHosts(
     new AddressGuard({ allowedNetworks: farm.allowedNetworks }),
-    new Resolvers([client.lookUp]),
+    { each: async () => await Promise.resolve([client.lookUp]) },
     new ConnectionPlaces(new AddressOccupancy(connection.client, occupancyOptions)),
     { log, metrics: new Metrics('prober') } as RunningProcess,
   );

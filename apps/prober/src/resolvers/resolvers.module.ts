@@ -1,32 +1,39 @@
-import { getServers, lookup } from 'node:dns/promises';
-import { DnsClient } from '@certwright/dns-lookup';
+import { getServers } from 'node:dns/promises';
+import { DnsServers, ServerAddresses } from '@certwright/dns-lookup';
+import { AddressGuard } from '@certwright/outbound';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { Config } from '../config';
-import { Resolvers } from './resolvers';
 import { systemResolver } from './system-resolver';
 
-/** Resolvers whose responses are read strictly, and not by the operating system. */
+/** The resolvers: queried by our own client, whose responses are read strictly, and for names of URLs by the guard of addresses. */
 @Module({
   providers: [
     {
-      provide: Resolvers,
-      inject: [Config, RunningProcess],
-      useFactory: async ({ DNS_RESOLVERS }: Config, { opened }: RunningProcess) => {
-        const servers = DNS_RESOLVERS.length > 0 ? DNS_RESOLVERS : getServers().map(systemResolver);
-        const clients = await Promise.all(
-          servers.map(async ({ host, port }) => {
-            const { address } = await lookup(host);
-            return new DnsClient({ server: { host: address, port } });
-          }),
-        );
-        opened('resolvers', () => {
-          for (const client of clients) client.close();
-        });
-        return new Resolvers(clients.map(({ lookUp }) => lookUp));
+      provide: ServerAddresses,
+      inject: [Config],
+      useFactory: ({ DNS_RESOLVERS }: Config) =>
+        new ServerAddresses(DNS_RESOLVERS.length > 0 ? DNS_RESOLVERS : getServers().map(systemResolver)),
+    },
+    {
+      provide: DnsServers,
+      inject: [ServerAddresses, RunningProcess],
+      useFactory: (addresses: ServerAddresses, { opened }: RunningProcess) => {
+        const resolvers = new DnsServers(addresses);
+        opened('resolvers', () => resolvers.close());
+        return resolvers;
       },
     },
+    {
+      provide: AddressGuard,
+      inject: [Config, ServerAddresses],
+      useFactory: ({ ALLOWED_NETWORKS: allowedNetworks }: Config, addresses: ServerAddresses) =>
+        new AddressGuard({
+          allowedNetworks,
+          resolvers: async () => (await addresses.current()).addresses,
+        }),
+    },
   ],
-  exports: [Resolvers],
+  exports: [DnsServers, AddressGuard],
 })
 export class ResolversModule {}
