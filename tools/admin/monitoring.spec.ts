@@ -115,3 +115,29 @@ it('history prints more changes than it reads at once', async () => {
     Array.from({ length: 2_500 }, (_, at) => String(at + 1)),
   );
 });
+
+it('endpoints shows whether reports are held back, and release ends that once', async () => {
+  expect(await run('endpoints')).toEqual(expect.arrayContaining(['held_since\t-', 'reports_held\t0']));
+  await database.query(
+    `INSERT INTO monitored_endpoint (account_id, dns_name, state, looked_at, bad_since, held_since)
+     SELECT $1, 'n' || nth || '.example.com', CASE WHEN nth <= 3 THEN 'failing' ELSE 'ok' END, now(),
+       CASE WHEN nth <= 3 THEN now() END, CASE WHEN nth <= 2 THEN now() END FROM generate_series(1, 5) AS nth`,
+    [accountId],
+  );
+  await database.query(`INSERT INTO endpoint_hold (counted_from) VALUES (now() - interval '1 hour')`);
+  expect(await run('endpoints')).toEqual(
+    expect.arrayContaining([
+      'endpoints\t5',
+      'failing\t3',
+      expect.stringMatching(new RegExp(`^held_since\t${time}$`)),
+      'held_of_checked\t5',
+      'held_turned_bad\t3',
+      'reports_held\t2',
+    ]),
+  );
+  expect(await run('endpoints', 'release')).toEqual(['reports are no longer held back']);
+  expect(await run('endpoints', 'release')).toEqual(['no reports are held back']);
+  expect(await database.query(`SELECT is_released FROM endpoint_hold WHERE ended_at <= now()`)).toEqual([
+    { is_released: true },
+  ]);
+});

@@ -2,6 +2,7 @@ import { Transactions } from '@certwright/core-schema';
 import { Command, Option } from 'commander';
 import { recordChange } from '../../apps/monitoring/src/changes/monitoring-changes';
 import { existingAccount } from './accounts';
+import { endpointCommands } from './monitored-endpoints';
 import { integer } from './option-values';
 import type { WithDatabase } from './with-database';
 
@@ -102,6 +103,7 @@ export function monitoringCommands(withDatabase: WithDatabase): Command {
         }
       });
     });
+  monitoring.addCommand(endpointCommands(withDatabase));
   return monitoring;
 }
 

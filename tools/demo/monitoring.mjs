@@ -1,7 +1,9 @@
 // Reports a certificate that was not ordered here: a monitored domain, a certificate of our own, one of an unrelated CA.
+// Then a server of ours presents the wrong certificate, and is corrected.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:tls';
 import {
   download,
   environment,
@@ -28,6 +30,8 @@ const ours = `shop-${suffix}.${zone}`;
 const theirs = `login-${suffix}.${zone}`;
 const certificates = '/api/v3/monitoring/certificates';
 const monitoringApi = { api: 'MONITORING' };
+/** One of the ports of endpoints that needs no privileges. */
+const serverPort = 8443;
 
 /** Alerts that the receiver got. */
 const alerts = [];
@@ -58,7 +62,7 @@ step('Order a certificate for one of these names');
 newKey('key', 'OURS', '-outform DER -out request.der');
 const { order, record } = orderCertificate(ours);
 publish(record);
-await download(order.current_cert_download);
+write('chain.pem', await download(order.current_cert_download));
 const known = await finding(ours);
 explain(`Found in the log: ${known.state} (${known.reason}, order ${known.order}).`);
 if (known.state !== 'known') fail('The certificate of the order is not recognized.');
@@ -78,7 +82,7 @@ step('The alert');
 const alert = await until('alert', async () => alertsOf(theirs)[0]);
 explain(`Received ${((alert.at - loggedAt) / 1000).toFixed(1)} s after the log accepted the certificate:`);
 say(JSON.stringify({ ...alert.body, issuance: { ...alert.body.issuance, cert_der: '…' } }, null, 2));
-const mail = await until('mail', mailAbout(theirs));
+const mail = await until('mail', mailAbout(theirs, 'monitor'));
 explain(`Mail to ${mail.to}: ${mail.subject}`);
 say(mail.text);
 
@@ -95,6 +99,31 @@ await until('authorized certificates', async () => {
 });
 if (alertsOf(theirs).length > 1) fail('There is a further alert.');
 explain('Both certificates are known, and there was no further alert.');
+
+step(`The server of ${ours} presents the other certificate`);
+const server = await startServer();
+publish({ name: ours, type: 'A', value: '127.0.0.1' });
+write('ports.json', JSON.stringify({ ports: [serverPort] }));
+http('POST', `/api/v3/monitoring/endpoints/${ours}`, 'ports.json', monitoringApi);
+const reportMs = 150_000;
+const problem = await until('report', async () => reportOf('problem', 'wrong_name'), reportMs);
+explain('Received, after three checks found the same:');
+say(JSON.stringify(problem.body, null, 2));
+const problemMail = await until('mail', mailAbout(ours, 'for other names'));
+explain(`Mail to ${problemMail.to}: ${problemMail.subject}`);
+say(problemMail.text);
+
+step('Install the certificate of the order');
+server.setSecureContext({ key: read('key.key'), cert: read('chain.pem') });
+const recovered = await until('report', async () => reportOf('recovered', 'wrong_name'), reportMs);
+explain(
+  `Received: ${recovered.event} with ${recovered.body.findings.map(({ finding }) => finding).join(', ')}`,
+);
+const { state, findings: left } = await endpoint(ours);
+explain(`The endpoint is ${state}.`);
+if (left.some(({ finding }) => finding !== 'unreachable' && finding !== 'expiring'))
+  fail(JSON.stringify(left, null, 2));
+server.close();
 
 shell(`curl -sS -X DELETE "$API/api/v3/account/webhooks/${webhook.id}" -H "Authorization: Bearer $API_KEY"`);
 receiver.close();
@@ -138,11 +167,43 @@ function alertsOf(name) {
   return alerts.filter(({ body }) => body.endpoints?.some(({ dns_name }) => dns_name === name));
 }
 
+/** @param {'problem' | 'recovered'} kind */
+function reportOf(kind, finding) {
+  return alerts.find(
+    ({ event, body }) =>
+      event === `monitoring.endpoint_${kind}` &&
+      body.dns_name === ours &&
+      body.findings.some((each) => each.finding === finding),
+  );
+}
+
+async function endpoint(name) {
+  const response = await fetch(`${environment.MONITORING}/api/v3/monitoring/endpoints/${name}`, {
+    headers: { authorization: `Bearer ${environment.API_KEY}` },
+  });
+  const found = await response.json();
+  if (!response.ok) fail(JSON.stringify(found, null, 2));
+  return found;
+}
+
+/** A TLS server on this machine, where the prober of the sandbox may connect. */
+async function startServer() {
+  const tls = createTlsServer({ key: read('their.key'), cert: read('their-1.pem') });
+  // Checks close the connection after the handshake.
+  tls
+    .on('tlsClientError', () => undefined)
+    .on('secureConnection', (socket) => socket.on('error', () => undefined).end());
+  tls.on('error', () => fail(`Port ${serverPort} of 127.0.0.1 is in use.`));
+  tls.listen(serverPort, '127.0.0.1');
+  await once(tls, 'listening');
+  return tls;
+}
+
 /** Mails of the sandbox are in a local mailbox. */
-function mailAbout(name) {
+function mailAbout(name, words) {
   return async () => {
     const mails = await (await fetch(`${started.mailbox}/api/email`)).json();
-    const found = mails.find(({ text }) => text?.includes(name) && text.includes('monitor'));
+    const found = mails.find(({ text }) => text?.includes(name) && text.includes(words));
     return found && { to: found.to?.[0]?.address, subject: found.subject, text: found.text };
   };
 }

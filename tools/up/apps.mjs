@@ -199,6 +199,12 @@ export const apps = [
     environment: (deployment) => ({
       ...common(deployment, 'monitoring-worker'),
       CT_DATABASE_URL: deployment.urlOf('monitoring-worker', deployment.ctDatabaseUrl),
+      // Certificates of the sandbox are of the built-in CA; the issuance-worker creates it on its first start.
+      TRUSTED_ROOTS_FILE: path.join(caFolder(deployment.home), 'root.pem'),
+      // A problem and its end should be reported within half a minute.
+      ENDPOINT_CHECK_EVERY: '15s',
+      ENDPOINT_CONFIRM_EVERY: '3s',
+      OPERATOR_MAIL: 'operator@example.net',
     }),
   },
   {

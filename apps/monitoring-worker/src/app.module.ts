@@ -4,6 +4,7 @@ import { Module } from '@nestjs/common';
 import { BackfillModule } from './backfill/backfill.module';
 import { Config } from './config';
 import { CtDatabaseModule } from './ct-database/ct-database.module';
+import { EndpointsModule } from './endpoints/endpoints.module';
 import { FollowingModule } from './following/following.module';
 import { AlertsModule } from './alerts/alerts.module';
 import { FindingsModule } from './findings/findings.module';
@@ -32,6 +33,7 @@ import { TasksModule } from './tasks/tasks.module';
     }),
     CtDatabaseModule,
     AlertsModule,
+    EndpointsModule,
     FindingsModule,
     HousekeepingModule,
     MailsModule,

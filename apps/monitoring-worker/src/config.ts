@@ -2,6 +2,7 @@ import {
   boolean,
   defineSettings,
   durationMs,
+  filePath,
   integer,
   oneOf,
   processSettings,
@@ -62,6 +63,46 @@ export const settings = defineSettings({
   CT_INDEX_SCOPE: oneOf(['all', 'monitored'], {
     meaning: 'As for ct-ingest. monitored: a certificate that is not in the index is not reported',
     default: 'all',
+  }),
+  ENDPOINT_CHECK_EVERY: durationMs({
+    meaning:
+      'Time between two checks of an endpoint, with a tenth of jitter; a name that is gone for a week is checked weekly',
+    minMs: 1_000,
+    maxMs: 7 * 24 * 60 * 60 * 1_000,
+    default: 6 * 60 * 60 * 1_000,
+  }),
+  ENDPOINT_CONFIRM_EVERY: durationMs({
+    meaning:
+      'The same while a problem, or its end, is not confirmed by three checks, with a ninth of jitter: 8 to 10 minutes; another value for a sandbox',
+    minMs: 100,
+    maxMs: 60 * 60 * 1_000,
+    default: 9 * 60 * 1_000,
+  }),
+  ENDPOINT_CHECKS_AT_ONCE: integer({
+    meaning: 'Hosts that prober looks at for this process at the same time; each takes up to 20 s',
+    unit: 'hosts',
+    min: 1,
+    max: 1_000,
+    default: 100,
+  }),
+  ENDPOINT_CHECKS_PER_SECOND: integer({
+    meaning:
+      'Max hosts that a look begins at per second, also after an outage: 50 are a million in 6 h; an even load of 100,000 endpoints is 5',
+    unit: 'hosts per second',
+    min: 1,
+    max: 10_000,
+    default: 50,
+  }),
+  TRUSTED_ROOTS_FILE: filePath({
+    meaning:
+      'Certificates (PEM) of CAs that visitors trust besides the roots of Mozilla that Node.js contains, such as a private CA; read again when it changes. Endpoints are not checked while it cannot be read; empty: none',
+    default: null,
+  }),
+  OPERATOR_MAIL: string({
+    meaning:
+      'Mail address that is notified when reports about endpoints are held back; empty: only the log has it',
+    pattern: /^[^\s@]+@[^\s@]+$/,
+    default: null,
   }),
 });
 

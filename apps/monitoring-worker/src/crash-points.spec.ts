@@ -10,7 +10,7 @@ import { Config, settings } from './config';
 import { Classifying } from './findings/classifying';
 import { FollowIndex } from './following/follow-index';
 import { LoadDomains } from './following/following.module';
-import { CertificateMails } from './mails/certificate-mails';
+import { SendMails } from './mails/send-mails';
 import { type TaskLease, TaskLeases } from './tasks/task-leases';
 import { certificateFor, WorkerFixture } from './testing/worker-fixture';
 
@@ -59,7 +59,7 @@ async function work(): Promise<void> {
   while (await app.get(BackfillTurns, { strict: false }).next(leases.backfill));
   await app.get(Classifying, { strict: false }).round(leases.classifying);
   while ((await app.get(SendAlerts, { strict: false }).send(leases.alerts)) > 0);
-  await app.get(CertificateMails, { strict: false }).send(leases.mail);
+  await app.get(SendMails, { strict: false }).send(leases.mail);
 }
 
 /** The connection breaks while the process does it. @returns whether it did */

@@ -9,7 +9,9 @@ export {
   issuancesToMatch,
   issuancesToMatchAt,
 } from './monitoring/issuances-to-match';
+export { casNamed } from './monitoring/known-cas';
 export { type LoggedCertificate, loggedCertificates } from './monitoring/logged-certificates';
+export { loggedFacts, type LoggedFacts } from './monitoring/logged-facts';
 export { newestOddEntries, oddEntriesAfter, type OddLogEntry } from './monitoring/odd-entries';
 export {
   type IndexRange,

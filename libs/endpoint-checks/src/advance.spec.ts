@@ -1,4 +1,4 @@
-import { advance, agreeingChecks, markReported } from './advance';
+import { advance, agreeingChecks, markReported, withoutReports } from './advance';
 import type { CheckOutcome, HostCheck } from './check-host';
 import type { EndpointFinding, FindingCode, TrackedFinding } from './finding';
 
@@ -11,15 +11,33 @@ const finding = (code: FindingCode, more: Partial<EndpointFinding> = {}): Endpoi
   ...more,
 });
 const served = (...findings: readonly EndpointFinding[]): HostCheck => ({
-  ...{ outcome: 'served', findings, undecidedPorts: [], served: [] },
+  ...{ outcome: 'served', findings, undecidedPorts: [], undecided: [], served: [] },
 });
 const unreachable: HostCheck = {
-  ...{ outcome: 'unreachable', findings: [finding('unreachable')], undecidedPorts: [443], served: [] },
+  ...{
+    outcome: 'unreachable',
+    findings: [finding('unreachable')],
+    undecidedPorts: [443],
+    undecided: [],
+    served: [],
+  },
 };
 const gone: HostCheck = {
-  ...{ outcome: 'gone', findings: [finding('unreachable', { port: null })], undecidedPorts: [], served: [] },
+  ...{
+    outcome: 'gone',
+    findings: [finding('unreachable', { port: null })],
+    undecidedPorts: [],
+    undecided: [],
+    served: [],
+  },
 };
-const unknown: HostCheck = { outcome: 'unknown', findings: [], undecidedPorts: [], served: [] };
+const unknown: HostCheck = {
+  outcome: 'unknown',
+  findings: [],
+  undecidedPorts: [],
+  undecided: [],
+  served: [],
+};
 
 /** An endpoint whose reports are always sent. */
 class Endpoint {
@@ -218,4 +236,31 @@ it('reports and withdraws in turn, and only what the checks before it agree on, 
       ofCode.forEach((entry, nth) => expect(entry).toBe(nth % 2 === 0 ? code : `no ${code}`));
     }
   }
+});
+
+it('neither withdraws what a check cannot decide without facts, nor counts it as gone', () => {
+  const endpoint = new Endpoint().times(3, served(finding('revoked'), finding('unknown_key')));
+  expect(endpoint.log).toEqual(['unknown_key', 'revoked']);
+  const undecided = (['revoked', 'unknown_key'] as const).map((code) => ({ code, port: 443 }));
+  endpoint.times(5, { ...served(), undecided });
+  expect([endpoint.log.length, endpoint.findings.map(({ missing }) => missing)]).toEqual([2, [0, 0]]);
+  endpoint.times(3, { ...served(), undecided: [{ code: 'unknown_key', port: 443 }] });
+  expect(endpoint.log.slice(2)).toEqual(['no revoked']);
+  endpoint.times(3, served());
+  expect(endpoint.log.slice(3)).toEqual(['no unknown_key']);
+});
+
+it('withdraws later what ended while nothing may be reported, and not what came back', () => {
+  const reported = new Endpoint().times(3, served(finding('expired'), finding('weak'))).findings;
+  const now = new Date(start + dayMs);
+  let held = reported;
+  for (let nth = 0; nth < 4; nth += 1) {
+    const next = advance({ findings: held, servedAt: null }, served(), now);
+    if (next === null) throw new Error('the check says something');
+    expect(next.toWithdraw).toHaveLength(nth < 2 ? 0 : 2);
+    held = withoutReports(next);
+  }
+  const after = advance({ findings: held, servedAt: null }, served(finding('weak')), now);
+  expect(after?.toWithdraw.map(({ code }) => code)).toEqual(['expired']);
+  expect(after?.toReport).toEqual([]);
 });

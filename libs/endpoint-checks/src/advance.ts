@@ -50,6 +50,8 @@ export interface EndpointAdvance {
   /** Reported before, and gone. */
   readonly toWithdraw: readonly TrackedFinding[];
   readonly state: EndpointState;
+  /** It has a finding that is reported if it stays. */
+  readonly isBad: boolean;
   /** The next check should follow soon: a finding, or its end, is not confirmed. */
   readonly isOpen: boolean;
 }
@@ -89,6 +91,7 @@ export function advance(
     toReport,
     toWithdraw,
     state: stateOf(findings, check),
+    isBad: isBad(findings),
     isOpen: findings.some((finding) => finding.missing > 0 || isSuspected(finding)),
   };
 }
@@ -106,6 +109,19 @@ export function markReported(
       : finding,
   );
 }
+
+/**
+ * What is stored instead of `findings` while nothing may be reported: those to withdraw too, so that a later check without
+ * them withdraws them.
+ */
+export const withoutReports = ({ findings, toWithdraw }: EndpointAdvance): readonly TrackedFinding[] => [
+  ...findings,
+  ...toWithdraw,
+];
+
+/** Whether one of them is reported if it stays. */
+export const isBad = (findings: readonly EndpointFinding[]): boolean =>
+  findings.some(({ code }) => rules[code].report !== 'never');
 
 const keyOf = ({ code, port }: EndpointFinding): string => `${code} ${port ?? ''}`;
 
@@ -125,6 +141,7 @@ const seenAgain = (before: TrackedFinding, again: EndpointFinding): TrackedFindi
   missing: 0,
 });
 
+/** Always, if it is reported by another rule than by the number of checks. */
 export const isConfirmed = ({ code, agreeing }: TrackedFinding): boolean =>
   rules[code].report !== 'confirmed' || agreeing >= agreeingChecks;
 
@@ -135,9 +152,13 @@ const isSuspected = (finding: TrackedFinding): boolean => !isConfirmed(finding);
  * While nothing is presented, nothing shows that a problem is solved. A name without addresses serves nothing, so what its
  * servers presented is no problem any more; that they cannot be reached still is one.
  */
-function isUndecided({ port, code }: TrackedFinding, { outcome, undecidedPorts }: HostCheck): boolean {
+function isUndecided(
+  { port, code }: TrackedFinding,
+  { outcome, undecidedPorts, undecided }: HostCheck,
+): boolean {
   if (port === null) return false;
   if (code === 'unreachable') return outcome === 'gone';
+  if (undecided.some((each) => each.code === code && each.port === port)) return true;
   return outcome !== 'gone' && undecidedPorts.includes(port);
 }
 

@@ -6,8 +6,8 @@ import { isSelfSigned, type Trust, trustPath } from './trust-path';
 
 /** What is known of a presented leaf, for one account. */
 export interface LeafFacts {
-  /** In the index of public certificates. */
-  readonly isLogged: boolean;
+  /** In the index of public certificates; null: not there, and it may still be in a log. */
+  readonly isLogged: boolean | null;
   /** A certificate of the account, or with its key, or authorized by it. */
   readonly isKnown: boolean;
   readonly revokedAt: Date | null;
@@ -63,11 +63,15 @@ export interface ServedCertificate {
  */
 export type CheckOutcome = 'served' | 'unreachable' | 'gone' | 'unknown';
 
+export type UndecidedFinding = Pick<EndpointFinding, 'code' | 'port'>;
+
 export interface HostCheck {
   readonly outcome: CheckOutcome;
   readonly findings: readonly EndpointFinding[];
   /** Ports of which this check cannot say that a finding is gone: nothing was presented, or an address was busy. */
   readonly undecidedPorts: readonly number[];
+  /** Of these this check cannot say that they are gone: what is known of a presented leaf does not suffice. */
+  readonly undecided: readonly UndecidedFinding[];
   readonly served: readonly ServedAddress[];
 }
 
@@ -88,7 +92,7 @@ const serverUsages = ['1.3.6.1.5.5.7.3.1', '2.5.29.37.0'];
 /** Finds what is wrong with what the addresses of a host present. Never throws on what they present. */
 export function checkHost(read: ReadLook, host: HostLook, context: CheckContext): HostCheck {
   const { lookUp } = host;
-  const nothing = { findings: [], undecidedPorts: [], served: [] };
+  const nothing = { findings: [], undecidedPorts: [], undecided: [], served: [] };
   switch (lookUp.kind) {
     case 'failed':
       return { outcome: 'unknown', ...nothing };
@@ -117,6 +121,7 @@ export function checkHost(read: ReadLook, host: HostLook, context: CheckContext)
     undecidedPorts: checks
       .filter(({ isBusy, presented }) => isBusy || presented === 0)
       .map(({ port }) => port),
+    undecided: checks.flatMap(({ port, undecided }) => undecided.map((code) => ({ code, port }))),
     served: host.addresses.map((each) => servedOf(read, each)),
   };
 }
@@ -128,6 +133,7 @@ interface PortCheck {
   readonly presented: number;
   /** Nothing is known of at least one address. */
   readonly isBusy: boolean;
+  readonly undecided: readonly FindingCode[];
 }
 
 const isOfServer = ({ reason }: NotPresented): boolean => reason !== 'busy' && reason !== 'internal';
@@ -141,6 +147,7 @@ function checkPort(
 ): PortCheck {
   const found = new FindingsOfPort(port);
   const leaves = new Set<string>();
+  const undecided = new Set<FindingCode>();
   const failures: { readonly address: string; readonly failure: NotPresented }[] = [];
   let presented = 0;
   let isBusy = false;
@@ -148,6 +155,7 @@ function checkPort(
     if (result.kind === 'presented') {
       presented += 1;
       leaves.add(read.sha256(result.chain[0] ?? -1));
+      for (const code of undecidedOf(read, result, context)) undecided.add(code);
       for (const finding of presentedFindings(read, host, result, context)) found.add(address, finding);
     } else if (isOfServer(result)) failures.push({ address, failure: result });
     else isBusy = true;
@@ -162,7 +170,7 @@ function checkPort(
     for (const { address, result } of looks)
       if (result.kind === 'presented' || isOfServer(result))
         found.add(address, { code: 'addresses_differ', level: 0, parameters: {} });
-  return { port, findings: found.all(), presented, isBusy };
+  return { port, findings: found.all(), presented, isBusy, undecided: [...undecided] };
 }
 
 type FindingOfAddress = Pick<EndpointFinding, 'code' | 'level' | 'parameters'>;
@@ -234,9 +242,16 @@ function presentedFindings(
     mayServe &&
     isNamed &&
     isInTime(leaf, context.now);
-  if (isValid && facts !== undefined && !facts.isKnown && !facts.isLogged)
+  if (isValid && facts !== undefined && !facts.isKnown && facts.isLogged === false)
     add('unknown_key', { tbsSha256: read.tbsSha256(leaf), spkiSha256: leaf.spkiSha256 });
   return found;
+}
+
+/** What cannot be decided without facts about the leaf. */
+function undecidedOf(read: ReadLook, { chain }: Presented, { leaves }: CheckContext): readonly FindingCode[] {
+  const facts = leaves.get(read.sha256(chain[0] ?? -1));
+  if (facts === undefined) return ['revoked', 'unknown_key'];
+  return facts.isLogged === null && !facts.isKnown ? ['unknown_key'] : [];
 }
 
 /** Not supported by browsers since 2020 (RFC 8996). */
@@ -300,7 +315,8 @@ const ofName = (code: FindingCode, parameters: EndpointFinding['parameters']): E
   parameters,
 });
 
-const cut = (text: string): string => text.slice(0, maxText);
+/** PostgreSQL stores neither U+0000 nor half a surrogate pair in JSON. */
+const cut = (text: string): string => text.slice(0, maxText).toWellFormed().replaceAll('\0', '\ufffd');
 
 function servedOf(read: ReadLook, { address, port, result }: AddressLook): ServedAddress {
   if (result.kind === 'not_presented')

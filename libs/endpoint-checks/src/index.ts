@@ -3,8 +3,10 @@ export {
   agreeingChecks,
   type EndpointAdvance,
   type EndpointProgress,
+  isBad,
   isConfirmed,
   markReported,
+  withoutReports,
 } from './advance';
 export { type CaKey, CaKeys } from './ca-keys';
 export {
@@ -46,4 +48,4 @@ export {
   type Presented,
 } from './look';
 export { type PresentedLeaf, ReadLook } from './read-look';
-export { isSelfSigned, type Trust, type TrustPath, trustPath } from './trust-path';
+export { casBelow, isSelfSigned, type Trust, type TrustPath, trustPath } from './trust-path';

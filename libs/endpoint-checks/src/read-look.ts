@@ -9,6 +9,8 @@ export interface PresentedLeaf {
   readonly tbsSha256: string;
   /** SHA-256 over the DER SubjectPublicKeyInfo. */
   readonly spkiSha256: string;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
   readonly dnsNames: readonly string[];
 }
 
@@ -37,6 +39,8 @@ export class ReadLook {
       sha256: leaf.sha256,
       tbsSha256: this.tbsSha256(leaf),
       spkiSha256: leaf.spkiSha256,
+      notBefore: leaf.notBefore,
+      notAfter: leaf.notAfter,
       dnsNames: leaf.dnsNames,
     }));
   }

@@ -1,5 +1,5 @@
 import { type Certificate, verifySignature } from '@certwright/pki';
-import type { CaKeys } from './ca-keys';
+import { CaKeys } from './ca-keys';
 
 /** CAs that a visitor trusts, and CAs below them that are known to exist. */
 export interface Trust {
@@ -56,6 +56,25 @@ export function trustPath(
   return incomplete === null
     ? { kind: 'none', weakSignatures: weakOf(leaf) }
     : { kind: 'incomplete', weakSignatures: [...new Set(incomplete)] };
+}
+
+/**
+ * Those of some CA certificates from which a path leads to a root: logs of public certificates accept roots that visitors do not
+ * trust. One of them may certify another.
+ */
+export function casBelow(roots: CaKeys, certificates: readonly Certificate[], now: Date): CaKeys {
+  const valid = certificates.filter(
+    ({ isCa, notBefore, notAfter }) => isCa && notBefore <= now && now <= notAfter,
+  );
+  const trust = { roots, intermediates: new CaKeys() };
+  return new CaKeys(
+    valid
+      .filter((each) => {
+        const { kind, weakSignatures } = trustPath(each, valid, trust, now);
+        return kind === 'trusted' && weakSignatures.length === 0;
+      })
+      .map(({ subject, spkiDer }) => ({ nameDer: subject.der, spkiDer })),
+  );
 }
 
 class PathSearch {

@@ -66,5 +66,6 @@ export class AlertsTask implements OnModuleInit {
       useFactory: (prober: ProbeQuestions) => new PublishedCaa(prober),
     },
   ],
+  exports: [ProbeQuestions],
 })
 export class AlertsModule {}

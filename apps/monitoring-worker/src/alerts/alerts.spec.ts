@@ -281,6 +281,44 @@ describe('housekeeping', () => {
   const names = async (account: string) =>
     (await fixture.findings(account)).flatMap(({ dnsNames }) => dnsNames);
 
+  it('deletes old reports and holds about endpoints, and endpoints that are gone 30 days after their last certificate', async () => {
+    const account = await fixture.account();
+    await fixture.core.query(
+      `INSERT INTO monitored_endpoint (account_id, dns_name, state, last_not_after)
+       SELECT $1, name, state, now() - days * interval '1 day'
+       FROM (VALUES ('old.example.net', 'gone', 31), ('stopped.example.net', 'not_checked', 31), ('recent.example.net', 'gone', 29),
+         ('served.example.net', 'ok', 31), ('named.example.net', 'gone', 31)) AS given (name, state, days)`,
+      [account],
+    );
+    await fixture.core.query(
+      `INSERT INTO monitored_domain (account_id, name, enabled) VALUES ($1, 'named.example.net', false)`,
+      [account],
+    );
+    await fixture.core.query(
+      `INSERT INTO endpoint_report (account_id, dns_name, kind, findings, mail_due, reported_at)
+       SELECT $1, days || '.example.net', 'problem', '[]', false, now() - days * interval '1 day' FROM unnest('{29,31}'::int[]) AS days`,
+      [account],
+    );
+    await fixture.core.query(
+      `INSERT INTO endpoint_hold (counted_from, ended_at) SELECT now(), now() - days * interval '1 day' FROM unnest('{29,31}'::int[]) AS days`,
+    );
+    await fixture.housekeeping.endpoints(await fixture.lease('housekeeping'));
+    const left = async (table: string) =>
+      (
+        await fixture.core.query<{ dns_name: string }[]>(
+          `SELECT dns_name FROM ${table} WHERE account_id = $1 ORDER BY dns_name`,
+          [account],
+        )
+      ).map(({ dns_name }) => dns_name);
+    expect(await left('monitored_endpoint')).toEqual([
+      'named.example.net',
+      'recent.example.net',
+      'served.example.net',
+    ]);
+    expect(await left('endpoint_report')).toEqual(['29.example.net']);
+    expect(await fixture.core.query(`SELECT 1 FROM endpoint_hold`)).toHaveLength(1);
+  });
+
   it('deletes findings 30 days after expiry, and 30 days after the last of their domains was deleted', async () => {
     const account = await fixture.account();
     const expired = new Date(Date.now() - 31 * 86_400_000);

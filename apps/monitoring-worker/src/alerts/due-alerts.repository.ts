@@ -8,6 +8,7 @@ import type {
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { AccountTurns, dueInTurn } from '../findings/account-turns';
+import { certificateMail, gatheringMinutes, mailDueStatement } from '../gathered-mail/gathered-mail';
 
 /** A finding of which its account is to be notified. */
 export interface DueAlert {
@@ -31,9 +32,6 @@ export type AlertId = Pick<DueAlert, 'account' | 'tbsSha256'>;
 export interface SentAlert extends AlertId {
   readonly alert: FindingAlert;
 }
-
-/** How long certificates are gathered for the next mail, minutes. */
-export const gatheringMinutes = 15;
 
 /** Whether one of the domains of a `finding` is still monitored. Tests are about no domain of the account. */
 export const isMonitored = `(finding.source = 'test' OR EXISTS (
@@ -92,7 +90,7 @@ export class DueAlerts {
       ],
     );
     const accounts = [...new Set(alerts.map(({ account }) => account))];
-    await tx.query(mailDueStatement, [accounts, gatheringMinutes]);
+    await tx.query(mailDueStatement(certificateMail), [accounts, gatheringMinutes]);
   }
 
   async markUnsent(tx: Tx, alerts: readonly AlertId[]): Promise<void> {
@@ -117,21 +115,3 @@ const dueStatement = `
   LEFT JOIN monitoring_finding AS previous
     ON previous.account_id = finding.account_id AND previous.tbs_sha256 = finding.previous_tbs_sha256
   ORDER BY finding.account_id, due.due_at`;
-
-/** $1 accounts, $2 minutes. The first mail is sent at once, the next one later; a digest at its hour in UTC. */
-const mailDueStatement = `
-  INSERT INTO monitoring_account AS counters (account_id, mail_due_at)
-  SELECT account.id, CASE coalesce(settings.certificate_mail, 'at_once')
-    WHEN 'at_once' THEN greatest(now(), state.mailed_at + $2::int * interval '1 minute')
-    WHEN 'digest' THEN (
-      SELECT min(hour) FROM generate_series(0, 1) AS day,
-        LATERAL (SELECT (date_trunc('day', now() AT TIME ZONE 'UTC') + day * interval '1 day'
-          + settings.digest_hour_utc * interval '1 hour') AT TIME ZONE 'UTC' AS hour) AS hours
-      WHERE hour > now())
-    END
-  FROM account
-  LEFT JOIN monitoring_settings AS settings ON settings.account_id = account.id
-  LEFT JOIN monitoring_account AS state ON state.account_id = account.id
-  WHERE account.id = ANY ($1::bigint[]) ORDER BY account.id
-  ON CONFLICT (account_id) DO UPDATE SET mail_due_at = excluded.mail_due_at
-    WHERE counters.mail_due_at IS NULL`;

@@ -11,6 +11,7 @@ export interface FoundEndpoint {
 
 /**
  * Adds hosts to those of their accounts, up to `account.max_monitored_endpoints`, and notes until when they have certificates.
+ * Hosts with a new certificate are checked soon, as new hosts are: it may be installed within minutes.
  * The caller locked the accounts.
  *
  * @returns the added ones
@@ -37,7 +38,8 @@ export async function addEndpoints(
 }
 
 const updateStatement = `
-  UPDATE monitored_endpoint AS endpoint SET last_not_after = given.not_after
+  UPDATE monitored_endpoint AS endpoint SET last_not_after = given.not_after,
+    check_due_at = least(check_due_at, now() + random() * interval '5 minutes')
   FROM unnest($1::bigint[], $2::text[], $3::timestamptz[]) AS given (account_id, dns_name, not_after)
   WHERE endpoint.account_id = given.account_id AND endpoint.dns_name = given.dns_name
     AND (endpoint.last_not_after IS NULL OR endpoint.last_not_after < given.not_after)`;

@@ -31,7 +31,10 @@ export class Housekeeping implements OnModuleInit {
 
   onModuleInit(): void {
     this.rounds.add('housekeeping', async (lease) => {
-      const deleted = (await this.expiredFindings(lease)) + (await this.oldBackfills(lease));
+      const deleted =
+        (await this.expiredFindings(lease)) +
+        (await this.oldBackfills(lease)) +
+        (await this.endpoints(lease));
       const isOver = await this.unmonitoredFindings(lease);
       return deleted >= maxRows ? 0 : isOver ? pollMs : pageMs;
     });
@@ -95,6 +98,33 @@ export class Housekeeping implements OnModuleInit {
         [maxRows],
       );
       return deleted;
+    });
+  }
+
+  /**
+   * Reports and holds after 30 days, and endpoints 30 days after the last of their certificates expired, unless they are
+   * monitored by name or a server still presents something.
+   *
+   * @returns how many
+   */
+  async endpoints(lease: TaskLease): Promise<number> {
+    return await this.delete(lease, async (tx) => {
+      const [, reports] = await tx.query<[unknown, number]>(
+        `DELETE FROM endpoint_report WHERE id IN (
+           SELECT id FROM endpoint_report WHERE reported_at < now() - interval '30 days' ORDER BY reported_at LIMIT $1)`,
+        [maxRows],
+      );
+      await tx.query(`DELETE FROM endpoint_hold WHERE ended_at < now() - interval '30 days'`);
+      const [, endpoints] = await tx.query<[unknown, number]>(
+        `DELETE FROM monitored_endpoint WHERE (account_id, dns_name) IN (
+           SELECT account_id, dns_name FROM monitored_endpoint AS endpoint
+           WHERE last_not_after < now() - interval '30 days' AND state IN ('gone', 'not_checked') AND NOT EXISTS (
+             SELECT 1 FROM monitored_domain AS domain
+             WHERE domain.account_id = endpoint.account_id AND domain.name = endpoint.dns_name)
+           ORDER BY last_not_after LIMIT $1)`,
+        [maxRows],
+      );
+      return reports + endpoints;
     });
   }
 

@@ -32,8 +32,9 @@ import { FindingEvents } from '../findings/finding-events';
 import { FindingMetrics } from '../findings/finding-metrics';
 import { IssuerSignatures } from '../findings/issuer-signature';
 import { type ConcernedIssuance, type Recorded, RecordFindings } from '../findings/record-findings';
+import { GatheredMails } from '../gathered-mail/gathered-mail';
 import { Housekeeping } from '../housekeeping/housekeeping';
-import { CertificateMails } from '../mails/certificate-mails';
+import { SendMails } from '../mails/send-mails';
 import { Heartbeats } from '../mails/heartbeats';
 import type { LeasedRounds } from '../tasks/leased-rounds';
 import { type TaskLease, TaskLeases } from '../tasks/task-leases';
@@ -61,7 +62,7 @@ export class FindingsFixture {
   readonly record: RecordFindings;
   readonly classifying: Classifying;
   readonly alerts: SendAlerts;
-  readonly mails: CertificateMails;
+  readonly mails: SendMails;
   readonly heartbeats: Heartbeats;
   readonly housekeeping: Housekeeping;
   readonly transactions: Transactions;
@@ -73,7 +74,7 @@ export class FindingsFixture {
     readonly core: DataSource,
     readonly ct: DataSource,
     readonly asWorker: DataSource,
-    ctAsWorker: DataSource,
+    readonly ctAsWorker: DataSource,
     readonly close: () => Promise<void>,
   ) {
     const running = { metrics: this.metrics } as RunningProcess;
@@ -102,7 +103,8 @@ export class FindingsFixture {
       new AlertMetrics(running),
     );
     this.heartbeats = new Heartbeats(ctAsWorker, this.transactions, mails);
-    this.mails = new CertificateMails(noRounds, asWorker, this.transactions, mails, this.heartbeats);
+    const gathered = new GatheredMails(asWorker, this.transactions, mails);
+    this.mails = new SendMails(noRounds, asWorker, gathered, this.heartbeats);
     this.housekeeping = new Housekeeping(noRounds, this.transactions);
   }
 
@@ -276,7 +278,7 @@ export class FindingsFixture {
 
   async lease(task: MonitoringTaskName): Promise<TaskLease> {
     await this.core.query(`UPDATE monitoring_task SET leased_until = NULL WHERE task = $1`, [task]);
-    const lease = await new TaskLeases(this.asWorker).take(task, 60_000);
+    const lease = await new TaskLeases(this.asWorker).take(task, 600_000);
     if (lease === null) throw new Error('a free task can be leased');
     return lease;
   }

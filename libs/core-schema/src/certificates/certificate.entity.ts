@@ -20,6 +20,7 @@ import { CertificateChainEntity } from './certificate-chain.entity';
 @Index('certificate_key_of_account', ['accountId', 'spkiSha256'])
 @Index('certificate_tbs_of_account', ['accountId', 'tbsSha256'])
 @Index('certificate_created', ['createdAt'])
+@Index('certificate_current_names', ['dnsNames'], { where: 'is_current', type: 'gin' })
 @Index('certificate_to_sight', ['notAfter', 'id'], {
   where: 'sct_at IS NOT NULL AND sighted_at IS NULL AND NOT imported',
 })

@@ -25,6 +25,7 @@ const up = [
      ADD served jsonb NOT NULL DEFAULT '[]',
      ADD bad_since TIMESTAMP WITH TIME ZONE,
      ADD held_since TIMESTAMP WITH TIME ZONE,
+     ADD attempts integer NOT NULL DEFAULT 0,
      ADD CONSTRAINT monitored_endpoint_state
        CHECK (state IN ('not_checked', 'ok', 'suspect', 'failing', 'unreachable', 'gone'))`,
   // Endpoints of earlier releases are new ones here: they are checked over six hours, not at once.
@@ -36,10 +37,12 @@ const up = [
   `COMMENT ON COLUMN monitored_endpoint.served IS 'what each address presented in the last check with a result'`,
   `COMMENT ON COLUMN monitored_endpoint.bad_since IS 'when it turned bad after a check without findings; null: it has none, or was never without'`,
   `COMMENT ON COLUMN monitored_endpoint.held_since IS 'since when a report about it is held back, because too many endpoints turned bad; null: none is'`,
+  `COMMENT ON COLUMN monitored_endpoint.attempts IS 'checks in a row without a result: no response by a prober, or a failed look-up'`,
   `CREATE INDEX monitored_endpoint_due ON monitored_endpoint (check_due_at, account_id)`,
   `CREATE INDEX monitored_endpoint_due_of_account ON monitored_endpoint (account_id, check_due_at)`,
   `CREATE INDEX monitored_endpoint_name ON monitored_endpoint (dns_name)`,
   `CREATE INDEX monitored_endpoint_looked ON monitored_endpoint (looked_at)`,
+  `CREATE INDEX monitored_endpoint_expiry ON monitored_endpoint (last_not_after)`,
   `CREATE INDEX monitored_endpoint_bad ON monitored_endpoint (bad_since) WHERE bad_since IS NOT NULL`,
   `CREATE INDEX monitored_endpoint_held ON monitored_endpoint (held_since) WHERE held_since IS NOT NULL`,
   `CREATE TABLE endpoint_report (
@@ -75,6 +78,8 @@ const up = [
   `COMMENT ON COLUMN monitoring_account.endpoint_mail_due_at IS 'when the gathered reports about endpoints are mailed; null: none'`,
   `CREATE INDEX monitoring_account_endpoint_mail ON monitoring_account (endpoint_mail_due_at)
      WHERE endpoint_mail_due_at IS NOT NULL`,
+  // Finds the current certificates for a name that a server presents another one for.
+  `CREATE INDEX certificate_current_names ON certificate USING gin (dns_names) WHERE is_current`,
   `ALTER TABLE mail ALTER COLUMN account_id DROP NOT NULL`,
   `COMMENT ON COLUMN mail.account_id IS 'null: to the operator'`,
   `ALTER TABLE endpoint_report ADD CONSTRAINT "FK_ff6bf54d905505f5e04ad40717c" FOREIGN KEY (account_id) REFERENCES account(id)`,
@@ -93,11 +98,13 @@ const down = [
   `DELETE FROM mail WHERE kind IN ('monitoring-endpoints', 'monitoring-endpoints-held')`,
   `COMMENT ON COLUMN mail.account_id IS NULL`,
   `ALTER TABLE mail ALTER COLUMN account_id SET NOT NULL`,
+  `DROP INDEX certificate_current_names`,
   `ALTER TABLE monitoring_account DROP COLUMN endpoint_mail_due_at, DROP COLUMN endpoint_mailed_at`,
   `DROP TABLE endpoint_hold`,
   `DROP TABLE endpoint_report`,
   `DROP INDEX monitored_endpoint_held`,
   `DROP INDEX monitored_endpoint_bad`,
+  `DROP INDEX monitored_endpoint_expiry`,
   `DROP INDEX monitored_endpoint_looked`,
   `DROP INDEX monitored_endpoint_name`,
   `DROP INDEX monitored_endpoint_due_of_account`,
@@ -105,5 +112,6 @@ const down = [
   `ALTER TABLE monitored_endpoint
      DROP CONSTRAINT monitored_endpoint_state,
      DROP COLUMN check_due_at, DROP COLUMN looked_at, DROP COLUMN state, DROP COLUMN state_since, DROP COLUMN served_at,
-     DROP COLUMN gone_since, DROP COLUMN findings, DROP COLUMN served, DROP COLUMN bad_since, DROP COLUMN held_since`,
+     DROP COLUMN gone_since, DROP COLUMN findings, DROP COLUMN served, DROP COLUMN bad_since, DROP COLUMN held_since,
+     DROP COLUMN attempts`,
 ];

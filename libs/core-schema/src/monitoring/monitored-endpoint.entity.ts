@@ -10,6 +10,7 @@ import { AccountEntity } from '../accounts/account.entity';
 @Index('monitored_endpoint_due_of_account', ['accountId', 'checkDueAt'])
 @Index('monitored_endpoint_name', ['dnsName'])
 @Index('monitored_endpoint_looked', ['lookedAt'])
+@Index('monitored_endpoint_expiry', ['lastNotAfter'])
 @Index('monitored_endpoint_bad', ['badSince'], { where: 'bad_since IS NOT NULL' })
 @Index('monitored_endpoint_held', ['heldSince'], { where: 'held_since IS NOT NULL' })
 export class MonitoredEndpointEntity {
@@ -93,4 +94,10 @@ export class MonitoredEndpointEntity {
       'since when a report about it is held back, because too many endpoints turned bad; null: none is',
   })
   heldSince!: Date | null;
+
+  @Column('integer', {
+    default: 0,
+    comment: 'checks in a row without a result: no response by a prober, or a failed look-up',
+  })
+  attempts!: number;
 }

@@ -13,9 +13,14 @@ export const monitoringWorker: RoleGrants = {
       update: 'sighted_at not_logged_at',
     },
     certificate_chain: { select: 'sha256 chain' },
-    endpoint_hold: { select: '*', insert: 'counted_from', update: 'ended_at' },
+    endpoint_hold: {
+      select: 'id counted_from ended_at',
+      insert: 'began_at counted_from',
+      update: 'ended_at',
+      delete: true,
+    },
     endpoint_report: {
-      select: 'id account_id reported_at mail_due',
+      select: 'id account_id dns_name reported_at mail_due',
       insert: 'account_id dns_name kind findings reported_at mail_due',
       update: 'mail_due',
       delete: true,
@@ -31,11 +36,12 @@ export const monitoringWorker: RoleGrants = {
     monitored_endpoint: {
       select: `
         account_id dns_name muted ports last_not_after check_due_at looked_at state state_since served_at gone_since
-        findings bad_since held_since`,
+        findings served bad_since held_since attempts`,
       insert: 'account_id dns_name last_not_after',
       update: `
         last_not_after check_due_at looked_at state state_since served_at gone_since findings served bad_since
-        held_since`,
+        held_since attempts`,
+      delete: true,
     },
     monitored_name: { select: '*', insert: '*', update: 'tbs_sha256 position', delete: true },
     monitoring_account: {

@@ -3,6 +3,7 @@ import { Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
 /** Who signed: a key under a name. */
 @Entity('ct_issuer')
 @Index('ct_issuer_key_and_name', ['spkiSha256', 'nameSha256'], { unique: true })
+@Index('ct_issuer_name', ['nameSha256'])
 export class CtIssuerEntity {
   @PrimaryGeneratedColumn('identity', {
     type: 'integer',

@@ -4,6 +4,7 @@ import { CtRevocation1795651200000 } from './1795651200000-ct-revocation';
 import { CtEvidence1795996800000 } from './1795996800000-ct-evidence';
 import { CtPartitionFunctions1796400000000 } from './1796400000000-ct-partition-functions';
 import { CtMonitoring1796700000000 } from './1796700000000-ct-monitoring';
+import { CtIssuerNames1796900000000 } from './1796900000000-ct-issuer-names';
 import { CtPostings1795651300000 } from './1795651300000-ct-postings';
 
 /** Every migration of the `ct` database, oldest first. */
@@ -15,4 +16,5 @@ export const ctMigrations = [
   CtEvidence1795996800000,
   CtPartitionFunctions1796400000000,
   CtMonitoring1796700000000,
+  CtIssuerNames1796900000000,
 ];

@@ -4,8 +4,9 @@ import type { RoleGrants } from '@certwright/postgres';
 export const monitoringWorker: RoleGrants = {
   tables: {
     ct_block: { select: '*' },
+    ct_crl: { select: 'id fresh_until' },
     ct_issuance: { select: '*' },
-    ct_issuer: { select: 'id spki_sha256 name_der spki_der' },
+    ct_issuer: { select: 'id spki_sha256 name_sha256 name_der spki_der certificate_der' },
     ct_issuer_profile: {
       select: `
         organization spki_sha256 friendly_name website caa_domains operator_name operator_website
@@ -18,6 +19,7 @@ export const monitoringWorker: RoleGrants = {
         entry_at`,
     },
     ct_odd_entry: { select: '*' },
+    ct_revocation: { select: 'issuer serial crl revoked_at' },
     ct_run: { select: 'id home partition from_position to_position' },
     ct_sequence: { select: 'next' },
     ct_watched_name: { select: '*', insert: 'name', delete: true },
