@@ -96,12 +96,15 @@ const domainLibs = readdirSync(libs).filter((lib) =>
   readFileSync(new URL(`${lib}/project.json`, libs), 'utf8').includes('"type:domain"'),
 );
 
-const testingOnly = ['@certwright/testing', '@certwright/core-testing', '@certwright/ct-testing'].map(
-  (name) => ({
-    name,
-    message: 'Only specs import testing.',
-  }),
-);
+const testingOnly = [
+  '@certwright/testing',
+  '@certwright/core-testing',
+  '@certwright/ct-testing',
+  '@certwright/tls-farm',
+].map((name) => ({
+  name,
+  message: 'Only specs import testing.',
+}));
 const poolsOfPostgres = {
   name: 'pg',
   importNames: ['default', 'Client', 'Pool', 'native'],
@@ -145,7 +148,7 @@ export default tseslint.config(
   },
   {
     files: ['apps/*/src/**/*.ts', 'libs/*/src/**/*.ts'],
-    ignores: ['**/config.ts', '**/*.spec.ts', 'libs/{testing,core-testing,ct-testing}/**'],
+    ignores: ['**/config.ts', '**/*.spec.ts', 'libs/{testing,core-testing,ct-testing,tls-farm}/**'],
     rules: {
       'no-restricted-properties': [
         'error',
@@ -208,7 +211,12 @@ export default tseslint.config(
   },
   {
     files: ['**/*.ts'],
-    ignores: ['libs/{testing,core-testing,ct-testing}/**', '**/*.spec.ts', '**/testing/**', 'tools/**'],
+    ignores: [
+      'libs/{testing,core-testing,ct-testing,tls-farm}/**',
+      '**/*.spec.ts',
+      '**/testing/**',
+      'tools/**',
+    ],
     rules: {
       '@typescript-eslint/no-restricted-imports': ['error', { paths: [...testingOnly, poolsOfPostgres] }],
     },

@@ -1,4 +1,4 @@
-// `npm run bench -- <name>`: runs one benchmark together with a baseline, and writes its table to
+// `npm run bench -- <name>`: runs one benchmark together with a baseline, and writes its tables to
 // docs/benchmarks.md. Not a test: numbers depend on the machine, ratios less.
 import { acme } from './acme/acme.mjs';
 import { certs } from './certs/certs.mjs';
@@ -18,8 +18,8 @@ if (benchmark === undefined) {
   console.error(`Usage: npm run bench -- <${Object.keys(benchmarks).join('|')}> [--help]`);
   process.exit(2);
 }
-const section = await benchmark(args);
-if (section !== undefined) {
+const sections = await benchmark(args);
+for (const section of sections === undefined ? [] : [sections].flat()) {
   console.log(`\n${section.text}`);
   writeSection(section);
 }

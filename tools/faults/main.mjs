@@ -16,7 +16,7 @@ const usage = `npm run faults -- [--rounds N] [--seed N] [--node FILE | --lowest
   --lowest-node  runs them on the lowest supported Node.js, which is fetched from the npm registry
   --keep         keeps data and logs in .certwright/faults
 
-npm run faults -- monitoring [part ...] [--rounds N] [--seed N] [--node FILE] [--keep]
+npm run faults -- monitoring [part ...] [--rounds N] [--certificates N] [--seed N] [--node FILE] [--keep]
 
   Logs certificates for several accounts while faults are injected. It fails when an alert is lost, sent twice, or sent to
   the wrong account.
@@ -24,11 +24,13 @@ npm run faults -- monitoring [part ...] [--rounds N] [--seed N] [--node FILE] [-
   part           one or more of these (default: all)
                    fail-over  the databases fail over to their replicas, and responses to commits are lost
                    kill       copies of the worker are killed and frozen, and Redis is emptied
-                   restore    the index is restored from a copy, and its positions are used again
+                   restore    the index is restored from an hour-old copy, and its positions are used again
                    odd        certificates with many names, long names, markup and bidi controls
-                   many       200,000 certificates of one account beside one of another account
+                   many       very many certificates of one account beside one of another account
                    stop       the worker is stopped for an hour, by shifting the time in the database
-  --rounds N     how often each fault is injected (default 2)`;
+  --rounds N     how often each fault is injected (default 2)
+  --certificates N
+                 certificates of the part "many" (default 200,000)`;
 
 /** An unreachable registry does not fail the run: it prints a message and uses the usual Node.js. */
 async function lowestNode() {
@@ -41,10 +43,21 @@ async function lowestNode() {
   }
 }
 
+/**
+ * @param {string} option
+ * @param {string} text
+ */
+function wholeNumber(option, text) {
+  if (!/^\d{1,7}$/.test(text))
+    throw new Error(`--${option} must be a whole number up to 9999999, not "${text}"`);
+  return Number(text);
+}
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     rounds: { type: 'string' },
+    certificates: { type: 'string', default: '200000' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e6)) },
     node: { type: 'string' },
     'lowest-node': { type: 'boolean', default: false },
@@ -81,8 +94,11 @@ try {
     signal: stopping.signal,
     say: (/** @type {string} */ line) => console.log(line),
   };
-  if (what === 'monitoring') await monitoring({ ...how, only, rounds: Number(values.rounds ?? 2) });
-  else await rounds({ ...how, count: Number(values.rounds ?? 20) });
+  const rounded = (/** @type {string} */ fallback) => wholeNumber('rounds', values.rounds ?? fallback);
+  if (what === 'monitoring') {
+    const certificates = wholeNumber('certificates', values.certificates);
+    await monitoring({ ...how, only, rounds: rounded('2'), certificates });
+  } else await rounds({ ...how, count: rounded('20') });
   exitCode = 0;
 } catch (error) {
   console.error(error);

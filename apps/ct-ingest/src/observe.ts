@@ -67,6 +67,8 @@ export function observeFollowing({ log: lines, metrics: { registry } }: RunningP
       lines.error(fields, 'ALARM: log stopped');
     },
     leaseLost: (log) => lines.warn(nameOf(log), 'lease lost; another process continues'),
+    restored: () =>
+      lines.warn({}, 'the index lacks what this process stored, as after a restoration; caches are dropped'),
     failed: (log, error) => lines.error({ ...nameOf(log), err: error }, 'unexpected error; retrying'),
   };
 }

@@ -19,7 +19,16 @@ import { TasksModule } from './tasks/tasks.module';
       useFactory: (
         { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize }: Config,
         { name, log, readiness }: RunningProcess,
-      ) => ({ name, url, poolSize, statementTimeoutMs: 10_000, deployment: null, log, readiness }),
+      ) => ({
+        name,
+        url,
+        poolSize,
+        statementTimeoutMs: 10_000,
+        plansEachTime: true,
+        deployment: null,
+        log,
+        readiness,
+      }),
     }),
     CtDatabaseModule,
     AlertsModule,

@@ -3,7 +3,7 @@ import { createLogger, Metrics, ProcessModule, Readiness, type RunningProcess } 
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { DataSource } from 'typeorm';
-import { Alerts } from './alerts/alerts';
+import { SendAlerts } from './alerts/send-alerts';
 import { AppModule } from './app.module';
 import { BackfillTurns } from './backfill/run-backfills';
 import { Config, settings } from './config';
@@ -58,7 +58,7 @@ async function work(): Promise<void> {
   while (await app.get(FollowIndex, { strict: false }).step(leases.following, domains));
   while (await app.get(BackfillTurns, { strict: false }).next(leases.backfill));
   await app.get(Classifying, { strict: false }).round(leases.classifying);
-  while ((await app.get(Alerts, { strict: false }).send(leases.alerts)) > 0);
+  while ((await app.get(SendAlerts, { strict: false }).send(leases.alerts)) > 0);
   await app.get(CertificateMails, { strict: false }).send(leases.mail);
 }
 

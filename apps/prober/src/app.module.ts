@@ -1,8 +1,8 @@
 import { Module } from '@nestjs/common';
 import { CaaModule } from './caa/caa.module';
-import { TlsTestModule } from './tls-test/tls-test.module';
+import { LooksModule } from './looks/looks.module';
 import { WebRuleModule } from './web-rule/web-rule.module';
 
 /** One feature per kind of question. */
-@Module({ imports: [CaaModule, TlsTestModule, WebRuleModule] })
+@Module({ imports: [CaaModule, LooksModule, WebRuleModule] })
 export class AppModule {}

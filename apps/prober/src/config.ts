@@ -15,7 +15,8 @@ export const settings = defineSettings({
   ...processSettings({ opsPort: 4351 }),
   REDIS_URL: url({
     schemes: ['redis', 'rediss'],
-    meaning: 'Queue of questions, and where results are published; nothing is probed while it is unavailable',
+    meaning:
+      'Queue of questions, where results are published, and which addresses have a connection; nothing is probed while it is unavailable',
   }),
   DNS_RESOLVERS: list(hostPort({ meaning: 'A recursive resolver' }), {
     meaning: "Resolvers for probed names and CAA records, tried in order; empty: the system's",
@@ -37,7 +38,7 @@ export const settings = defineSettings({
   }),
   PROBE_CONCURRENCY: integer({
     meaning:
-      'Questions answered side by side; each mostly waits: for a web server rule up to 10 s with at most 64 KiB, for the test of an installation up to 15 s with at most 16 connections of 64 KiB',
+      'Questions answered side by side; each mostly waits: for a web server rule up to 10 s with at most 64 KiB, for a look at hosts up to 15 s with at most 16 connections of 64 KiB and 1 MiB of certificates',
     unit: 'probes',
     min: 1,
     max: 1_000,

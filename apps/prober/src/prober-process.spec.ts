@@ -105,30 +105,25 @@ describe('the prober as a process', () => {
   it('looks at TLS as well as at web server rules', async () => {
     const prober = await startProber();
     const question = {
-      hosts: ['www.example.com', '10.0.0.1'],
-      port: site.port,
+      hosts: ['www.example.com', '10.0.0.1'].map((host) => ({ host, ports: [site.port] })),
       serverName: 'www.example.com',
-      leafSha256: '00'.repeat(32),
-      chainSha256: [],
-      temporarySha256: [],
+      withHttpStatus: false,
     };
-    const tests = [
-      {
-        host: 'www.example.com',
-        address: '127.0.0.1',
-        status: 'handshake_error',
-        problem: `127.0.0.1 port ${site.port} answers with something that is not TLS.`,
-      },
-      {
-        host: '10.0.0.1',
-        address: '10.0.0.1',
-        status: 'connect_error',
-        problem: 'This is not a public address.',
-      },
-    ];
-    await eventually(async () => expect(await probes.askTls(question)).toEqual({ tests }), {
-      withinMs: 20_000,
+    const seen = (host: string, address: string, reason: string, problem: string) => ({
+      host,
+      lookUp: { kind: 'found' },
+      addresses: [{ address, port: site.port, result: { kind: 'not_presented', reason, problem } }],
+      omitted: 0,
     });
+    const notTls = `127.0.0.1 port ${site.port} answers with something that is not TLS.`;
+    const hosts = [
+      seen('www.example.com', '127.0.0.1', 'handshake', notTls),
+      seen('10.0.0.1', '10.0.0.1', 'refused_address', 'This is not a public address.'),
+    ];
+    await eventually(
+      async () => expect(await probes.askLook(question)).toEqual({ hosts, certificates: [] }),
+      { withinMs: 20_000 },
+    );
     await prober.stop();
   }, 60_000);
 

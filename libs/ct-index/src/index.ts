@@ -19,6 +19,7 @@ export {
   tbsSha256At,
 } from './monitoring/places';
 export {
+  beginWatchedTerm,
   changeWatchedNames,
   replaceWatchedNames,
   type WatchedChange,

@@ -23,6 +23,8 @@ export interface StoredPlaces {
   readonly to: number;
   /** Positions of the others. */
   readonly known: readonly number[];
+  /** The one with the highest position; null: the batch was empty. */
+  readonly newest: { readonly position: number; readonly tbsSha256: string } | null;
 }
 
 /** The ids of issuers in this process: few, and they never change. */
@@ -91,7 +93,7 @@ export async function storeIssuances(
   placed: (places: StoredPlaces) => Promise<void> = async () => await Promise.resolve(),
 ): Promise<Stored> {
   if (issuances.length === 0) {
-    await placed({ from: 0, to: 0, known: [] });
+    await placed({ from: 0, to: 0, known: [], newest: null });
     return { discovered: 0, completed: 0 };
   }
   const prepared = await prepare(tx, ids, issuances, crls);
@@ -117,8 +119,21 @@ export async function storeIssuances(
     await tx.query(`UPDATE ct_sequence SET next = $1`, [to]);
     if (turn.unmerged >= maxUnmerged) await mergeInstead(tx);
   }
-  await placed({ from: turn.next, to, known: [...known.values()] });
+  const newest = newestOf(issuances, (nth) => known.get(nth) ?? positions[nth] ?? 0);
+  await placed({ from: turn.next, to, known: [...known.values()], newest });
   return { discovered: to - turn.next, completed: await complete(tx, issuances, known) };
+}
+
+function newestOf(
+  issuances: readonly NewIssuance[],
+  positionOf: (nth: number) => number,
+): StoredPlaces['newest'] {
+  let newest: StoredPlaces['newest'] = null;
+  for (const [nth, { tbsSha256 }] of issuances.entries()) {
+    const position = positionOf(nth);
+    if (newest === null || position > newest.position) newest = { position, tbsSha256 };
+  }
+  return newest;
 }
 
 /**

@@ -16,6 +16,8 @@ export interface HostLook {
   readonly addresses: readonly AddressLook[];
   /** Published addresses without a result, because a look has a maximum number of them. */
   readonly omitted: number;
+  /** The first of them, if there are any. */
+  readonly firstOmitted?: string;
 }
 
 /**
@@ -48,8 +50,9 @@ export interface Presented {
 }
 
 /**
- * `refused_address`: a special-purpose address, which is never connected to. `busy`: other looks occupy the address or its
- * network; nothing is known. `internal`: the look itself failed; nothing is known.
+ * `refused_address`: a special-purpose address, which is never connected to. `busy`: the time of the look was over while other
+ * connections occupied the address or its network, or before the server had its own time; nothing is known. `internal`: the
+ * look itself failed, or has `maxCertificateBytesOfLook` already; nothing is known.
  */
 export const notPresentedReasons = [
   'refused_address',
@@ -83,12 +86,23 @@ export interface LookQuestion {
 export interface LookedAtHost {
   /** A DNS name in normal form without wildcard, or an IP address in its shortest form. */
   readonly host: string;
-  /** One to four, each once. */
+  /** One to `maxPortsOfHost`, each once. */
   readonly ports: readonly number[];
 }
 
 /** A certificate has at most 100 names. */
 export const maxHostsOfLook = 100;
+
+export const maxPortsOfHost = 4;
+
+/** Addresses of one host that a look connects to: more than big sites publish. */
+export const maxAddressesOfHost = 16;
+
+/** Addresses of all hosts that a look connects to. Every host gets one before any gets a second one. */
+export const maxAddressesOfLook = 64;
+
+/** Bytes of DER in a look, which travels through Redis: 64 chains of 16 KiB, or one host with 16 of 64 KiB. */
+export const maxCertificateBytesOfLook = 1_048_576;
 
 /** Total time of a look, ms, waiting for occupied addresses included. */
 export const lookWithinMs = 15_000;
@@ -110,11 +124,12 @@ const isObject = (value: unknown): value is Members => typeof value === 'object'
 
 function isHostLook(value: unknown, certificates: number): boolean {
   if (!isObject(value)) return false;
-  const { host, lookUp, addresses, omitted } = value;
+  const { host, lookUp, addresses, omitted, firstOmitted } = value;
   return (
     typeof host === 'string' &&
     isLookUp(lookUp) &&
     Number.isInteger(omitted) &&
+    (firstOmitted === undefined || typeof firstOmitted === 'string') &&
     Array.isArray(addresses) &&
     addresses.every((each) => isAddressLook(each, certificates))
   );

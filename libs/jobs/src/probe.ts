@@ -7,7 +7,6 @@ import type { LookUpFailure } from '@certwright/dns-names';
  */
 export interface ProbeMessages {
   'probe-web-rule': { readonly question: WebRuleQuestion; readonly answer: WebRuleAnswer };
-  'test-installation': { readonly question: InstallationQuestion; readonly answer: InstallationAnswer };
   'look-at-hosts': { readonly question: LookQuestion; readonly answer: Look };
   'caa-of-name': { readonly question: CaaOfNameQuestion; readonly answer: CaaOfNameAnswer };
 }
@@ -57,61 +56,6 @@ export const noProbeAnswer: WebRuleAnswer = Object.freeze({
   problem: 'the prober did not answer',
   hops: [],
 });
-
-/** Fetch the certificates that the TLS servers at all addresses of these hosts present. */
-export interface InstallationQuestion {
-  /** DNS names in normal form, without wildcards, and IP addresses in their shortest form; each once. */
-  readonly hosts: readonly string[];
-  readonly port: number;
-  /** Requested server name (SNI) if the host is an IP address; otherwise the host is. */
-  readonly serverName: string;
-  /** SHA-256 over the DER certificate, lower-case hex, of the expected certificate. */
-  readonly leafSha256: string;
-  /** The expected intermediates, in any order; may be empty. */
-  readonly chainSha256: readonly string[];
-  /** Temporary certificates that are accepted as well. */
-  readonly temporarySha256: readonly string[];
-}
-
-/** Why there is no result: no connection, no TLS, or no test. */
-export const inconclusiveStatuses = ['connect_error', 'handshake_error', 'internal_error'] as const;
-export type InconclusiveStatus = (typeof inconclusiveStatuses)[number];
-
-export interface TestedAddress {
-  /** As in the question. */
-  readonly host: string;
-  /** Shortest form; empty without an address. */
-  readonly address: string;
-}
-
-export interface ConclusiveTest extends TestedAddress {
-  readonly status: 'conclusive';
-  /** The leaf is the expected one, or a temporary one. */
-  readonly correct: boolean;
-  /** All intermediates were presented, whatever else was; a temporary certificate needs none. */
-  readonly chained: boolean;
-  readonly temporary: boolean;
-}
-
-export interface InconclusiveTest extends TestedAddress {
-  readonly status: InconclusiveStatus;
-  /** A sentence for the customer, without data from the server. */
-  readonly problem: string;
-}
-
-export interface InstallationAnswer {
-  /** Hosts in the order of the question, with one test or more each. */
-  readonly tests: readonly (ConclusiveTest | InconclusiveTest)[];
-}
-
-/** Maximum hosts of one request: a certificate has at most 100 names. */
-export const maxTestedHosts = 100;
-
-/** Total time for all hosts, ms. */
-export const installationTestWithinMs = 15_000;
-
-/** Timeout of the requester, ms: the test, and a third as long for queueing and transport. */
-export const installationTestPatienceMs = 20_000;
 
 /** Whether the CAA records of a name, as published now, allow a CA to issue (RFC 8659). */
 export interface CaaOfNameQuestion {

@@ -1,10 +1,14 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import {
   type FindingCode,
   findingCodes,
   type ServedAddress,
   type TrackedFinding,
 } from '@certwright/endpoint-checks';
-import { endpointEventBody, endpointJson, type EndpointRow, storedServed } from './endpoint-json';
+import { shapeOf } from '@certwright/testing';
+import { storedServed } from './endpoint-address';
+import { endpointEventBody, endpointJson, type EndpointRow } from './endpoint-json';
 
 const sha256 = 'ab'.repeat(32);
 
@@ -183,6 +187,15 @@ it('is the body of an event with the findings of the event alone', () => {
     ...received(endpointJson(stored)),
     findings: shown(expired),
   });
+});
+
+it('has the members of the example in the documentation', () => {
+  const notifications = readFileSync(path.join(__dirname, '../../../docs/notifications.md'), 'utf8');
+  const [, example = ''] = /```json\n([^`]*"dns_name"[^`]*)```/.exec(notifications) ?? [];
+  const [stored] = parameters.expired;
+  const expired = finding('expired', { parameters: stored });
+  const body: unknown = JSON.parse(endpointEventBody(row({ served: [served()] }), [expired]));
+  expect(shapeOf(JSON.parse(example))).toEqual(shapeOf(body));
 });
 
 it('keeps hostile texts as data', () => {

@@ -1,9 +1,4 @@
-export { endpointEventBody, endpointJson, type EndpointRow, storedServed } from './endpoint-json';
-export {
-  EndpointAddressSchema,
-  EndpointFindingSchema,
-  MonitoredEndpointSchema,
-  ServedCertificateSchema,
-} from './endpoint-schema';
+export { storedServed } from './endpoint-address';
+export { endpointEventBody, endpointJson, type EndpointRow, MonitoredEndpointSchema } from './endpoint-json';
 export { type FirstEndpoints, MonitoredEndpoints } from './monitored-endpoints';
 export { MonitoredEndpointsModule } from './monitored-endpoints.module';

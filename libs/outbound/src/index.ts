@@ -1,9 +1,11 @@
 export { AddressGuard, type AddressGuardOptions } from './addresses/address-guard';
 export { type ResolverAddress } from './addresses/name-lookup';
+export { connectionOrder, networkOf } from './addresses/connection-order';
 export { specialPurposeOf } from './addresses/special-purpose';
 export { OutboundFault, type OutboundFaultKind, outboundFaultKinds } from './outbound-fault';
 export {
   type CertificateViewing,
+  type Presentation,
   presentedCertificates,
 } from './presented-certificates/presented-certificates';
 export { portRefusal } from './request/blocked-ports';

@@ -10,6 +10,11 @@ export interface DatabaseConnection {
   readonly poolSize: number;
   /** The server ends a statement that runs longer, ms. */
   readonly statementTimeoutMs: number;
+  /**
+   * Statements are planned each time, for the tables as they are. Otherwise a prepared statement keeps a plan that was made for
+   * empty tables until they are analyzed, which may be minutes after they have grown. Default: false.
+   */
+  readonly plansEachTime?: boolean;
   /** The server ends a statement that waits longer for a lock, ms. Default: only its timeout ends it. */
   readonly lockTimeoutMs?: number;
 }
@@ -26,7 +31,14 @@ const idleInTransactionTimeoutMs = 10_000;
 const connectTimeoutMs = 5_000;
 
 export const dataSourceOptions = (
-  { url, applicationName, poolSize, statementTimeoutMs, lockTimeoutMs }: DatabaseConnection,
+  {
+    url,
+    applicationName,
+    poolSize,
+    statementTimeoutMs,
+    lockTimeoutMs,
+    plansEachTime = false,
+  }: DatabaseConnection,
   schema: DatabaseSchema,
 ): DataSourceOptions => ({
   type: 'postgres',
@@ -37,6 +49,7 @@ export const dataSourceOptions = (
   logging: false,
   extra: {
     statement_timeout: statementTimeoutMs,
+    ...(plansEachTime && { options: '-c plan_cache_mode=force_custom_plan -c jit=off' }),
     lock_timeout: lockTimeoutMs,
     idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
     keepAlive: true,

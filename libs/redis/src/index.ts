@@ -4,6 +4,7 @@ export {
   type RedisConnectionOptions,
   type RedisLog,
 } from './redis-connection';
+export { AddressOccupancy, type AddressOccupancyOptions, type Occupant } from './address-occupancy';
 export { RedisTokenBuckets } from './redis-token-buckets';
 export { ProbeQuestions } from './probe-questions';
 export { QuestionServer, type QuestionServerOptions } from './transport/question-server';

@@ -4,12 +4,6 @@ import {
   type CaaOfNameQuestion,
   caaPatienceMs,
   caaVerdicts,
-  type ConclusiveTest,
-  inconclusiveStatuses,
-  type InconclusiveTest,
-  type InstallationAnswer,
-  type InstallationQuestion,
-  installationTestPatienceMs,
   noCaaAnswer,
   noProbeAnswer,
   type ProbeMessages,
@@ -39,19 +33,6 @@ export class ProbeQuestions implements OnApplicationShutdown {
   async ask(question: WebRuleQuestion, withinMs: number = probePatienceMs): Promise<WebRuleAnswer> {
     const response = await this.#ask('probe-web-rule', question, withinMs);
     return isWebRuleAnswer(response) ? response : noProbeAnswer;
-  }
-
-  /**
-   * Never rejects: without a response in time it is null, which says nothing about the customer's servers.
-   *
-   * @param withinMs how long to wait, Redis and a free prober included
-   */
-  async askTls(
-    question: InstallationQuestion,
-    withinMs: number = installationTestPatienceMs,
-  ): Promise<InstallationAnswer | null> {
-    const response = await this.#ask('test-installation', question, withinMs);
-    return isInstallationAnswer(response) ? response : null;
   }
 
   /**
@@ -97,21 +78,6 @@ function isWebRuleAnswer(value: unknown): value is WebRuleAnswer {
   return kind === 'answered'
     ? typeof status === 'number' && typeof body === 'string'
     : kind === 'failed' && typeof problem === 'string';
-}
-
-function isInstallationAnswer(value: unknown): value is InstallationAnswer {
-  if (typeof value !== 'object' || value === null) return false;
-  const { tests } = value as Readonly<Record<string, unknown>>;
-  return Array.isArray(tests) && tests.every(isTest);
-}
-
-function isTest(value: unknown): value is ConclusiveTest | InconclusiveTest {
-  if (typeof value !== 'object' || value === null) return false;
-  const test = value as Readonly<Record<string, unknown>>;
-  if (typeof test['host'] !== 'string' || typeof test['address'] !== 'string') return false;
-  return test['status'] === 'conclusive'
-    ? [test['correct'], test['chained'], test['temporary']].every((each) => typeof each === 'boolean')
-    : inconclusiveStatuses.some((each) => each === test['status']) && typeof test['problem'] === 'string';
 }
 
 function isCaaAnswer(value: unknown): value is CaaOfNameAnswer {

@@ -20,6 +20,8 @@ export interface ForgedParts {
   readonly dnsNames?: readonly string[];
   readonly digest?: 'sha256' | 'sha1';
   readonly days?: number;
+  /** Of a certificate that another one signs; its days are counted from there. Default: now. */
+  readonly notBefore?: Date;
   /** Of the subject; the files have another name for each certificate. */
   readonly name?: string;
   readonly usage?: string;
@@ -49,14 +51,40 @@ export class Forge {
     ];
     writeFileSync(`${file}.extensions`, `${extensions.join('\n')}\n`);
     this.openssl('req', '-new', ...keys, ...subject, '-out', `${file}.csr`);
-    const signer = by === undefined ? ['-key', keyFile] : ['-CA', by.file, '-CAkey', by.keyFile];
-    this.openssl(
-      ...['x509', '-req', '-in', `${file}.csr`, `-${digest}`, '-days', String(days), '-extfile'],
-      ...[`${file}.extensions`, ...signer, '-set_serial', String(1_000 + this.count), '-out', `${file}.pem`],
-    );
+    const common = ['-in', `${file}.csr`, '-extfile', `${file}.extensions`, '-out', `${file}.pem`];
+    if (by !== undefined && parts.notBefore !== undefined) {
+      this.signAsOf(parts.notBefore, days, [
+        ...common,
+        '-cert',
+        by.file,
+        '-keyfile',
+        by.keyFile,
+        '-md',
+        digest,
+      ]);
+    } else {
+      const signer = by === undefined ? ['-key', keyFile] : ['-CA', by.file, '-CAkey', by.keyFile];
+      const serial = ['-set_serial', String(1_000 + this.count)];
+      this.openssl('x509', '-req', ...common, ...signer, ...serial, `-${digest}`, '-days', String(days));
+    }
     const certificate = new X509Certificate(readFileSync(`${file}.pem`));
     const sha256 = certificate.fingerprint256.replaceAll(':', '').toLowerCase();
     return { file: `${file}.pem`, keyFile, der: certificate.raw, sha256 };
+  }
+
+  /** `openssl x509` has no beginning other than now before OpenSSL 3.4. */
+  private signAsOf(notBefore: Date, days: number, args: readonly string[]): void {
+    const config = path.join(this.folder, 'ca.conf');
+    const database = path.join(this.folder, 'database');
+    writeFileSync(
+      config,
+      `[ca]\ndefault_ca=forge\n[forge]\ndatabase=${database}\nnew_certs_dir=${this.folder}\n` +
+        'rand_serial=yes\npolicy=any\nunique_subject=no\n[any]\ncommonName=supplied\n',
+    );
+    writeFileSync(database, '');
+    const notAfter = new Date(notBefore.getTime() + days * 86_400_000);
+    const validity = ['-startdate', caTime(notBefore), '-enddate', caTime(notAfter)];
+    this.openssl('ca', '-batch', '-notext', '-config', config, ...validity, ...args);
   }
 
   /** Whether OpenSSL finds a path. */
@@ -84,3 +112,6 @@ export class Forge {
     execFileSync('openssl', args, { cwd: this.folder, stdio: 'pipe' });
   }
 }
+
+/** YYYYMMDDHHMMSSZ. */
+const caTime = (time: Date): string => `${time.toISOString().slice(0, 19).replace(/[-:T]/g, '')}Z`;

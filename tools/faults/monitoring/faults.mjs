@@ -1,6 +1,10 @@
 // @ts-check
 // Parts of the run in which certificates are logged while faults are injected.
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { places } from '../../up/home.mjs';
+import { until } from '../until.mjs';
+import { followedPosition, lastPosition } from './platform.mjs';
 
 /** @typedef {import('./run.mjs').Run} Run */
 
@@ -11,6 +15,9 @@ const KILL_EVERY_MS = 2_000;
 const KILLS_PER_ROUND = 15;
 /** Longer than the lease of the tasks in this run. */
 const FROZEN_MS = 5_000;
+const TAKEN_OVER_WITHIN_MS = 120_000;
+/** The age of the copy of the index, by the times in both databases. */
+const BACKUP_AGE = `interval '1 hour'`;
 const REFUSALS = 0.05;
 
 /**
@@ -47,7 +54,7 @@ export async function kills(all) {
   const { workers } = platform;
   tenants.refusals = REFUSALS;
   return await disturbed(all, async () => {
-    let [killed, frozen, flushed] = [0, 0, 0];
+    let [killed, frozen, flushed, takenOver] = [0, 0, 0, 0];
     for (let round = 0; round < rounds; round += 1) {
       for (let nth = 0; nth < KILLS_PER_ROUND; nth += 1) {
         const victim = workers[nth % workers.length];
@@ -62,20 +69,44 @@ export async function kills(all) {
       }
       for (const worker of workers) await worker.untilReady();
       for (const worker of random() < 0.5 ? workers : [...workers].reverse()) {
-        await delay(FROZEN_MS / 2);
+        const before = await tokenOf(platform, 'following');
         worker.freeze();
-        await delay(FROZEN_MS);
-        worker.thaw();
+        try {
+          await delay(FROZEN_MS);
+          // Of the other copy: the frozen one cannot extend its leases.
+          if ((await tokenOf(platform, 'following')) !== before) takenOver += 1;
+        } finally {
+          worker.thaw();
+        }
         frozen += 1;
       }
     }
     tenants.refusals = 0;
-    all.say(`  ${killed} SIGKILL, ${frozen} SIGSTOP of ${FROZEN_MS / 1_000} s, ${flushed} FLUSHALL`);
+    all.say(
+      `  ${killed} SIGKILL, ${frozen} SIGSTOP of at least ${FROZEN_MS / 1_000} s, ${flushed} FLUSHALL; ` +
+        `the index was followed by another copy after ${takenOver} SIGSTOP`,
+    );
+    // Every copy is frozen in each round, so also the one that follows the index.
+    if (takenOver === 0) throw new Error('no other copy followed the index while one was frozen');
   });
 }
 
 /**
- * The index is restored from a copy. Its positions are given to other certificates.
+ * Waits until a copy holds the lease.
+ * @param {import('./platform.mjs').MonitoringPlatform} platform
+ * @param {string} task
+ * @returns {Promise<string>} its fencing token
+ */
+async function tokenOf({ core }, task) {
+  const held = `SELECT lease_token AS token FROM monitoring_task WHERE task = $1 AND leased_until > clock_timestamp()`;
+  return await until(async () => (await core.query(held, [task]))[0]?.token, {
+    what: `a copy of the worker to take the task ${task}`,
+    withinMs: TAKEN_OVER_WITHIN_MS,
+  });
+}
+
+/**
+ * The index is restored from a copy that is an hour old. Its positions are given to other certificates.
  * @param {Run} all
  */
 export async function restoredIndex(all) {
@@ -83,17 +114,44 @@ export async function restoredIndex(all) {
   const { ct } = platform;
   return await disturbed(all, async () => {
     for (let round = 0; round < rounds; round += 1) {
+      await age(platform);
+      const last = await lastPosition(platform);
       const backup = await ct.backUp();
       await delay(2 * UNDISTURBED_MS);
+      await until(async () => (await followedPosition(platform)) > last, {
+        what: 'issuances to be matched that the copy lacks',
+        withinMs: TAKEN_OVER_WITHIN_MS,
+      });
       const before = await positionsOf(ct);
+      const times = await restoredTimes(platform);
       await ct.restore(backup);
       await ct.addReplica();
+      await until(async () => (await restoredTimes(platform)) > times, {
+        what: 'alarm index_restored in the log of a worker',
+        withinMs: TAKEN_OVER_WITHIN_MS,
+      });
       await delay(2 * UNDISTURBED_MS);
       const after = new Map((await positionsOf(ct)).map(({ position, tbs }) => [position, tbs]));
       const reused = before.filter(({ position, tbs }) => after.has(position) && after.get(position) !== tbs);
       all.say(`  restored; ${reused.length} positions belong to other certificates than before`);
     }
   });
+}
+
+/**
+ * As if an hour had passed since everything up to now was found.
+ * @param {import('./platform.mjs').MonitoringPlatform} platform
+ */
+async function age({ core, ct }) {
+  await ct.query(`UPDATE ct_issuance SET discovered_at = discovered_at - ${BACKUP_AGE}`);
+  await core.query(`UPDATE monitoring_checkpoint SET created_at = created_at - ${BACKUP_AGE}`);
+  await core.query(`UPDATE monitoring_finding SET found_at = found_at - ${BACKUP_AGE}`);
+}
+
+/** How often a worker logged it. @param {import('./platform.mjs').MonitoringPlatform} platform */
+async function restoredTimes({ workers }) {
+  const logs = workers.map(({ name }) => readFileSync(places.log(name), 'utf8'));
+  return logs.join('').split('"alarm":"index_restored"').length - 1;
 }
 
 /** @param {import('./postgres-pair.mjs').PostgresPair} ct @returns {Promise<{ position: string, tbs: string }[]>} */

@@ -5,14 +5,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { loaded } from '../../bench/ct/real-entries.mjs';
 import { until } from '../until.mjs';
 import { Ca } from './certificates.mjs';
+import { followedPosition, lastPosition } from './platform.mjs';
 
-const CERTIFICATES = 200_000;
 const BATCH = 500;
+/** Of one statement: alerts are sent while the others are stored. */
+const DUE_BATCH = 20_000;
 const SAMPLES = 12;
 const PAUSE_MS = 1_000;
-/** From the log to the webhook: the log merges after half a second, and ct-ingest polls every second. */
+/**
+ * From the log to the webhook: the log merges after half a second, and ct-ingest polls every second. On a loaded machine, the
+ * latency without the other account is the measure.
+ */
 const MAX_LATENCY_MS = 15_000;
-const FOLLOWED_WITHIN_MS = 600_000;
+const MAX_TIMES_ALONE = 5;
+const FOLLOWED_WITHIN_MS = 1_800_000;
 
 const libs = {
   ct: 'libs/ct/src/index.ts',
@@ -21,75 +27,93 @@ const libs = {
 };
 
 /** @param {import('./run.mjs').Run} all @returns {Promise<string[]>} problems */
-export async function manyMatches({ platform, tenants, stream, say }) {
+export async function manyMatches({ platform, tenants, stream, certificates, say }) {
   const problems = [];
   const [busyDomain, quietDomain] = [stream.domain('busy'), stream.domain('quiet')];
   const quiet = await tenants.add('quiet', [`.${quietDomain}`]);
   const busy = await tenants.add('busy', [], { isBusy: true });
   const ca = new Ca('Unrelated CA');
-  const sample = async (/** @type {string} */ what) => {
+  const sample = async (
+    /** @type {string} */ what,
+    /** @type {Promise<unknown>} */ work = Promise.resolve(),
+  ) => {
     const fromMs = Date.now();
-    for (let nth = 0; nth < SAMPLES; nth += 1) {
+    let isOver = false;
+    // Its failure is thrown below.
+    void work.catch(() => undefined).finally(() => (isOver = true));
+    for (let nth = 0; nth < SAMPLES || !isOver; nth += 1) {
       await tenants.log(ca.issue([`n${nth}.${quietDomain}`]), { unknownTo: [quiet] });
       await delay(PAUSE_MS);
     }
+    await work;
     await until(() => quiet.missing().length === 0, { what: `alerts ${what}`, withinMs: FOLLOWED_WITHIN_MS });
     const latencies = quiet.latencies(fromMs);
-    const [p50 = 0, longest = 0] = [latencies[SAMPLES >> 1], latencies.at(-1)];
-    say(`  ${what}: p50 ${(p50 / 1_000).toFixed(1)} s, longest ${(longest / 1_000).toFixed(1)} s`);
-    if (longest > MAX_LATENCY_MS) problems.push(`quiet: an alert took ${longest} ms ${what}`);
+    const [p50 = 0, longest = 0] = [latencies[latencies.length >> 1], latencies.at(-1)];
+    const times = `p50 ${(p50 / 1_000).toFixed(1)} s, longest ${(longest / 1_000).toFixed(1)} s`;
+    say(`  ${what}: ${latencies.length} alerts in ${elapsed(fromMs)} s; ${times}`);
+    return longest;
   };
-  await sample('alone');
+  const maxMs = Math.max(MAX_LATENCY_MS, MAX_TIMES_ALONE * (await sample('alone')));
+  const check = async (/** @type {string} */ what, /** @type {Promise<unknown> | undefined} */ work) => {
+    const longest = await sample(what, work);
+    if (longest > maxMs) problems.push(`quiet: an alert took ${longest} ms ${what}`);
+  };
   await busy.monitoring(`/monitored_domains/.${busyDomain}`, {});
   const index = await Index.open(platform.ct.directUrl);
   try {
-    const storing = index.store(CERTIFICATES, (nth) => [`n${nth}.${busyDomain}`]);
-    await sample(`while ${CERTIFICATES} certificates of another account are found`);
-    await storing;
-    const end = await index.end();
-    await until(async () => (await position(platform)) >= end, {
-      what: 'the index to be followed',
-      withinMs: FOLLOWED_WITHIN_MS,
-    });
-    const usage = (await busy.monitoring('/status')).usage;
-    say(`  the other account: ${usage.findings_per_day} found, ${usage.throttled} only counted`);
-    if (usage.findings_per_day + usage.throttled !== CERTIFICATES)
-      problems.push(`busy: ${usage.findings_per_day} found and ${usage.throttled} throttled`);
-    await platform.core.query(dueFindings, [busy.account.account_id, CERTIFICATES, `.${busyDomain}`]);
-    await sample(`while ${CERTIFICATES} alerts of another account are due`);
-    const other = await tenants.add('late', [], { isBusy: true });
-    const begunMs = Date.now();
-    await other.monitoring(`/monitored_domains/.${busyDomain}`, {});
-    await sample(`while ${CERTIFICATES} certificates are found for a new domain of another account`);
-    await until(async () => (await other.monitoring('/status')).backfills.length === 0, {
+    const found = async () => {
+      await index.store(certificates, (nth) => [`n${nth}.${busyDomain}`]);
+      const end = await lastPosition(platform);
+      await until(async () => (await followedPosition(platform)) >= end, {
+        what: 'the index to be followed',
+        withinMs: FOLLOWED_WITHIN_MS,
+      });
+    };
+    await check(`while ${certificates} certificates of another account are found`, found());
+    const counted = async (/** @type {import('./tenants.mjs').Tenant} */ tenant) => {
+      const { findings_per_day: found, throttled } = (await tenant.monitoring('/status')).usage;
+      say(`  the account ${tenant.name}: ${found} found, ${throttled} only counted`);
+      if (found + throttled !== certificates)
+        problems.push(`${tenant.name}: ${found} found and ${throttled} throttled`);
+    };
+    await counted(busy);
+    for (let first = 1; first <= certificates; first += DUE_BATCH) {
+      const last = Math.min(certificates, first + DUE_BATCH - 1);
+      await platform.core.query(dueFindings, [busy.account.account_id, first, last, `.${busyDomain}`]);
+    }
+    await check(`while ${certificates} alerts of another account are due`, undefined);
+    const late = await tenants.add('late', [], { isBusy: true });
+    await late.monitoring(`/monitored_domains/.${busyDomain}`, {});
+    // The worker creates the backfill when it has read the change.
+    const backfill = async () =>
+      (await late.monitoring(`/monitored_domains/.${busyDomain}?expand=status`)).status.backfill;
+    const backfilled = until(async () => (await backfill())?.state === 'done', {
       what: 'the backfill',
       withinMs: FOLLOWED_WITHIN_MS,
     });
+    await check(`while ${certificates} certificates are backfilled for another account`, backfilled);
+    await counted(late);
     const own = (await quiet.monitoring('/status')).usage;
     if (own.findings_per_day !== quiet.unknown.size || own.throttled !== 0)
       problems.push(`quiet: its status shows ${JSON.stringify(own)}`);
-    say(`  backfill of ${CERTIFICATES} certificates: ${((Date.now() - begunMs) / 1_000).toFixed(0)} s`);
   } finally {
     await index.close();
   }
   return [...problems, ...(await tenants.problems())];
 }
 
-/** @param {import('./platform.mjs').MonitoringPlatform} platform */
-async function position({ core }) {
-  const [row] = await core.query('SELECT position FROM monitoring_follower');
-  return Number(row.position);
-}
+/** Whole seconds. @param {number} sinceMs */
+const elapsed = (sinceMs) => Math.round((Date.now() - sinceMs) / 1_000);
 
-/** As if all of them had been found on a day when the limit was higher. $1: account, $2: how many, $3: monitored domain */
+/** As if all of them had been found on a day when the limit was higher. $1: account, $2 and $3: numbers, $4: monitored domain */
 const dueFindings = `
   INSERT INTO monitoring_finding (account_id, tbs_sha256, spki_sha256, not_after, dns_names_sha256, endpoints, endpoint_count,
     dns_names, monitored_domains, source, state, reason, found_at, alert_due_at)
   SELECT $1::bigint, sha256(('due ' || nth)::bytea), sha256(('key ' || nth)::bytea), now() + interval '90 days',
-    sha256('names'), jsonb_build_array(jsonb_build_object('dns_name', 'due' || nth || $3::text, 'monitored_domain', $3::text,
-      'wildcard', false, 'odd_name', false)), 1, ARRAY['due' || nth || $3::text], ARRAY[$3::text],
+    sha256('names'), jsonb_build_array(jsonb_build_object('dns_name', 'due' || nth || $4::text, 'monitored_domain', $4::text,
+      'wildcard', false, 'odd_name', false)), 1, ARRAY['due' || nth || $4::text], ARRAY[$4::text],
     'stream', 'unknown', 'unknown', now(), now()
-  FROM generate_series(1, $2::int) AS nth`;
+  FROM generate_series($2::int, $3::int) AS nth`;
 
 /** Writes to the index as ct-ingest does. */
 class Index {
@@ -114,7 +138,9 @@ class Index {
   /** @param {number} count @param {(nth: number) => string[]} namesOf */
   async store(count, namesOf) {
     for (let from = 0; from < count; from += BATCH) {
-      const issuances = Array.from({ length: BATCH }, (_, nth) => this.#issuance(namesOf(from + nth)));
+      const issuances = Array.from({ length: Math.min(BATCH, count - from) }, (_, nth) =>
+        this.#issuance(namesOf(from + nth)),
+      );
       await this.#ids.ensure(
         this.#ct.manager,
         issuances.map(({ issuer }) => issuer),
@@ -125,11 +151,6 @@ class Index {
           await this.#libs.index.storeIssuances(tx, this.#ids, issuances, crls),
       );
     }
-  }
-
-  async end() {
-    const [{ next }] = await this.#ct.query('SELECT next FROM ct_sequence');
-    return Number(next) - 1;
   }
 
   async close() {

@@ -28,8 +28,9 @@ const NAMES = [
 ];
 const COPIED = ['monitoring', 'monitoring-worker'];
 const PORTS = { first: 10_000, range: 15_000 };
-const READY_WITHIN_MS = 120_000;
-const ENDED_WITHIN_MS = 10_000;
+/** On a loaded machine. */
+const READY_WITHIN_MS = 300_000;
+const ENDED_WITHIN_MS = 60_000;
 
 /** Of every process that has such a setting. */
 const SETTINGS = { ...UNLIMITED, LEASE_TIME: '2s' };
@@ -195,6 +196,18 @@ export async function startMonitoring({ node, signal, say }) {
       await Promise.all([core.stop(), ct.stop()]);
     },
   };
+}
+
+/** Of the index. @param {MonitoringPlatform} platform */
+export async function lastPosition({ ct }) {
+  const [row] = await ct.query('SELECT next FROM ct_sequence');
+  return Number(row.next) - 1;
+}
+
+/** Up to which the index was matched. @param {MonitoringPlatform} platform */
+export async function followedPosition({ core }) {
+  const [row] = await core.query('SELECT position FROM monitoring_follower');
+  return Number(row.position);
 }
 
 /** @param {number} port */

@@ -29,14 +29,15 @@ export const parts = {
  * @property {Stream} stream
  * @property {() => number} random
  * @property {number} rounds
+ * @property {number} certificates of the account that has very many
  * @property {(line: string) => void} say
  */
 
 /**
- * @param {{ only: readonly string[], rounds: number, seed: number, node: string, signal: AbortSignal, say: (line: string) => void }} how
+ * @param {{ only: readonly string[], rounds: number, certificates: number, seed: number, node: string, signal: AbortSignal, say: (line: string) => void }} how
  * @throws {Error} when something was lost, duplicated or sent to the wrong account
  */
-export async function monitoring({ only, rounds, seed, node, signal, say }) {
+export async function monitoring({ only, rounds, certificates, seed, node, signal, say }) {
   const unknown = only.find((name) => !(name in parts));
   if (unknown !== undefined) throw new Error(`there is no part "${unknown}"; see --help`);
   const { stdout } = await run(node, ['--version']);
@@ -47,7 +48,7 @@ export async function monitoring({ only, rounds, seed, node, signal, say }) {
   try {
     await tenants.listen();
     const stream = await Stream.open(tenants, random);
-    const all = { platform, tenants, stream, random, rounds, say };
+    const all = { platform, tenants, stream, random, rounds, certificates, say };
     /** @type {string[]} */
     const problems = [];
     for (const [name, part] of Object.entries(parts)) {

@@ -95,16 +95,18 @@ export class Stream {
         await delay(everyMs);
       }
     };
-    const loops = [
+    const loops = Promise.all([
       repeat(async () => await this.next(), CERTIFICATE_EVERY_MS),
       repeat(async () => await this.#read(), REQUEST_EVERY_MS),
-    ];
+    ]);
+    // Thrown below, after the work: a rejection without a handler would end this process without its cleanup.
+    loops.catch(() => undefined);
     try {
       await work();
     } finally {
       stopping = true;
     }
-    await Promise.all(loops);
+    await loops;
     return { logged: this.#logged - before, problems: this.#errors };
   }
 

@@ -5,11 +5,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { LOOPBACK } from '../../embedded/ports.mjs';
 import { until } from '../until.mjs';
 
-const REQUEST_WITHIN_MS = 30_000;
-/** Retries of webhooks, and of processes that reconnect. */
-const SETTLED_WITHIN_MS = 300_000;
-/** In which a second delivery of something would arrive. */
-const QUIET_MS = 8_000;
+const REQUEST_WITHIN_MS = 120_000;
+/** Retries of webhooks, and of processes that reconnect, on a loaded machine. */
+const SETTLED_WITHIN_MS = 600_000;
+/** A delivery is finished in the database after it arrived, and never arrives after that. */
+const QUIET_MS = 3_000;
+
+/** $1: accounts. A delivery that is retried arrived already, with the same id. */
+const UNFINISHED = `
+  SELECT (SELECT count(*) FROM monitoring_finding
+      WHERE account_id = ANY ($1::bigint[]) AND (alert_due_at IS NOT NULL OR classify_at IS NOT NULL))
+    + (SELECT count(*) FROM webhook_delivery WHERE account_id = ANY ($1::bigint[]) AND state = 'pending' AND attempts = 0) AS count`;
 
 /**
  * @typedef {object} Delivery
@@ -210,13 +216,22 @@ export class Tenants {
     for (const tenant of unknownTo) tenant.unknown.set(tbsSha256, nowMs);
   }
 
-  /** Until every tenant was notified of everything, and some time has passed without a fault. */
+  /** Until every tenant was notified of everything, and nothing is left that could be sent. `problems` shows what is missing. */
   async settled() {
-    await until(() => this.all.every((tenant) => tenant.missing().length === 0), {
-      what: 'every alert',
-      withinMs: SETTLED_WITHIN_MS,
-    }).catch(() => undefined);
+    const isSettled = async () =>
+      this.all.every((tenant) => tenant.missing().length === 0) &&
+      (await this.#unfinished()) === 0 &&
+      (await this.problems()).length === 0;
+    await until(isSettled, { what: 'every alert', withinMs: SETTLED_WITHIN_MS }).catch(() => undefined);
     await delay(QUIET_MS);
+  }
+
+  /** Findings and deliveries of the compared tenants that wait. */
+  async #unfinished() {
+    const [{ count }] = await this.#platform.core.query(UNFINISHED, [
+      this.all.map(({ account }) => account.account_id),
+    ]);
+    return Number(count);
   }
 
   /** What was lost, duplicated or sent to the wrong tenant. @returns {Promise<string[]>} */

@@ -5,7 +5,8 @@ import { sendResponse } from '../wire/response';
 import { fieldsIn, readArguments, type Sent } from '../wire/arguments';
 import { readCommonName } from '../wire/common-name';
 import { commonName, DescribesGet } from '../wire/openapi/operation';
-import { TestInstallation, TestQuery, TestResultJson } from './test-installation.use-case';
+import { TestInstallation, TestQuery } from './test-installation.use-case';
+import { TestResultJson } from './test-results';
 
 @Controller('api/v2/certs/:CN/test')
 @RequirePermission('Order and Manage Certificates')

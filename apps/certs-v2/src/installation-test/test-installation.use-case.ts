@@ -1,9 +1,8 @@
-import { type InstallationAnswer, type InstallationQuestion, maxTestedHosts } from '@certwright/jobs';
+import { maxHostsOfLook } from '@certwright/endpoint-checks';
 import { Certificates, type StoredCertificate } from '@certwright/ordering';
 import { sha256Hex } from '@certwright/pki';
 import { ProbeQuestions } from '@certwright/redis';
 import { Injectable } from '@nestjs/common';
-import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { temporaryCertificateOf } from '../instances/instance-json';
 import { noSuchCert } from '../instances/instance-reference';
@@ -11,7 +10,9 @@ import { InstancesRepository } from '../instances/instances.repository';
 import { type HttpResponse, jsonResponse } from '../wire/response';
 import { badParam, IntegerArgument, RepeatableArgument } from '../wire/arguments';
 import { Refusal } from '../wire/reasons';
+import type { Expected } from './check-presented';
 import { TestLimit } from './test-limit';
+import { testResultsJson } from './test-results';
 import { hostsOf, readHosts, serverNameFor } from './tested-hosts';
 
 export class TestQuery {
@@ -21,21 +22,6 @@ export class TestQuery {
   )
   hostname?: readonly string[];
   @IntegerArgument(1, 65_535, { description: 'Default 443.' }) port?: number;
-}
-
-type Test = InstallationAnswer['tests'][number];
-
-@ApiSchema({ name: 'TestResult' })
-export class TestResultJson {
-  @ApiProperty({ description: 'Host that was tested.' }) hostname: string;
-  @ApiProperty({ description: 'Address that was tested.' }) ip_address: string;
-  @ApiProperty({ enum: ['conclusive', 'connect_error', 'handshake_error', 'internal_error'] })
-  status: Test['status'];
-  @ApiPropertyOptional({ description: 'If and only if conclusive.' }) correct?: boolean;
-  @ApiPropertyOptional({ description: 'If and only if conclusive.' }) chained?: boolean;
-  @ApiPropertyOptional({ description: 'If and only if conclusive: a temporary certificate was served.' })
-  dummy?: boolean;
-  @ApiPropertyOptional({ description: 'If and only if not conclusive.' }) error?: string;
 }
 
 /** Newest instances whose temporary certificates are recognized; older ones are unlikely to be in use. */
@@ -68,18 +54,20 @@ export class TestInstallation {
     const hosts = hostname ?? defaultHosts(current);
     if (hosts.length === 0) return jsonResponse({ result: [] });
     await this.limit.take(accountId);
-    const response = await this.probes.askTls({
-      hosts,
-      port,
-      serverName: serverNameFor(cn, current.dnsNames),
+    const expected = {
       ...digestsOf(current),
       temporarySha256: await this.temporarySha256Of(object.planId),
+    };
+    const look = await this.probes.askLook({
+      hosts: hosts.map((host) => ({ host, ports: [port] })),
+      serverName: serverNameFor(cn, current.dnsNames),
+      withHttpStatus: false,
     });
-    if (response === null) {
+    if (look === null) {
       const message = 'The servers could not be tested now.';
       throw new Refusal('service_outage', message, { retryAfterS: outageRetryAfterS });
     }
-    return jsonResponse({ result: testResultsJson(response.tests) });
+    return jsonResponse({ result: testResultsJson(look, expected) });
   }
 
   /**
@@ -100,25 +88,10 @@ export class TestInstallation {
 /** An imported certificate may have more names than those that are issued here. */
 function defaultHosts({ dnsNames }: StoredCertificate): readonly string[] {
   const hosts = hostsOf(dnsNames);
-  if (hosts.length <= maxTestedHosts) return hosts;
+  if (hosts.length <= maxHostsOfLook) return hosts;
   throw badParam('hostname', 'bad_param', `must say which of the ${hosts.length} hosts are to be tested.`);
 }
 
-function digestsOf({
-  leaf,
-  chain,
-}: StoredCertificate): Pick<InstallationQuestion, 'leafSha256' | 'chainSha256'> {
+function digestsOf({ leaf, chain }: StoredCertificate): Pick<Expected, 'leafSha256' | 'chainSha256'> {
   return { leafSha256: sha256Hex(leaf), chainSha256: chain.map(sha256Hex) };
-}
-
-/** One result per address: a host without an address has none, which shows that it could not be resolved. */
-function testResultsJson(tests: readonly Test[]): TestResultJson[] {
-  return tests.filter(({ address }) => address !== '').map(testResultJson);
-}
-
-function testResultJson(test: Test): TestResultJson {
-  const { host: hostname, address: ip_address, status } = test;
-  return test.status === 'conclusive'
-    ? { hostname, ip_address, status, correct: test.correct, chained: test.chained, dummy: test.temporary }
-    : { hostname, ip_address, status, error: test.problem };
 }

@@ -14,5 +14,7 @@ export interface FollowEvents {
   unproven(log: CtLogEntity, fault: LogUnproven): void;
   stopped(log: CtLogEntity, fault: LogMisbehaves): void;
   leaseLost(log: CtLogEntity): void;
+  /** The database lacks what this process has committed. */
+  restored(): void;
   failed(log: CtLogEntity, error: unknown): void;
 }

@@ -115,6 +115,10 @@ export class FollowLog {
     const { logs, reading, packer, maxBatch, events, turnMs, pollIntervalMs, random } = this.options;
     const { log, lease } = leased;
     const untilMs = performance.now() + turnMs;
+    if (await logs.lacksCommitted()) {
+      reading.recent.forget();
+      events.restored();
+    }
     const turn: Turn = { ...leased, api: waits.of(this.options.apiOf(log)), signal };
     // A log that failed must respond once before more requests are sent.
     const parallel = log.failures > 0 ? 1 : this.options.parallel.of(log);

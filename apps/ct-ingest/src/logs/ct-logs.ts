@@ -2,7 +2,14 @@ import { LeaseLost, leases } from '@certwright/postgres';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { NewIssuance } from '@certwright/ct-index';
-import { crlsOf, IssuerIds, type Stored, storeIssuances } from '@certwright/ct-index';
+import {
+  crlsOf,
+  IssuerIds,
+  type Stored,
+  type StoredPlaces,
+  storeIssuances,
+  tbsSha256At,
+} from '@certwright/ct-index';
 import { CrlIds } from '@certwright/ct-index';
 import { CtLogEntity, type CtLogKind } from '@certwright/ct-schema';
 import { CtLogEvidenceEntity } from '@certwright/ct-schema';
@@ -87,11 +94,17 @@ const decayedRate = `CASE WHEN ingested_at IS NULL THEN 0 ELSE (
 
 const held = `id = $1 AND ${leases.isHeld('$2')}`;
 
+function newerOf(one: StoredPlaces['newest'], other: StoredPlaces['newest']): StoredPlaces['newest'] {
+  return other === null || (one !== null && one.position >= other.position) ? one : other;
+}
+
 /** Followed logs, their leases and their positions. */
 @Injectable()
 export class CtLogs {
-  private readonly issuerIds = new IssuerIds();
-  private readonly crlIds = new CrlIds();
+  private issuerIds = new IssuerIds();
+  private crlIds = new CrlIds();
+  /** Of the issuances that this process has committed. */
+  private newest: StoredPlaces['newest'] = null;
   private readonly marks = new UnverifiedMarks();
 
   constructor(private readonly database: DataSource) {}
@@ -163,12 +176,14 @@ export class CtLogs {
    * @throws LeaseLost also when the log's position is not `from`
    */
   async ingest(lease: LogLease, batch: IngestedBatch): Promise<Stored> {
-    await this.issuerIds.ensure(
+    const { issuerIds, crlIds } = this;
+    await issuerIds.ensure(
       this.database.manager,
       batch.issuances.map(({ issuer }) => issuer),
     );
-    const crls = await crlsOf(this.database.manager, this.crlIds, this.issuerIds, batch.issuances);
-    return await this.database.transaction(async (tx) => {
+    const crls = await crlsOf(this.database.manager, crlIds, issuerIds, batch.issuances);
+    let newest: StoredPlaces['newest'] = null;
+    const stored = await this.database.transaction(async (tx) => {
       const before = batch.verified ? null : await this.marks.placeOf(tx, lease.log);
       const [, moved] = await tx.query<[unknown, number]>(
         `UPDATE ct_log SET position = $4, tree_state = $5, entries_odd = entries_odd + $6, ingested_at = clock_timestamp(),
@@ -188,11 +203,33 @@ export class CtLogs {
       );
       if (moved === 0) throw new LeaseLost('ct_log', lease.log, lease.token);
       await insertOdd(tx, lease.log, batch.odd);
-      return await storeIssuances(tx, this.issuerIds, batch.issuances, crls, async (places) => {
+      return await storeIssuances(tx, issuerIds, batch.issuances, crls, async (places) => {
+        newest = places.newest;
         if (batch.verified) await this.marks.settle(tx, lease.log, places);
         else if (before !== null) await this.marks.mark(tx, before, places);
       });
     });
+    this.newest = newerOf(this.newest, newest);
+    return stored;
+  }
+
+  /**
+   * Whether the database lacks issuances that this process has committed: it was restored from a backup, or failed over to a copy
+   * without its newest commits. Then ids that this process has seen belong to other rows, and are forgotten. Deleted issuances
+   * look the same, which does no harm.
+   *
+   * Called with a lease that was just taken: one from before the restoration is lost, and so is what would be stored with it.
+   */
+  async lacksCommitted(): Promise<boolean> {
+    const { newest } = this;
+    if (newest === null) return false;
+    const position = String(newest.position);
+    const stored = (await tbsSha256At(this.database.manager, [position])).get(position);
+    if (stored?.toString('hex') === newest.tbsSha256) return false;
+    this.newest = null;
+    this.issuerIds = new IssuerIds();
+    this.crlIds = new CrlIds();
+    return true;
   }
 
   /** A verified head that was proved consistent with the previous one. @throws LeaseLost */

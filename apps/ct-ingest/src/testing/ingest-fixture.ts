@@ -44,6 +44,7 @@ export class IngestFixture {
   readonly failed: unknown[] = [];
   readonly outcomes: Partial<Record<EntryOutcome, number>> = {};
   leasesLost = 0;
+  restored = 0;
 
   private constructor(
     /** Connection of the spec, with all privileges. */
@@ -141,6 +142,7 @@ export class IngestFixture {
         unproven: (_, fault) => void this.unproven.push(fault),
         stopped: (_, fault) => void this.stopped.push(fault),
         leaseLost: () => void (this.leasesLost += 1),
+        restored: () => void (this.restored += 1),
         failed: (_, error) => void this.failed.push(error),
       },
       start,

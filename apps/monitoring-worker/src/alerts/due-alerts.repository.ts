@@ -7,6 +7,7 @@ import type {
 } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { AccountTurns, dueInTurn } from '../findings/account-turns';
 
 /** A finding of which its account is to be notified. */
 export interface DueAlert {
@@ -41,11 +42,16 @@ export const isMonitored = `(finding.source = 'test' OR EXISTS (
 
 @Injectable()
 export class DueAlerts {
+  private readonly turns = new AccountTurns();
+
   constructor(private readonly database: DataSource) {}
 
-  /** The oldest of each account, so that an account with many does not delay the others. */
+  /** The oldest of each account in turn. */
   async due(limit: number): Promise<readonly DueAlert[]> {
-    return await this.database.query(dueStatement, [limit]);
+    return await this.turns.next(
+      limit,
+      async (after) => await this.database.query<DueAlert[]>(dueStatement, [limit, after]),
+    );
   }
 
   /**
@@ -99,29 +105,18 @@ export class DueAlerts {
   }
 }
 
-/** $1: max findings. Accounts are found one by one in the index: however many findings of one are due, that is one step. */
 const dueStatement = `
-  WITH RECURSIVE accounts AS (
-    (SELECT account_id FROM monitoring_finding WHERE alert_due_at IS NOT NULL ORDER BY account_id LIMIT 1)
-    UNION ALL
-    SELECT (SELECT account_id FROM monitoring_finding
-      WHERE alert_due_at IS NOT NULL AND account_id > accounts.account_id ORDER BY account_id LIMIT 1)
-    FROM accounts WHERE accounts.account_id IS NOT NULL),
-  shares AS (
-    SELECT account_id, greatest(1, $1::int / count(*) OVER ())::int AS share FROM accounts WHERE account_id IS NOT NULL)
+  ${dueInTurn('alert_due_at')}
   SELECT finding.account_id AS account, finding.tbs_sha256 AS "tbsSha256", finding.position,
     finding.spki_sha256 AS "spkiSha256", finding.issuer_spki_sha256 AS "issuerSpkiSha256",
     finding.dns_names_sha256 AS "dnsNamesSha256", finding.endpoints, finding.source, finding.reason,
     previous.spki_sha256 AS "previousSpkiSha256", previous.issuer_spki_sha256 AS "previousIssuerSpkiSha256",
     previous.dns_names_sha256 AS "previousDnsNamesSha256"
-  FROM (
-    SELECT account_id, tbs_sha256 FROM shares CROSS JOIN LATERAL (
-      SELECT tbs_sha256, alert_due_at FROM monitoring_finding
-      WHERE account_id = shares.account_id AND alert_due_at <= now() ORDER BY alert_due_at LIMIT shares.share) AS oldest
-    ORDER BY alert_due_at LIMIT $1::int) AS due
+  FROM due
   JOIN monitoring_finding AS finding ON finding.account_id = due.account_id AND finding.tbs_sha256 = due.tbs_sha256
   LEFT JOIN monitoring_finding AS previous
-    ON previous.account_id = finding.account_id AND previous.tbs_sha256 = finding.previous_tbs_sha256`;
+    ON previous.account_id = finding.account_id AND previous.tbs_sha256 = finding.previous_tbs_sha256
+  ORDER BY finding.account_id, due.due_at`;
 
 /** $1 accounts, $2 minutes. The first mail is sent at once, the next one later; a digest at its hour in UTC. */
 const mailDueStatement = `

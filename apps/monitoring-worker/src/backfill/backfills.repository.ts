@@ -1,6 +1,7 @@
 import type { Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { heldUntil } from '../following/follower.repository';
 import type { Recorded } from '../findings/record-findings';
 
 type Reader = Pick<Tx, 'query'>;
@@ -14,7 +15,9 @@ export interface OpenBackfill {
   readonly untilPosition: string;
 }
 
-const isOpen = (row: string) => `${row}.state IN ('waiting', 'running')`;
+/** Without those of disabled accounts. */
+const isOpen = (row: string) =>
+  `${row}.state IN ('waiting', 'running') AND ${row}.until_position < ${heldUntil}`;
 
 @Injectable()
 export class Backfills {

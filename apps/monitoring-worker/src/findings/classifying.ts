@@ -2,6 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { LeasedRounds } from '../tasks/leased-rounds';
 import type { TaskLease } from '../tasks/task-leases';
+import { AccountTurns, dueInTurn } from './account-turns';
 import { AlertWakeUp } from './alert-wake-up';
 import { ExamineFindings, type FindingId } from './examine-findings';
 
@@ -43,6 +44,7 @@ interface Progress {
 /** Decides waiting findings, and finds those that a new certificate, an authorized key or a setting makes known. */
 @Injectable()
 export class Classifying implements OnModuleInit {
+  private readonly turns = new AccountTurns();
   private progress = fresh();
 
   constructor(
@@ -63,7 +65,6 @@ export class Classifying implements OnModuleInit {
   async round(lease: TaskLease, nowMs = performance.now()): Promise<number> {
     const due = await this.due();
     await this.examine(lease, due);
-    if (due.length === maxFindings) return 0;
     if (nowMs - this.progress.sweptAtMs >= sweepMs) {
       this.progress.sweptAtMs = nowMs;
       this.progress.sweeps.push({ account: null, after: start });
@@ -73,7 +74,9 @@ export class Classifying implements OnModuleInit {
       await this.examine(lease, await this.withNewKnownObjects());
       this.progress.readAtMs = nowMs;
     }
-    return (await this.sweep(lease)) ? 0 : pollMs;
+    // Shares are rounded down: with fewer, none was cut.
+    const mayHaveMore = due.length >= maxFindings / 2;
+    return (await this.sweep(lease)) || mayHaveMore ? 0 : pollMs;
   }
 
   private async examine(lease: TaskLease, ids: readonly FindingId[]): Promise<void> {
@@ -83,11 +86,11 @@ export class Classifying implements OnModuleInit {
     }
   }
 
-  private async due(): Promise<FindingId[]> {
-    return await this.database.query(
-      `SELECT account_id AS account, tbs_sha256 AS "tbsSha256" FROM monitoring_finding
-       WHERE classify_at <= now() ORDER BY classify_at LIMIT $1`,
-      [maxFindings],
+  /** The oldest of each account in turn. */
+  private async due(): Promise<readonly FindingId[]> {
+    return await this.turns.next(
+      maxFindings,
+      async (after) => await this.database.query<FindingId[]>(dueStatement, [maxFindings, after]),
     );
   }
 
@@ -166,6 +169,10 @@ interface Change {
 
 const ofObject = (changes: readonly Change[], object: string): readonly Change[] =>
   changes.filter((change) => change.object === object);
+
+const dueStatement = `
+  ${dueInTurn('classify_at')}
+  SELECT account_id AS account, tbs_sha256 AS "tbsSha256" FROM due ORDER BY account_id, due_at`;
 
 const changesStatement = `
   SELECT id, transaction_id AS "transactionId", account_id AS account, object, name,

@@ -252,4 +252,33 @@ describe('classifying again', () => {
     await expect(fixture.classifying.round(lost, 60_000)).rejects.toThrow('monitoring_task');
     expect(await reasonsOf(account)).toEqual(['unknown']);
   });
+
+  it('classifies the findings of an account although another one has many that wait', async () => {
+    const [busy, quiet] = [await fixture.account(), await fixture.account()];
+    const wait = async (account: string, count: number) => {
+      const open = hex();
+      await fixture.terms(account, open, ['a.example.com'], true);
+      const issuances = Array.from({ length: count }, () =>
+        issuanceFor(['a.example.com', 'b.example.com'], { spkiSha256: open }),
+      );
+      await fixture.find({ [account]: domains }, issuances);
+      await fixture.core.query(
+        `UPDATE issuance SET state = 'failed', closed_at = now() WHERE account_id = $1`,
+        [account],
+      );
+      await fixture.core.query(`UPDATE monitoring_finding SET classify_at = now() WHERE account_id = $1`, [
+        account,
+      ]);
+    };
+    await wait(busy, 600);
+    await wait(quiet, 1);
+    await fixture.classifying.round(await fixture.lease('classifying'));
+    expect(await reasonsOf(quiet)).toEqual(['unknown']);
+    const reasons = await reasonsOf(busy);
+    expect(reasons).toContain('unknown');
+    expect(reasons).toContain('waiting');
+    await fixture.classifying.round(await fixture.lease('classifying'));
+    await fixture.classifying.round(await fixture.lease('classifying'));
+    expect(await reasonsOf(busy)).not.toContain('waiting');
+  });
 });

@@ -1,6 +1,7 @@
 import type { Tx } from '@certwright/core-schema';
 import { MonitoredDomainIndex } from '@certwright/monitored-domains';
 import type { Logger } from '@certwright/service';
+import { heldAccounts } from './follower.repository';
 import { type Change, type ChangeCursor, changesAfter, type DomainKey } from './monitoring-changes';
 
 type Reader = Pick<Tx, 'query'>;
@@ -18,6 +19,8 @@ const accountsEveryMs = 5_000;
 export interface Applied {
   readonly changes: readonly Change[];
   readonly cursor: ChangeCursor;
+  /** Accounts that are disabled since what is stored. */
+  readonly disabledAccounts: readonly string[];
   /** Accounts that were disabled, and are no longer. */
   readonly enabledAccounts: readonly string[];
 }
@@ -26,9 +29,9 @@ export interface Applied {
 export class DomainsInMemory {
   readonly index = new MonitoredDomainIndex();
   private disabledAccounts: ReadonlySet<string> = new Set();
-  private accountsReadAtMs = 0;
-  /** To be stored. */
-  private enabledAccounts: readonly string[] = [];
+  private accountsReadAtMs = -Infinity;
+  /** Disabled accounts as they are stored: an account may be enabled while no process runs. */
+  private storedDisabled: ReadonlySet<string> = new Set();
   /** Stored changes after the cursor, which are read again. */
   private storedOpen: ReadonlySet<string> = new Set();
   private open: ReadonlySet<string> = new Set();
@@ -43,6 +46,7 @@ export class DomainsInMemory {
   /** @param onPage called after each page */
   async load(onPage: () => Promise<void>): Promise<void> {
     this.disabledAccounts = await this.readDisabledAccounts();
+    this.storedDisabled = await heldAccounts(this.core);
     let last: DomainKey = { account: '0', name: '' };
     for (;;) {
       const page = await this.core.query<DomainRow[]>(
@@ -65,12 +69,17 @@ export class DomainsInMemory {
     await this.apply(domains);
     if (domains.length > 0) this.onChange(domains.map(({ name }) => name));
     await this.applyDisabledAccounts();
-    return { changes, cursor, enabledAccounts: this.enabledAccounts };
+    const [now, stored] = [this.disabledAccounts, this.storedDisabled];
+    return {
+      ...{ changes, cursor },
+      disabledAccounts: [...now].filter((account) => !stored.has(account)),
+      enabledAccounts: [...stored].filter((account) => !now.has(account)),
+    };
   }
 
   stored(): void {
     this.storedOpen = this.open;
-    this.enabledAccounts = [];
+    this.storedDisabled = this.disabledAccounts;
   }
 
   /** Makes the objects what they are now, however often and in whatever order they changed. */
@@ -97,15 +106,16 @@ export class DomainsInMemory {
     const before = this.disabledAccounts;
     const disabled = await this.readDisabledAccounts();
     this.accountsReadAtMs = nowMs;
-    const enabled = [...before].filter((account) => !disabled.has(account));
-    const changed = [...enabled, ...[...disabled].filter((account) => !before.has(account))];
+    const changed = [
+      ...[...before].filter((account) => !disabled.has(account)),
+      ...[...disabled].filter((account) => !before.has(account)),
+    ];
     if (changed.length === 0) return;
     const rows = await this.core.query<DomainKey[]>(
       `SELECT account_id AS account, name FROM monitored_domain WHERE account_id = ANY ($1::bigint[])`,
       [changed],
     );
     this.disabledAccounts = disabled;
-    this.enabledAccounts = [...this.enabledAccounts, ...enabled];
     await this.apply(rows);
     this.onChange(rows.map(({ name }) => name));
   }

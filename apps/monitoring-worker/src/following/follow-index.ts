@@ -82,18 +82,24 @@ export class FollowIndex {
     domains: DomainsInMemory,
     { stored, matched }: Position,
     { issuances, cursor }: Batch,
-    { changes, enabledAccounts, cursor: changeCursor }: Awaited<ReturnType<DomainsInMemory['advance']>>,
+    {
+      changes,
+      disabledAccounts,
+      enabledAccounts,
+      cursor: changeCursor,
+    }: Awaited<ReturnType<DomainsInMemory['advance']>>,
   ): Promise<Position> {
     const { concerned, incomplete } = matchIssuances(domains.index, issuances);
     if (incomplete.length > 0) this.events.incomplete(incomplete);
     const nowMs = performance.now();
     const to = { ...cursor, changes: changeCursor };
-    const isToStore = concerned.length + changes.length + enabledAccounts.length > 0;
+    const accounts = disabledAccounts.length + enabledAccounts.length;
+    const isToStore = concerned.length + changes.length + accounts > 0;
     const isStored = isToStore || nowMs - this.storedAtMs >= storeEveryMs;
     if (isStored) {
       const isCheckpointDue = nowMs - this.checkpointAtMs >= checkpointEveryMs;
       await this.storing.store(lease, {
-        ...{ stored, to, changes, enabledAccounts, concerned, isCheckpointDue },
+        ...{ stored, to, changes, disabledAccounts, enabledAccounts, concerned, isCheckpointDue },
         untilPosition: matched.position,
       });
       domains.stored();

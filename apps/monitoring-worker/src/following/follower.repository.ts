@@ -17,7 +17,19 @@ const keptCheckpoints = `interval '7 days'`;
 
 const checkpointsPerPage = 500;
 
+/** `until_position` of a backfill that is not run before the account is enabled: then it ends where following has come to. */
+export const heldUntil = '9223372036854775807';
+
 type Reader = Pick<Tx, 'query'>;
+
+/** Accounts for which nothing is matched, as they are stored. */
+export async function heldAccounts(reader: Reader): Promise<ReadonlySet<string>> {
+  const rows = await reader.query<{ account: string }[]>(
+    `SELECT DISTINCT account_id AS account FROM monitoring_backfill
+     WHERE state IN ('waiting', 'running') AND until_position = ${heldUntil}`,
+  );
+  return new Set(rows.map(({ account }) => account));
+}
 
 @Injectable()
 export class FollowerRows {
@@ -48,6 +60,8 @@ export class FollowerRows {
   /**
    * One statement, so that nothing else is needed while nothing is found.
    *
+   * @param writer default: no transaction. One that has called `lockTask`: no other process takes the lease before it ends, so that
+   *   it may take longer than the lease. A batch of many findings would otherwise be repeated without end.
    * @throws LeaseLost also when the cursor is not where this process left it
    */
   async move(
@@ -56,9 +70,9 @@ export class FollowerRows {
     to: FollowerCursor,
     writer: Reader = this.database,
   ): Promise<void> {
+    const isHeld = writer === this.database ? leases.isHeld('$2') : `lease_token = $2`;
     const [, moved] = await writer.query<[unknown, number]>(
-      `WITH held AS (
-         SELECT 1 FROM monitoring_task WHERE task = $1 AND ${leases.isHeld('$2')} FOR UPDATE)
+      `WITH held AS (SELECT 1 FROM monitoring_task WHERE task = $1 AND ${isHeld} FOR UPDATE)
        UPDATE monitoring_follower SET position = $4, tbs_sha256 = $5, followed_to = $6, moved_at = clock_timestamp(),
          change_transaction_id = $7, change_id = $8
        WHERE position = $3 AND EXISTS (SELECT FROM held)`,
@@ -98,12 +112,16 @@ export class FollowerRows {
   async shortenBackfills(tx: Reader, position: string): Promise<void> {
     await tx.query(
       `UPDATE monitoring_backfill SET until_position = $1, position = least(position, $1)
-       WHERE state IN ('waiting', 'running') AND until_position > $1`,
+       WHERE state IN ('waiting', 'running') AND until_position > $1 AND until_position < ${heldUntil}`,
       [position],
     );
   }
 
-  /** The backfills of an account that was disabled begin again: nothing was matched for it. */
+  /**
+   * The backfills of an account that was disabled begin again: nothing was matched for it.
+   *
+   * @param untilPosition `heldUntil`: the account is disabled
+   */
   async restartBackfills(tx: Reader, accounts: readonly string[], untilPosition: string): Promise<void> {
     if (accounts.length === 0) return;
     await tx.query(
@@ -116,6 +134,12 @@ export class FollowerRows {
        GROUP BY domain.account_id, domain.name
        ON CONFLICT (change_id) DO UPDATE
          SET state = 'waiting', position = 0, until_position = excluded.until_position, finished_at = NULL`,
+      [accounts, untilPosition],
+    );
+    // Also those of domains that were deleted meanwhile: they are canceled.
+    await tx.query(
+      `UPDATE monitoring_backfill SET until_position = $2
+       WHERE account_id = ANY ($1::bigint[]) AND state IN ('waiting', 'running') AND until_position = ${heldUntil}`,
       [accounts, untilPosition],
     );
   }

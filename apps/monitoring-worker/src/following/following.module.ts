@@ -38,7 +38,7 @@ export class LoadDomains {
     const onChange = (names: readonly string[]) => this.watched.changed(names);
     const domains = new DomainsInMemory(this.core, this.running.log, onChange);
     await domains.load(async () => await this.leases.extend(lease, this.config.LEASE_TIME));
-    this.watched.follow(domains.index);
+    this.watched.follow(domains.index, lease);
     return domains;
   }
 

@@ -1,12 +1,16 @@
 import { createLogger, Metrics, ProcessModule, Readiness, type RunningProcess } from '@certwright/service';
+import { LeaseLost } from '@certwright/postgres';
 import { eventually } from '@certwright/testing';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { SendAlerts } from '../alerts/send-alerts';
 import { AppModule } from '../app.module';
 import { BackfillTurns } from '../backfill/run-backfills';
 import { Config, settings } from '../config';
+import { RecordFindings } from '../findings/record-findings';
 import { type TaskLease, TaskLeases } from '../tasks/task-leases';
 import { certificateFor, sha256, WorkerFixture } from '../testing/worker-fixture';
+import { WatchedNames } from '../watched-names/watched-names';
 import type { DomainsInMemory } from './domains-in-memory';
 import { FollowIndex } from './follow-index';
 import { LoadDomains } from './following.module';
@@ -97,6 +101,34 @@ describe('following', () => {
     await runBackfills();
     expect(await found()).toEqual(['1 old.example.com backfill', '1 new.example.com stream']);
     expect(await worker.backfills()).toMatchObject([{ name: '.example.com', state: 'done', found: 1 }]);
+  });
+
+  it('finds a precertificate and its certificate once, and a certificate of another TBSCertificate again', async () => {
+    await change('1', '.example.com', true);
+    await follow();
+    const precertificate = certificateFor('pair.example.com');
+    const { serial, spkiSha256 } = precertificate;
+    const ofItsOwn = { precertificate: false, certSha256: '07'.repeat(32), body: Buffer.from('certificate') };
+    await worker.log([precertificate]);
+    await follow();
+    expect(await found()).toEqual(['1 pair.example.com stream']);
+    // Logged later, in another batch, and twice.
+    for (let each = 0; each < 2; each += 1) {
+      await worker.log([{ ...precertificate, ...ofItsOwn }]);
+      await follow();
+    }
+    // The certificate before its precertificate.
+    const early = certificateFor('early.example.com');
+    await worker.log([{ ...early, ...ofItsOwn }]);
+    await worker.log([early]);
+    await follow();
+    expect(await found()).toEqual(['1 pair.example.com stream', '1 early.example.com stream']);
+    // Serial number and key of the precertificate, and other names: no CA may issue it, so it is another certificate.
+    await worker.log([{ ...certificateFor('pair.example.com', 'evil.example.com'), serial, spkiSha256 }]);
+    await follow();
+    expect((await found()).slice(2)).toEqual(['1 pair.example.com,evil.example.com stream']);
+    await runBackfills();
+    expect((await found()).filter((each) => each.endsWith('stream'))).toHaveLength(3);
   });
 
   it('applies each change before what is read after it, and backfills what it enlarges', async () => {
@@ -236,6 +268,24 @@ describe('following', () => {
     expect(await found()).toEqual(['1 late.example.com stream']);
   });
 
+  it('stores a batch that takes longer than the lease, because no other process can take it meanwhile', async () => {
+    await change('1', '.example.com', true);
+    await follow();
+    await worker.log([certificateFor('slow.example.com')]);
+    const findings = app.get(RecordFindings, { strict: false });
+    const record = findings.record.bind(findings);
+    jest.spyOn(findings, 'record').mockImplementationOnce(async (tx, ...batch) => {
+      await tx.query(`UPDATE monitoring_task SET leased_until = clock_timestamp() WHERE task = 'following'`);
+      return await record(tx, ...batch);
+    });
+    // After the batch, the lease is over.
+    await follow().catch((error: unknown) => expect(error).toBeInstanceOf(LeaseLost));
+    expect(await found()).toEqual(['1 slow.example.com stream']);
+    following = await taken('following');
+    await follow();
+    expect(await found()).toEqual(['1 slow.example.com stream']);
+  });
+
   it('ignores accounts while they are disabled, and backfills them afterwards', async () => {
     await change('1', 'off.example.com', true);
     await follow();
@@ -252,6 +302,65 @@ describe('following', () => {
     await setDisabled('NULL');
     await runBackfills();
     expect(await found()).toEqual(['1 off.example.com backfill']);
+  });
+
+  it('backfills accounts that were enabled while no process followed the index', async () => {
+    await change('1', 'held.example.com', true);
+    await change('1', 'deleted.example.com', true);
+    await change('2', 'other.example.com', true);
+    await follow();
+    await runBackfills();
+    const restart = async (disabledAt: string) => {
+      await worker.core.query(`UPDATE account SET disabled_at = ${disabledAt} WHERE id = 1`);
+      app.get(FollowIndex, { strict: false }).forget();
+      domains = await app.get(LoadDomains, { strict: false }).load(following);
+      await follow();
+      await runBackfills();
+    };
+    await restart('now()');
+    // Something is found for another account, so that the cursor moves.
+    await worker.log([certificateFor('held.example.com'), certificateFor('other.example.com')]);
+    await restart('now()');
+    await change('1', 'deleted.example.com', null);
+    expect(await found()).toEqual(['2 other.example.com stream']);
+    await restart('NULL');
+    expect(await found()).toEqual(['1 held.example.com backfill', '2 other.example.com stream']);
+    const states = (await worker.backfills()).map(({ state }) => state);
+    expect(states.filter((state) => state === 'waiting')).toEqual([]);
+    await worker.log([certificateFor('held.example.com')]);
+    await restart('NULL');
+    expect(await found()).toEqual([
+      '1 held.example.com backfill',
+      '1 held.example.com stream',
+      '2 other.example.com stream',
+    ]);
+  });
+
+  it('cancels waiting deliveries of a domain that is deleted or disabled', async () => {
+    await worker.core.query(
+      `INSERT INTO webhook_endpoint (id, account_id, url, secret_sealed, description, enabled, events)
+       VALUES (1, 1, 'https://hooks.example.com/', '', '', true, '{monitoring.*}')`,
+    );
+    const names = ['deleted', 'disabled', 'kept'].map((label) => `${label}.example.com`);
+    for (const name of names) await change('1', name, true);
+    await follow();
+    await worker.log(names.map((name) => certificateFor(name)));
+    await follow();
+    await app.get(SendAlerts, { strict: false }).send(await taken('alerts'));
+    const states = async () =>
+      await worker.core.query(
+        `SELECT finding.dns_names[1] AS name, delivery.state FROM webhook_delivery AS delivery
+         JOIN monitoring_finding AS finding ON delivery.subject = 'finding:' || encode(finding.tbs_sha256, 'hex')
+         ORDER BY name`,
+      );
+    const pending = names.map((name) => ({ name, state: 'pending' }));
+    expect(await states()).toEqual(pending);
+    await change('1', 'deleted.example.com', null);
+    await change('1', 'disabled.example.com', false);
+    await follow();
+    expect(await states()).toEqual(
+      pending.map((each) => (each.name === 'kept.example.com' ? each : { ...each, state: 'canceled' })),
+    );
   });
 });
 
@@ -346,5 +455,31 @@ describe('the names in the ct database', () => {
     await worker.ct.query(`UPDATE ct_watched_name SET name = 'other.example.com'`);
     domains = await app.get(LoadDomains, { strict: false }).load(following);
     await eventually(async () => expect(await names()).toEqual(['off.example.com']));
+  });
+
+  it('are not written by a process whose lease is over, and are after the core database was restored', async () => {
+    const watched = app.get(WatchedNames, { strict: false });
+    await worker.ct.query(`DELETE FROM ct_watched_name`);
+    await change('1', 'ours.example.com', true);
+    await follow();
+    await eventually(async () => expect(await names()).toEqual(['ours.example.com']));
+    await watched.beforeApplicationShutdown();
+    const addToken = async (count: number) =>
+      await worker.core.query(
+        `UPDATE monitoring_task SET lease_token = lease_token + $1 WHERE task = 'following'`,
+        [count],
+      );
+    // As another process that took over, and has deleted the name.
+    await addToken(1);
+    await worker.ct.query(`UPDATE ct_watched_version SET version = ($1::bigint + 1) << 32`, [
+      following.token,
+    ]);
+    await worker.ct.query(`DELETE FROM ct_watched_name`);
+    watched.changed(['ours.example.com']);
+    await watched.beforeApplicationShutdown();
+    expect(await names()).toEqual([]);
+    await addToken(-1);
+    domains = await app.get(LoadDomains, { strict: false }).load(following);
+    await eventually(async () => expect(await names()).toEqual(['ours.example.com']));
   });
 });

@@ -12,10 +12,11 @@ import { Metrics, type RunningProcess } from '@certwright/service';
 import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import { AlertMetrics } from '../alerts/alert-metrics';
-import { Alerts } from '../alerts/alerts';
 import { DueAlerts } from '../alerts/due-alerts.repository';
 import { IndexedIssuances } from '../alerts/indexed-issuances';
+import { PrepareAlerts } from '../alerts/prepare-alerts';
 import { PublishedCaa } from '../alerts/published-caa';
+import { SendAlerts } from '../alerts/send-alerts';
 import { AlertWakeUp } from '../findings/alert-wake-up';
 import { Classifying } from '../findings/classifying';
 import { ExamineFindings } from '../findings/examine-findings';
@@ -51,7 +52,7 @@ export class FindingsFixture {
   readonly metrics = new Metrics('spec');
   readonly record: RecordFindings;
   readonly classifying: Classifying;
-  readonly alerts: Alerts;
+  readonly alerts: SendAlerts;
   readonly mails: CertificateMails;
   readonly heartbeats: Heartbeats;
   readonly housekeeping: Housekeeping;
@@ -71,7 +72,6 @@ export class FindingsFixture {
     const events = new AccountEvents();
     const mails = new Mails(asWorker);
     const findingMetrics = new FindingMetrics(running);
-    const wakeUp = new AlertWakeUp();
     this.transactions = new Transactions(asWorker);
     this.record = new RecordFindings(ctAsWorker, new FindingEvents(events, mails), findingMetrics);
     const examine = new ExamineFindings(
@@ -81,18 +81,17 @@ export class FindingsFixture {
       events,
       findingMetrics,
     );
-    this.classifying = new Classifying(noRounds, asWorker, examine, wakeUp);
-    this.alerts = new Alerts(
-      noRounds,
-      { stopping: new AbortController().signal },
-      wakeUp,
+    this.classifying = new Classifying(noRounds, asWorker, examine, new AlertWakeUp());
+    this.alerts = new SendAlerts(
       new DueAlerts(asWorker),
-      new IndexedIssuances(ctAsWorker),
-      new PublishedCaa({ askCaa: async () => await this.caa() }),
+      new PrepareAlerts(
+        new IndexedIssuances(ctAsWorker),
+        new PublishedCaa({ askCaa: async () => await this.caa() }),
+        { SEARCH_URL: 'https://search.example.net' },
+      ),
       events,
       this.transactions,
       new AlertMetrics(running),
-      { LEASE_TIME: 60_000, SEARCH_URL: 'https://search.example.net' },
     );
     this.heartbeats = new Heartbeats(ctAsWorker, this.transactions, mails);
     this.mails = new CertificateMails(noRounds, asWorker, this.transactions, mails, this.heartbeats);

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { changeWatchedNames, watchedNames } from '@certwright/ct-index';
+import { beginWatchedTerm, changeWatchedNames, watchedNames } from '@certwright/ct-index';
 import type { MonitoredDomainIndex } from '@certwright/monitored-domains';
+import { LeaseLost } from '@certwright/postgres';
 import { RunningProcess } from '@certwright/service';
 import { type BeforeApplicationShutdown, Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { CtDatabase } from '../ct-database/ct-database.module';
+import { lockTask, type TaskLease } from '../tasks/task-leases';
 
 /** Max names in one transaction. */
 const batchSize = 5_000;
@@ -12,7 +14,7 @@ const batchSize = 5_000;
 /** Wait after a write that failed, ms. */
 const afterErrorMs = 1_000;
 
-/** How often all names are compared, ms: the ct database may have been restored, and a frozen process may have written late. */
+/** How often all names are compared, ms: the ct database may have been restored. */
 const repairEveryMs = 10 * 60 * 1_000;
 
 /** Names in core that are compared at once. */
@@ -25,6 +27,9 @@ const pageSize = 20_000;
 @Injectable()
 export class WatchedNames implements OnModuleDestroy, BeforeApplicationShutdown {
   private index: MonitoredDomainIndex | null = null;
+  private lease: TaskLease | null = null;
+  /** Fences writes in the ct database, which does not have the lease. */
+  private term = '0';
   /** Names that may have to be added or removed. */
   private readonly pending = new Set<string>();
   private isRepairDue = false;
@@ -39,9 +44,11 @@ export class WatchedNames implements OnModuleDestroy, BeforeApplicationShutdown 
   ) {}
 
   /** Begins with a comparison of all names. */
-  follow(index: MonitoredDomainIndex): void {
+  follow(index: MonitoredDomainIndex, lease: TaskLease): void {
     this.leave();
     this.index = index;
+    this.lease = lease;
+    this.term = lease.token;
     this.repairing = setInterval(() => this.repair(), repairEveryMs).unref();
     this.repair();
   }
@@ -50,6 +57,7 @@ export class WatchedNames implements OnModuleDestroy, BeforeApplicationShutdown 
   leave(): void {
     clearInterval(this.repairing);
     this.index = null;
+    this.lease = null;
     this.pending.clear();
   }
 
@@ -93,6 +101,7 @@ export class WatchedNames implements OnModuleDestroy, BeforeApplicationShutdown 
         if (this.pending.size > 0) await this.write(this.index);
         else await this.compareAll(this.index);
       } catch (error) {
+        if (error instanceof LeaseLost) this.leave();
         this.running.log.warn(
           { err: error, names: this.pending.size },
           'cannot store the monitored names; repeating',
@@ -108,16 +117,33 @@ export class WatchedNames implements OnModuleDestroy, BeforeApplicationShutdown 
     const added = names.filter((name) => index.isEnabled(name));
     const removed = names.filter((name) => !index.isEnabled(name));
     try {
-      await this.ct.transaction(async (tx) => await changeWatchedNames(tx, { added, removed }));
+      await this.ct.transaction(async (tx) => {
+        await this.beginTerm(tx);
+        await changeWatchedNames(tx, { added, removed });
+      });
     } catch (error) {
       for (const name of names) this.pending.add(name);
       throw error;
     }
   }
 
+  /** @throws LeaseLost another process writes the names */
+  private async beginTerm(tx: EntityManager): Promise<void> {
+    for (;;) {
+      const later = await beginWatchedTerm(tx, this.term);
+      const { lease } = this;
+      if (later === null || lease === null) return;
+      // With the lease: the core database was restored, and its tokens are smaller than before.
+      await this.core.transaction(async (core) => await lockTask(core, lease));
+      this.term = later;
+    }
+  }
+
   private async compareAll(index: MonitoredDomainIndex): Promise<void> {
     this.isRepairDue = false;
     try {
+      // What an earlier term writes was written before the names are read.
+      await this.ct.transaction(async (tx) => await this.beginTerm(tx));
       const stored = new Set((await watchedNames(this.ct.manager)).names);
       for (const name of stored) if (!index.isEnabled(name)) this.pending.add(name);
       let last: readonly [account: string, name: string] = ['0', ''];

@@ -7,6 +7,9 @@ import { MonitoringConfig } from '../config';
 /** Wait for a connection, and max time of a statement, ms: the calls also work without the index. */
 const timeLimitsMs = { connection: 500, statement: 2_000 } as const;
 
+/** Max time of all statements of a response, ms: a database that is slow must not delay what does not need it. */
+const maxReadMs = 1_000;
+
 /** Idle timeout of a connection, ms. */
 const idleTimeoutMs = 30_000;
 
@@ -26,23 +29,44 @@ export class CtDatabase {
   constructor(
     private readonly pool: Pick<DatabasePool, 'query'>,
     private readonly log: { warn(members: object, message: string): void },
+    private readonly withinMs = maxReadMs,
   ) {}
 
   /** @returns null while the database is down or slow */
   async read<T>(work: (reader: CtReader) => Promise<T>): Promise<T | null> {
     if (performance.now() < this.restsUntilMs) return null;
+    const time = new AbortController();
+    const timer = setTimeout(
+      () => time.abort(new Error(`no result within ${this.withinMs} ms`)),
+      this.withinMs,
+    );
     try {
-      return await work(this.reader);
+      return await this.within(time.signal, work);
     } catch (error) {
       if (performance.now() >= this.restsUntilMs) this.log.warn({ err: error }, 'ct database not read');
       this.restsUntilMs = performance.now() + restMs;
       return null;
+    } finally {
+      clearTimeout(timer);
     }
   }
 
-  private readonly reader: CtReader = {
-    query: async <T>(text: string, values: unknown[] = []) => (await this.pool.query(text, values)).rows as T,
-  };
+  private async within<T>(time: AbortSignal, work: (reader: CtReader) => Promise<T>): Promise<T> {
+    const over = new Promise<never>((_, reject) => {
+      time.addEventListener('abort', () => reject(time.reason as Error), { once: true });
+    });
+    return await Promise.race([work(this.readerWithin(time)), over]);
+  }
+
+  /** The server ends the statement that is running; no other one follows. */
+  private readerWithin(time: AbortSignal): CtReader {
+    return {
+      query: async <T>(text: string, values: unknown[] = []) => {
+        time.throwIfAborted();
+        return (await this.pool.query(text, values)).rows as T;
+      },
+    };
+  }
 }
 
 @Global()

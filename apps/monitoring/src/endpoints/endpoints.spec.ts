@@ -113,25 +113,28 @@ it('are filtered by state, in pages', async () => {
     ]);
 });
 
-it('are checked at once, but not twice a minute, when they get other ports or are no longer muted', async () => {
+it('are checked at once, but not twice a minute, when they get other ports, or are unmuted or monitored again', async () => {
   await domain('www.example.com');
-  const minutesUntilCheckAfter = async (body: object, looked = 'NULL') => {
+  const minutesUntilCheckAfter = async (change: () => Promise<unknown>, looked = 'NULL') => {
     await api.database.query(
       `UPDATE monitored_endpoint SET check_due_at = now() + interval '1 hour', looked_at = ${looked} WHERE account_id = $1`,
       [tenant.accountId],
     );
-    await tenant.post(`${endpoints}/www.example.com`, body);
+    await change();
     const [row] = await api.database.query<{ minutes: number }>(
       `SELECT ceil(extract(epoch FROM check_due_at - now()) / 60)::int AS minutes FROM monitored_endpoint WHERE account_id = $1`,
       [tenant.accountId],
     );
     return row?.minutes;
   };
-  expect(await minutesUntilCheckAfter({ muted: true })).toBe(60);
-  expect(await minutesUntilCheckAfter({ muted: false })).toBeLessThanOrEqual(0);
-  expect(await minutesUntilCheckAfter({ ports: [443, 853] })).toBeLessThanOrEqual(0);
-  expect(await minutesUntilCheckAfter({ ports: [443, 853], muted: false })).toBe(60);
-  expect(await minutesUntilCheckAfter({ ports: [443] }, `now() + interval '9 minutes'`)).toBe(10);
+  const post = (body: object) => async () => await tenant.post(`${endpoints}/www.example.com`, body);
+  expect(await minutesUntilCheckAfter(post({ muted: true }))).toBe(60);
+  expect(await minutesUntilCheckAfter(post({ muted: false }))).toBeLessThanOrEqual(0);
+  expect(await minutesUntilCheckAfter(post({ ports: [443, 853] }))).toBeLessThanOrEqual(0);
+  expect(await minutesUntilCheckAfter(post({ ports: [443, 853], muted: false }))).toBe(60);
+  expect(await minutesUntilCheckAfter(post({ ports: [443] }), `now() + interval '9 minutes'`)).toBe(10);
+  await domain('www.example.com', false);
+  expect(await minutesUntilCheckAfter(() => domain('www.example.com'))).toBeLessThanOrEqual(0);
 });
 
 it('are muted and get ports, which is recorded once', async () => {

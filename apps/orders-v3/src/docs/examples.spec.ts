@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { checkedEndpoint } from '@certwright/core-testing';
 import { problemCodes } from '@certwright/errors';
 import { renderErrorObject } from '@certwright/service';
 import { type ReceivedResponse, type DocumentedExample, examplesIn, shapeOf } from '@certwright/testing';
@@ -154,7 +155,8 @@ describe('with the API running', () => {
     const { name } = await created(orders, 'createOrder', 'approved_by_email');
     const dnsNames = ['www.example.com'];
     await attachCertificate(api, tenant, name, { dnsNames, pubkeySha256: 'ab'.repeat(32) });
-    // As the worker and the notifier write them.
+    // As the workers and the notifier write them.
+    await checkedEndpoint(api.database, tenant.accountId, 'www.example.com');
     for (const statement of [
       `UPDATE issuance SET last_error = '{"code": "ca_rejected", "message": "no"}' WHERE account_id = $1`,
       `WITH record AS (

@@ -1,10 +1,12 @@
 import { baseName } from '@certwright/dns-names';
 import { Delegations, EmailApprovals, WebRules } from '@certwright/approvals';
+import { MonitoredEndpoints } from '@certwright/monitored-endpoints';
 import { Issuances } from '@certwright/ordering';
 import { type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import type { RequestedMailbox, IssuanceContext } from './issuance-json';
 import type { StoredOrder } from './order';
+import { endpointsOfOrders } from './order-endpoints';
 
 /** Reads what the member `issuance` is made of, in a number of queries that does not depend on the number of orders. */
 @Injectable()
@@ -14,6 +16,7 @@ export class IssuanceContextReader {
     private readonly delegations: Delegations,
     private readonly webRules: WebRules,
     private readonly emailApprovals: EmailApprovals,
+    private readonly monitored: MonitoredEndpoints,
   ) {}
 
   /**
@@ -34,6 +37,11 @@ export class IssuanceContextReader {
     const latests = await this.issuances.latestOf(planIds, tx);
     const mailboxes = await this.mailboxesOf(orders, tx);
     const ruleSecret = await this.webRules.ofAccount(first.accountId, tx);
+    const dnsNames = new Set(orders.flatMap((order) => order.dnsNames));
+    const endpoints = endpointsOfOrders(
+      orders,
+      await this.monitored.ofNames(first.accountId, [...dnsNames], tx),
+    );
     const latestOf = new Map(latests.map((issuance) => [issuance.planId, issuance]));
     return new Map(
       planIds.map((planId) => [
@@ -43,6 +51,7 @@ export class IssuanceContextReader {
           labels,
           ruleSecret,
           mailboxes: mailboxes.get(planId) ?? [],
+          endpoints: endpoints.get(planId) ?? null,
           now,
         },
       ]),

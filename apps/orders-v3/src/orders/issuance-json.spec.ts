@@ -30,7 +30,8 @@ function integrationOf(dnsName: string, records: readonly RecordOfPlan[]): unkno
     dueAt: now,
     renewAt: null,
   } as unknown as LatestIssuance;
-  const context: IssuanceContext = { latest, labels: new Map(), ruleSecret: 's', mailboxes: [], now };
+  const rest = { labels: new Map(), ruleSecret: 's', mailboxes: [], endpoints: [], now };
+  const context: IssuanceContext = { latest, ...rest };
   const { names } = issuanceJson(order, context, places);
   return names[0]?.integration;
 }

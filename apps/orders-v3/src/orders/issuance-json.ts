@@ -10,11 +10,13 @@ import {
   recordStanding,
   type RecordStanding,
 } from '@certwright/issuance';
+import { MonitoredEndpointSchema } from '@certwright/monitored-endpoints';
 import type { LatestIssuance, RecordOfPlan } from '@certwright/ordering';
 import { timestamp } from '@certwright/service';
 import { ApiProperty } from '@nestjs/swagger';
 import { messageOfOutcome } from '../wire/outcome-messages';
 import type { StoredOrder } from './order';
+import type { OrderEndpoints } from './order-endpoints';
 
 /**
  * The paths of its host that a CA requests: the ACME challenge of RFC 8555, section 8.3, and the agreed-upon change to a
@@ -164,6 +166,14 @@ export class IssuanceSchema {
 
   @ApiProperty({ type: [NameApprovalSchema] })
   names: readonly NameApprovalSchema[];
+
+  @ApiProperty({
+    type: [MonitoredEndpointSchema],
+    nullable: true,
+    description:
+      'What checks of the servers of these names found, as the monitoring API shows it. Names that are not monitored have no endpoint. Null: too large for this response; retrieve the order alone, or its endpoints from the monitoring API.',
+  })
+  endpoints: OrderEndpoints;
 }
 
 /** Data for `issuance`. */
@@ -175,6 +185,7 @@ export interface IssuanceContext {
   /** The secret in the path that the account's web servers redirect to; null: it is made with the next order. */
   readonly ruleSecret: string | null;
   readonly mailboxes: readonly RequestedMailbox[];
+  readonly endpoints: OrderEndpoints;
   readonly now: Date;
 }
 
@@ -212,6 +223,7 @@ export function issuanceJson(
       : null,
     next_attempt_at: timestamp(nextAttempt),
     names: order.dnsNames.map((dnsName) => nameJson(dnsName, order, shared)),
+    endpoints: context.endpoints,
   };
 }
 

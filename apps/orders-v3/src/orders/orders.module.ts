@@ -4,6 +4,7 @@ import { AccountsModule } from '@certwright/accounts';
 import { ApprovalsModule } from '@certwright/approvals';
 import { DeliveryModule } from '@certwright/delivery';
 import { IdempotencyModule } from '@certwright/idempotency';
+import { MonitoredEndpointsModule } from '@certwright/monitored-endpoints';
 import { OrderingModule } from '@certwright/ordering';
 import { OrdersController } from './orders.controller';
 import { OrdersRepository } from './orders.repository';
@@ -19,7 +20,14 @@ import { RetrieveOrders } from './retrieve-orders.use-case';
 import { DeleteOrder } from './delete-order.use-case';
 
 @Module({
-  imports: [AccountsModule, ApprovalsModule, DeliveryModule, IdempotencyModule, OrderingModule],
+  imports: [
+    AccountsModule,
+    ApprovalsModule,
+    DeliveryModule,
+    IdempotencyModule,
+    MonitoredEndpointsModule,
+    OrderingModule,
+  ],
   controllers: [OrdersController],
   providers: [
     BlockedKeysCheck,

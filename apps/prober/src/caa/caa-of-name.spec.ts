@@ -7,8 +7,8 @@ import { testRedis } from '@certwright/testing';
 import { settings } from '../config';
 import { start } from '../start';
 import { CaaOfName } from './caa-of-name';
-import { Resolvers } from './resolvers';
-import { systemResolver } from './system-resolver';
+import { Resolvers } from '../resolvers/resolvers';
+import { systemResolver } from '../resolvers/system-resolver';
 
 const log = createLogger('spec', 'silent');
 const undo: (() => unknown)[] = [];

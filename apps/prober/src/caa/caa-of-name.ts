@@ -11,7 +11,7 @@ import {
 import { RunningProcess } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Counter, Histogram } from 'prom-client';
-import { Resolvers } from './resolvers';
+import { Resolvers } from '../resolvers/resolvers';
 
 /** A domain name, in characters. */
 const maxIssuerDomainLength = 253;

@@ -16,6 +16,7 @@ import { FindingLists1796720000000 } from './1796720000000-finding-lists';
 import { BackfillMails1796730000000 } from './1796730000000-backfill-mails';
 import { OwnIssuance1796800000000 } from './1796800000000-own-issuance';
 import { EndpointChecks1796900000000 } from './1796900000000-endpoint-checks';
+import { FindingTurns1796910000000 } from './1796910000000-finding-turns';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -37,4 +38,5 @@ export const coreMigrations = [
   BackfillMails1796730000000,
   OwnIssuance1796800000000,
   EndpointChecks1796900000000,
+  FindingTurns1796910000000,
 ];

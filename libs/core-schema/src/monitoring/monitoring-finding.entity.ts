@@ -54,7 +54,7 @@ export interface FindingAlert {
 @Check('monitoring_finding_digest', `octet_length(tbs_sha256) = 32`)
 @Index('monitoring_finding_page', ['accountId', 'foundAt', 'tbsSha256'])
 @Index('monitoring_finding_list', ['accountId', 'state', 'foundAt', 'tbsSha256'])
-@Index('monitoring_finding_to_classify', ['classifyAt'], { where: `classify_at IS NOT NULL` })
+@Index('monitoring_finding_to_classify', ['accountId', 'classifyAt'], { where: `classify_at IS NOT NULL` })
 @Index('monitoring_finding_to_alert', ['accountId', 'alertDueAt'], { where: `alert_due_at IS NOT NULL` })
 @Index('monitoring_finding_to_mail', ['accountId', 'foundAt'], { where: `mail_due` })
 @Index('monitoring_finding_key', ['accountId', 'spkiSha256'])

@@ -69,6 +69,9 @@ export const ordersV3: RoleGrants = {
       update: 'state due_at lease_token leased_until closed_at hastened', // language: a column
     },
     ledger_entry: { insert: 'account_id kind cents currency charge_id note' },
+    monitored_endpoint: {
+      select: 'account_id dns_name muted ports state state_since looked_at findings served',
+    },
     order_v3: {
       select: 'plan_id account_id name dns_names approver_emails cluster product key_type csr spki_sha256',
       insert: 'plan_id account_id name dns_names approver_emails cluster product key_type csr spki_sha256',

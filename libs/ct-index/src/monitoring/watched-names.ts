@@ -21,6 +21,23 @@ export async function watchedNames(reader: Pick<EntityManager, 'query'>): Promis
   return row;
 }
 
+/**
+ * Fences writers, in the transaction of each write: a term is the token of the writer's lease, and the upper half of the version.
+ *
+ * @returns null: nothing of a later term was written, or will be before the transaction ends; else the later term
+ */
+export async function beginWatchedTerm(tx: EntityManager, term: string): Promise<string | null> {
+  const [, begun] = await tx.query<[unknown, number]>(
+    `UPDATE ct_watched_version SET version = greatest(version, $1::bigint << 32) WHERE version >> 32 <= $1::bigint`,
+    [term],
+  );
+  if (begun > 0) return null;
+  const [{ later }] = await tx.query<[{ later: string }]>(
+    `SELECT version >> 32 AS later FROM ct_watched_version`,
+  );
+  return later;
+}
+
 export interface WatchedChange {
   readonly added: readonly string[];
   readonly removed: readonly string[];

@@ -3,7 +3,7 @@ import type { MailKind } from '@certwright/core-schema';
 /** Certificates in one mail; those beyond it are counted. */
 export const maxCertificatesInMail = 50;
 
-/** Reports about endpoints in one mail. */
+/** Endpoints in one mail; those beyond it are counted. */
 export const maxEndpointsInMail = 50;
 
 /** Unknown certificates in the summary of a domain that was added. */
@@ -66,7 +66,7 @@ export interface MonitoringMailFacts {
       };
   /** Problems of endpoints, and those that are gone. */
   'monitoring-endpoints': {
-    /** Of `endpoint_report`, max `maxEndpointsInMail`. */
+    /** Of `endpoint_report`, in the order in which they were written; endpoints may have several. */
     readonly reportIds: readonly string[];
     readonly occasion: 'at-once' | 'gathered' | 'digest';
   };

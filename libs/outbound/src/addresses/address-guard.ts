@@ -1,14 +1,7 @@
 import { isIP } from 'node:net';
 import { OutboundFault } from '../outbound-fault';
-import {
-  addressText,
-  isWithin,
-  type Network,
-  type Bytes,
-  bytesOf,
-  parseNetwork,
-  unmapped,
-} from './ip-address';
+import { connectionOrder, shortest } from './connection-order';
+import { isWithin, type Network, bytesOf, parseNetwork, unmapped } from './ip-address';
 import { lookUpAddresses, type ResolverAddress, serverText } from './name-lookup';
 import { specialPurposeOf } from './special-purpose';
 
@@ -61,22 +54,7 @@ export class AddressGuard {
     if (isLocalhost(name)) return this.#loopbackOf(name);
     const addresses = await this.#lookUp(name, signal);
     const checked = addresses.map((address) => this.#checked(address, `${name} has an address that`));
-    return alternateFamilies(checked).slice(0, maxAddresses);
-  }
-
-  /**
-   * Every address of a host in its shortest form, alternating between families, unchecked, to report on each.
-   * Connections to them go through `checkedAddress`.
-   *
-   * @param host as for `addressesOf`
-   * @throws OutboundFault `dns`, `bad_url`; the signal's reason when it aborts
-   */
-  async everyAddressOf(host: string, signal: AbortSignal): Promise<readonly string[]> {
-    const read = hostOf(host);
-    if (read.kind === 'address') return [shortest(read.address)];
-    const { name } = read;
-    const addresses = isLocalhost(name) ? loopback : await this.#lookUp(name, signal);
-    return alternateFamilies(addresses.map(shortest));
+    return connectionOrder(checked).slice(0, maxAddresses);
   }
 
   /**
@@ -125,19 +103,7 @@ export class AddressGuard {
 
 const loopback: readonly string[] = ['127.0.0.1', '::1'];
 
-/** @param address a valid IP address */
-const shortest = (address: string): string => addressText(unmapped(bytesOf(address) as Bytes));
-
 const isLocalhost = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost');
-
-function alternateFamilies(addresses: readonly string[]): string[] {
-  const once = [...new Set(addresses)];
-  const six = once.filter((address) => address.includes(':'));
-  const four = once.filter((address) => !address.includes(':'));
-  return Array.from({ length: Math.max(six.length, four.length) }, (_, at) => [six[at], four[at]])
-    .flat()
-    .filter((address) => address !== undefined);
-}
 
 /** A host as parsed by the URL Standard. */
 export type Host =

@@ -15,7 +15,7 @@ export type HandshakeEnding =
 const alerts: Readonly<Record<number, string>> = {
   40: 'it has no certificate for this name, or no cipher in common (handshake_failure)',
   49: 'access is denied (access_denied)',
-  70: 'it speaks neither TLS 1.2 nor TLS 1.3 (protocol_version)',
+  70: 'it speaks no version from TLS 1.0 to TLS 1.3 (protocol_version)',
   71: 'it requires stronger ciphers (insufficient_security)',
   80: 'it has an internal error (internal_error)',
   112: 'it does not know the requested name (unrecognized_name)',
@@ -38,7 +38,8 @@ export function handshakeFault(where: string, ending: HandshakeEnding, flight: S
     case 'closed':
       return fault('closed the connection in the middle of the TLS handshake');
     case 'objection':
-      if (ending.code === 'ERR_SSL_UNSUPPORTED_PROTOCOL') return fault('speaks neither TLS 1.2 nor TLS 1.3');
+      if (ending.code === 'ERR_SSL_UNSUPPORTED_PROTOCOL')
+        return fault('speaks no version from TLS 1.0 to TLS 1.3');
       return fault(
         flight.certificates === null
           ? 'failed the TLS handshake'

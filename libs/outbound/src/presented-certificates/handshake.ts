@@ -7,8 +7,8 @@ import type { HandshakeEnding } from './handshake-faults';
 import { readServerFlight, type ServerFlight } from './server-flight';
 
 export interface HandshakeBounds {
-  /** SNI. */
-  readonly serverName: string;
+  /** SNI; null: none. */
+  readonly serverName: string | null;
   /** Maximum number of bytes to read from the server. */
   readonly maxBytes: number;
   readonly deadline: Deadline;
@@ -20,54 +20,80 @@ const closeMs = 1_000;
 /**
  * Performs one TLS handshake, records what the server sends, and closes the connection.
  *
+ * @param whenFinished uses the connection after a handshake that finished, within the deadline; never rejects
  * @throws the reason of the outer signal
  */
 export async function shakeHands(
   socket: Socket,
   { serverName, maxBytes, deadline }: HandshakeBounds,
+  whenFinished: (tls: TLSSocket) => Promise<void>,
 ): Promise<{ readonly ending: HandshakeEnding; readonly flight: ServerFlight }> {
   const [near, far] = duplexPair();
   const tls = connectTls({
     socket: near,
-    servername: serverName,
+    servername: serverName ?? '',
     secureContext: secureContext(),
     rejectUnauthorized: false,
     checkServerIdentity: () => undefined,
   });
   let secret: Buffer | null = null;
   tls.on('keylog', (line: Buffer) => (secret ??= handshakeSecretIn(line)));
-  const received: Buffer[] = [];
+  const recording = new Recording(maxBytes);
   let ending: HandshakeEnding | undefined;
   try {
     ending = await orLate(
       deadline.bound<HandshakeEnding>((resolve) => {
-        forward(socket, far, maxBytes, received, resolve);
+        forward(socket, far, recording, resolve);
         watch(tls, resolve);
         return () => undefined;
       }),
     );
+    recording.stop();
+    if (ending.kind === 'finished') await whenFinished(tls);
   } finally {
     socket.removeAllListeners('data').pause();
     if (ending?.kind === 'finished') closeTls(tls, far, socket);
     else socket.destroy();
   }
-  return { ending, flight: readServerFlight(Buffer.concat(received), secret) };
+  return { ending, flight: readServerFlight(recording.bytes(), secret) };
+}
+
+/** What the server sends during the handshake. */
+class Recording {
+  readonly #received: Buffer[] = [];
+  #length = 0;
+  #isOver = false;
+
+  constructor(private readonly maxBytes: number) {}
+
+  /** @returns false beyond the maximum */
+  add(chunk: Buffer): boolean {
+    if (this.#isOver) return true;
+    this.#length += chunk.length;
+    if (this.#length > this.maxBytes) return false;
+    this.#received.push(chunk);
+    return true;
+  }
+
+  stop(): void {
+    this.#isOver = true;
+  }
+
+  bytes(): Buffer {
+    return Buffer.concat(this.#received);
+  }
 }
 
 /** Forwards data between the server and OpenSSL, and records what the server sends. */
 function forward(
   socket: Socket,
   far: Duplex,
-  maxBytes: number,
-  received: Buffer[],
+  recording: Recording,
   resolve: (ending: HandshakeEnding) => void,
 ): void {
-  let bytes = 0;
   socket.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > maxBytes) return resolve({ kind: 'too_long' });
-    received.push(chunk);
-    far.write(chunk);
+    if (recording.add(chunk)) far.write(chunk);
+    else resolve({ kind: 'too_long' });
   });
   // On close or error, OpenSSL first gets all data that came before, and then detects the end itself.
   socket.on('error', () => undefined).once('close', () => far.end());
@@ -103,12 +129,12 @@ let context: SecureContext | undefined;
 
 /**
  * Created once. No roots, since nothing is verified. No finite-field key exchange: browsers have none either, and a
- * server could choose parameters that keep this process busy. Security level 0 accepts weak keys and signatures: the
- * caller evaluates what is presented.
+ * server could choose parameters that keep this process busy. Security level 0 accepts weak keys, signatures and
+ * versions: the caller evaluates what is presented.
  */
 function secureContext(): SecureContext {
   return (context ??= createSecureContext({
-    minVersion: 'TLSv1.2',
+    minVersion: 'TLSv1',
     ca: [],
     ciphers: 'DEFAULT:!DHE:@SECLEVEL=0',
     ecdhCurve: 'X25519:P-256:P-384:P-521',

@@ -6,8 +6,9 @@ import { AddressGuard } from '../addresses/address-guard';
 import { OutboundFault } from '../outbound-fault';
 import { CertificateTree, type Certified } from '../testing/certificate-tree';
 import { type OpensslServer, opensslServer } from '../testing/openssl-server';
-import { serveBytes, type WebServer } from '../testing/web-server';
-import { type CertificateViewing, presentedCertificates } from './presented-certificates';
+import { serveBytes, serveHttps, type WebServer } from '../testing/web-server';
+import { cipherSuites } from './cipher-suites';
+import { type CertificateViewing, type Presentation, presentedCertificates } from './presented-certificates';
 
 const guard = new AddressGuard({ allowedNetworks: ['127.0.0.0/8', '::1/128'] });
 // Each test starts a program or two, and machines may be busy.
@@ -34,15 +35,18 @@ afterEach(async () => {
 });
 afterAll(() => tree.dispose());
 
-const view = (port: number, more: Partial<CertificateViewing> = {}): Promise<readonly Buffer[]> =>
+const look = (port: number, more: Partial<CertificateViewing> = {}): Promise<Presentation> =>
   presentedCertificates(guard, {
     address: '127.0.0.1',
     port,
     serverName: 'www.example.com',
+    headRequest: null,
     timeoutMs: 20_000,
     maxBytes: 65_536,
     ...more,
   });
+const view = async (port: number, more: Partial<CertificateViewing> = {}): Promise<readonly Buffer[]> =>
+  (await look(port, more)).certificates;
 async function names(port: number, known = [root, otherRoot, intermediate, crossed, stranger, leaf]) {
   const presented = await view(port);
   return presented.map((der) => known.find((each) => each.der.equals(der)) ?? 'unknown');
@@ -70,6 +74,16 @@ async function startServer(onConnection: (socket: Socket) => void): Promise<WebS
   return server;
 }
 
+/** What OpenSSL chooses for the keys here. */
+const choices: Readonly<Record<string, Omit<Presentation, 'certificates' | 'httpStatus'>>> = {
+  '-tls1': { version: 'TLSv1', cipher: 'TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA' },
+  '-tls1_1': { version: 'TLSv1.1', cipher: 'TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA' },
+  '-tls1_2': { version: 'TLSv1.2', cipher: 'TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384' },
+  '-tls1_3': { version: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384' },
+};
+/** SHA-1 and such keys need security level 0. */
+const weakest = ['-cipher', 'DEFAULT:@SECLEVEL=0'];
+
 describe.each(['-tls1_2', '-tls1_3'])('what a server presents (%s)', (version) => {
   it.each([
     ['its leaf alone', () => []],
@@ -86,13 +100,18 @@ describe.each(['-tls1_2', '-tls1_3'])('what a server presents (%s)', (version) =
 
   it.each(['rsa2048', 'rsa1024', 'p384', 'ed25519'] as const)('is seen with a key of %s', async (key) => {
     const other = tree.certify(`leaf-${key}`, root, { key });
-    const { port } = await serveLeaf(other, [], version, '-cipher', 'DEFAULT:@SECLEVEL=0');
+    const { port } = await serveLeaf(other, [], version, ...weakest);
     expect(await names(port, [other])).toEqual([other]);
   });
 
   it('is seen though the server demands a client certificate', async () => {
-    const { port } = await serve([intermediate], version, '-Verify', '1', '-verify_return_error');
-    expect(await names(port)).toEqual([leaf, intermediate]);
+    const demanding = ['-Verify', '1', '-verify_return_error'];
+    const { port } = await serve([intermediate], version, ...demanding);
+    expect(await look(port, { headRequest: {} })).toEqual({
+      ...choices[version],
+      certificates: [leaf.der, intermediate.der],
+      httpStatus: null,
+    });
   });
 
   it('is seen over many records, and not at all beyond the bound of bytes', async () => {
@@ -101,6 +120,37 @@ describe.each(['-tls1_2', '-tls1_3'])('what a server presents (%s)', (version) =
     expect(await names(port)).toHaveLength(61);
     expect(await faultOf(view(port, { maxBytes: 20_000 }))).toMatchObject({ kind: 'too_large' });
   });
+});
+
+it.each(['-tls1', '-tls1_1'])('is seen over a version that browsers refuse (%s)', async (version) => {
+  const key = tree.certify('leaf-old', intermediate, { key: 'rsa1024' });
+  for (const demand of [[], ['-Verify', '1', '-verify_return_error']]) {
+    const { port } = await serveLeaf(key, [intermediate], version, ...weakest, ...demand);
+    expect(await look(port)).toEqual({
+      ...choices[version],
+      certificates: [key.der, intermediate.der],
+      httpStatus: null,
+    });
+  }
+});
+
+it('offers no cipher suite without a name', async () => {
+  const hellos: Buffer[] = [];
+  const server = await startServer((socket) =>
+    socket.once('data', (chunk: Buffer) => {
+      hellos.push(chunk);
+      socket.destroy();
+    }),
+  );
+  await faultOf(view(server.port));
+  const [hello = Buffer.of()] = hellos;
+  // Headers of the record and the message, legacy_version and random; then the session id (RFC 8446 §4.1.2).
+  const at = 5 + 4 + 2 + 32 + 1 + (hello[5 + 4 + 2 + 32] ?? 0);
+  const suites = Array.from({ length: hello.readUInt16BE(at) / 2 }, (_, nth) =>
+    hello.readUInt16BE(at + 2 + 2 * nth),
+  );
+  // RFC 5746 §3.3: TLS_EMPTY_RENEGOTIATION_INFO_SCSV is a signal and never chosen.
+  expect(suites.filter((suite) => suite !== 0x00ff).sort()).toEqual([...cipherSuites.keys()].sort());
 });
 
 function recordTypes(bytes: Buffer): number[] {
@@ -200,6 +250,60 @@ describe('a handshake', () => {
   });
 });
 
+describe('a request after the handshake', () => {
+  it.each([301, 204])('gets the status %d', async (httpStatus) => {
+    const requests: string[] = [];
+    const server = await serveHttps(
+      { key: readFileSync(leaf.keyFile, 'utf8'), cert: readFileSync(leaf.certificateFile, 'utf8') },
+      ({ method, url, headers }, response) => {
+        requests.push(`${method} ${url} ${headers.host} ${headers['user-agent']}`);
+        response.writeHead(httpStatus, { location: '/' }).end();
+      },
+    );
+    undo.push(() => server.close());
+    const headRequest = { 'user-agent': 'spec' };
+    expect(await look(server.port, { headRequest })).toMatchObject({ httpStatus, certificates: [leaf.der] });
+    expect(await look(server.port, { headRequest, serverName: null })).toMatchObject({ httpStatus });
+    expect(requests).toEqual([
+      `HEAD / www.example.com:${server.port} spec`,
+      `HEAD / 127.0.0.1:${server.port} spec`,
+    ]);
+    await eventually(() => expect(server.connections.open).toBe(0));
+  });
+
+  it.each<[string, (socket: Socket) => void]>([
+    ['no HTTP', (socket) => socket.resume().end('220 secret ESMTP\r\n')],
+    ['a reset', (socket) => socket.destroy()],
+    ['no response in time', (socket) => void socket.resume()],
+    [
+      'endless headers',
+      (socket) => {
+        socket.resume().write('HTTP/1.1 200 OK\r\n');
+        const more = (): void => void (socket.writable && socket.write(`a: ${'b'.repeat(5_000)}\r\n`, more));
+        more();
+      },
+    ],
+  ])('has no status with %s', async (_what, respond) => {
+    const server = createTlsServer({
+      key: readFileSync(leaf.keyFile),
+      cert: readFileSync(leaf.certificateFile),
+    });
+    const open = new Set<Socket>();
+    server.on('secureConnection', (socket) => {
+      open.add(socket);
+      respond(socket.on('error', () => undefined).on('close', () => open.delete(socket)));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    undo.push(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    expect(await look(port, { headRequest: {}, timeoutMs: 3_000 })).toMatchObject({
+      httpStatus: null,
+      certificates: [leaf.der],
+    });
+    await eventually(() => expect(open.size).toBe(0));
+  });
+});
+
 describe('what is no server with certificates', () => {
   const tlsRecord = (type: number, content: Buffer) =>
     Buffer.concat([Buffer.of(type, 3, 3, content.length >> 8, content.length & 255), content]);
@@ -221,12 +325,12 @@ describe('what is no server with certificates', () => {
     ['an alert', tlsRecord(21, Buffer.of(2, 40)), 'no cipher in common (handshake_failure)'],
     ['an unknown alert', tlsRecord(21, Buffer.of(2, 222)), 'refused the handshake.'],
     [
-      'the choice of TLS 1.1',
+      'the choice of SSL 3',
       tlsRecord(
         22,
-        Buffer.concat([Buffer.of(2, 0, 0, 38, 3, 2), Buffer.alloc(33), Buffer.of(0xc0, 0x14, 0)]),
+        Buffer.concat([Buffer.of(2, 0, 0, 38, 3, 0), Buffer.alloc(33), Buffer.of(0xc0, 0x14, 0)]),
       ),
-      'speaks neither TLS 1.2 nor TLS 1.3',
+      'speaks no version from TLS 1.0 to TLS 1.3',
     ],
     ['an empty handshake message', tlsRecord(22, Buffer.of(2, 0, 0, 0)), 'failed the TLS handshake'],
   ])('has a message of ours: %s', async (_what, bytes, words) => {
@@ -280,21 +384,19 @@ describe('what is no server with certificates', () => {
       message: `127.0.0.1 port ${port} refused the connection.`,
     });
   });
-
-  it('is a server of old versions alone', async () => {
-    const { port } = await serve([], '-tls1_1', '-cipher', 'DEFAULT:@SECLEVEL=0');
-    expect(await faultOf(view(port))).toMatchObject({
-      kind: 'tls',
-      message: expect.stringContaining('neither TLS 1.2 nor TLS 1.3') as string,
-    });
-  });
 });
 
 describe('a viewing', () => {
   it('of an address that is not public never begins', async () => {
     const server = await startServer((socket) => void socket.resume());
     const closed = new AddressGuard({ allowedNetworks: [] });
-    const viewing = { port: server.port, serverName: 'a.example.com', timeoutMs: 1_000, maxBytes: 1_000 };
+    const viewing = {
+      port: server.port,
+      serverName: 'a.example.com',
+      headRequest: null,
+      timeoutMs: 1_000,
+      maxBytes: 1_000,
+    };
     for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1', '10.0.0.1', 'localhost']) {
       const asked = presentedCertificates(closed, { ...viewing, address });
       expect(await faultOf(asked)).toMatchObject({ kind: 'refused_address' });

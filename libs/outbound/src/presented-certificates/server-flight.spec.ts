@@ -27,6 +27,7 @@ describe('the first flight of a server', () => {
   it.each([16_384, 1_000, 1])('is read whatever the size of its records: %d', (size) => {
     expect(readServerFlight(records(22, flight, size), null)).toEqual({
       isTls: true,
+      choice: { version: 'TLSv1.2', cipher: 'TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256' },
       certificates,
       alert: null,
     });
@@ -48,7 +49,32 @@ describe('the first flight of a server', () => {
     ['nothing', message(11)],
   ])('with %s has none', (_what, malformed) => {
     const bytes = records(22, Buffer.concat([serverHello, malformed]));
-    expect(readServerFlight(bytes, null)).toEqual({ isTls: true, certificates: null, alert: null });
+    expect(readServerFlight(bytes, null)).toMatchObject({ isTls: true, certificates: null, alert: null });
+  });
+
+  const hello = (version: number, suite: number, ...extensions: readonly Buffer[]) =>
+    message(
+      2,
+      Buffer.of(3, version),
+      randomBytes(32),
+      Buffer.of(0, suite >> 8, suite & 255, 0),
+      ...extensions,
+    );
+  const extension = (type: number, ...content: readonly number[]) =>
+    Buffer.of(0, 4 + content.length, 0, type, 0, content.length, ...content);
+
+  it.each<[string, Buffer, string | undefined]>([
+    ['TLS 1.0', hello(1, 0x2f), 'TLSv1'],
+    ['TLS 1.1', hello(2, 0x2f), 'TLSv1.1'],
+    ['TLS 1.2, with another extension', hello(3, 0xc02f, extension(11, 1, 0)), 'TLSv1.2'],
+    ['TLS 1.3', hello(3, 0x1301, extension(43, 3, 4)), 'TLSv1.3'],
+    ['SSL 3', hello(0, 0x2f), undefined],
+    ['an unknown version', hello(3, 0x1301, extension(43, 3, 9)), undefined],
+    ['a suite that is not offered', hello(3, 0x0000), undefined],
+    ['half an extension', hello(3, 0xc02f, extension(11, 1, 0).subarray(0, -1)), 'TLSv1.2'],
+    ['half a suite', message(2, Buffer.of(3, 3), randomBytes(32), Buffer.of(0, 0xc0)), undefined],
+  ])('chooses %s', (_what, content, version) => {
+    expect(readServerFlight(records(22, content), null).choice?.version).toBe(version);
   });
 
   it('finds no certificates in records encrypted with unknown keys', () => {

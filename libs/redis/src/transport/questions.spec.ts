@@ -42,7 +42,7 @@ function openClient(url = redis.url) {
 
 type Respond = (pattern: string, data: unknown) => Promise<unknown>;
 
-const patterns = ['echo', 'good', 'bad', 'probe-web-rule', 'test-installation', 'caa-of-name'];
+const patterns = ['echo', 'good', 'bad', 'probe-web-rule', 'look-at-hosts', 'caa-of-name'];
 
 function taker(respond: Respond, concurrency = 10, drainMs = 0): QuestionServer {
   const server = new QuestionServer(redis.url, { name: queue, log, concurrency, drainMs }, queue);
@@ -231,39 +231,60 @@ describe('the prober', () => {
     expect(await probes.ask(question, 5_000)).toMatchObject({ problem: 'probe-web-rule', data: question });
   });
 
-  it('that sends an unknown response about an installation has reported nothing', async () => {
+  it('that sends an unknown response about hosts has reported nothing', async () => {
     const probes = new ProbeQuestions(redis.url, { name: queue, log }, queue);
     undo.push(() => probes.close());
     const about = {
-      hosts: ['www.example.com'],
-      port: 443,
-      serverName: 'www.example.com',
-      leafSha256: '00'.repeat(32),
-      chainSha256: [],
-      temporarySha256: [],
+      hosts: [{ host: 'www.example.com', ports: [443] }],
+      serverName: null,
+      withHttpStatus: false,
     };
-    expect(await probes.askTls(about, 100)).toBeNull();
-    const at = { host: 'www.example.com', address: '192.0.2.1' };
-    const found = { ...at, status: 'conclusive', correct: true, chained: true, temporary: false };
-    const failed = { ...at, status: 'connect_error', problem: 'It is unavailable.' };
+    expect(await probes.askLook(about, 100)).toBeNull();
+    const at = { address: '192.0.2.1', port: 443 };
+    const presented = {
+      kind: 'presented',
+      chain: [0],
+      version: 'TLSv1.3',
+      cipher: 'TLS_AES_128_GCM_SHA256',
+      httpStatus: null,
+    };
+    const failed = { kind: 'not_presented', reason: 'connect', problem: 'It is unavailable.' };
+    const look = (result: unknown, more = {}) => ({
+      hosts: [
+        {
+          host: 'www.example.com',
+          lookUp: { kind: 'found' },
+          addresses: [{ ...at, result }],
+          omitted: 0,
+          ...more,
+        },
+      ],
+      certificates: [''],
+    });
     const strange = [
       'what',
-      { tests: {} },
-      { tests: [null] },
-      { tests: [found, { ...found, chained: 1 }] },
-      { tests: [{ ...found, host: undefined }] },
-      { tests: [{ ...failed, status: 'toString' }] },
-      { tests: [{ ...failed, problem: undefined }] },
+      { hosts: {}, certificates: [] },
+      { hosts: [null], certificates: [] },
+      look({ ...presented, chain: [1] }),
+      look({ ...presented, chain: [] }),
+      look({ ...presented, httpStatus: '200' }),
+      look({ ...failed, reason: 'toString' }),
+      look({ ...failed, problem: undefined }),
+      look(failed, { host: undefined }),
+      look(failed, { lookUp: { kind: 'dangling' } }),
+      look(failed, { firstOmitted: 1 }),
     ];
     const responses: unknown[] = [...strange];
     const patterns: string[] = [];
     taker((pattern) => {
       patterns.push(pattern);
-      return Promise.resolve(responses.shift() ?? { tests: [found, failed] });
+      return Promise.resolve(responses.shift() ?? look(presented, { omitted: 1, firstOmitted: '192.0.2.2' }));
     });
-    for (const _each of strange) expect(await probes.askTls(about, 5_000)).toBeNull();
-    expect(await probes.askTls(about, 5_000)).toEqual({ tests: [found, failed] });
-    expect(new Set(patterns)).toEqual(new Set(['test-installation']));
+    for (const _each of strange) expect(await probes.askLook(about, 5_000)).toBeNull();
+    expect(await probes.askLook(about, 5_000)).toEqual(
+      look(presented, { omitted: 1, firstOmitted: '192.0.2.2' }),
+    );
+    expect(new Set(patterns)).toEqual(new Set(['look-at-hosts']));
   });
 
   it('that sends no or an unknown response about CAA records has the verdict unknown', async () => {

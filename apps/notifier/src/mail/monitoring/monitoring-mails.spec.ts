@@ -520,3 +520,66 @@ Only servers with your key can use it. The operator is notified and can have it 
 `);
   });
 });
+
+describe('the mail about endpoints', () => {
+  const expired = {
+    ...{ code: 'expired', port: 443, addresses: ['192.0.2.1'], parameters: {}, level: 0, missing: 0 },
+    ...{ since: '2026-11-20T12:00:00.000Z', agreeing: 3, reportedAt: null, reportedLevel: 0 },
+  };
+  /** @returns its id */
+  const report = async (dnsName: string, kind: string, accountId = fixture.account) => {
+    const [row] = await fixture.query<{ id: string }>(
+      `INSERT INTO endpoint_report (account_id, dns_name, kind, findings, mail_due) VALUES ($1, $2, $3, $4, false)
+       RETURNING id`,
+      [accountId, dnsName, kind, JSON.stringify([expired])],
+    );
+    return row?.id ?? '0';
+  };
+  const mail = async (...reportIds: readonly string[]) =>
+    await mailed({ kind: 'monitoring-endpoints', facts: { reportIds, occasion: 'gathered' } });
+
+  beforeEach(async () => {
+    await fixture.query('TRUNCATE endpoint_report, monitored_endpoint');
+    await fixture.query(
+      `INSERT INTO monitored_endpoint (account_id, dns_name, muted)
+       VALUES ($1, 'www.example.com', false), ($1, 'api.example.com', false), ($1, 'muted.example.com', true)`,
+      [fixture.account],
+    );
+  });
+
+  it('shows the reports of the account about endpoints that exist and are not muted', async () => {
+    const other = await fixture.notifier.account('Other');
+    await fixture.query(
+      `INSERT INTO monitored_endpoint (account_id, dns_name) VALUES ($1, 'other.example')`,
+      [other],
+    );
+    const ids = [
+      await report('www.example.com', 'problem'),
+      await report('muted.example.com', 'problem'),
+      await report('deleted.example.com', 'problem'),
+      await report('other.example', 'problem', other),
+      await report('api.example.com', 'recovered'),
+    ];
+    const received = await mail(...ids);
+    expect(received?.mail.subject).toBe('www.example.com: the certificate has expired');
+    expect(received?.text).toContain('www.example.com:\n\n  - Port 443 on 192.0.2.1: the certificate has');
+    expect(received?.text).toContain('  - api.example.com, port 443 on 192.0.2.1: the certificate has');
+    expect(received?.html).toContain('<p><bdi><strong>www.example.com</strong></bdi>:</p>');
+    expect(received?.text).not.toMatch(/muted\.example|deleted|other\.example/);
+    expect(await mail(...ids.slice(1, 4))).toBeNull();
+  });
+
+  it('goes to the operator when reports are held back', async () => {
+    const id = await fixture.notifier.mail({
+      accountId: null,
+      kind: 'monitoring-endpoints-held',
+      recipient: 'operator@example.net',
+      facts: { since: '2026-11-21T09:30:00Z', countedFrom: '2026-11-21T03:30:00Z', checked: 120, bad: 34 },
+    });
+    const received = await fixture.sent(id);
+    expect(received?.mail.to).toMatchObject({ text: 'operator@example.net' });
+    expect(received?.text).toContain(
+      'Of 120 endpoints that were checked since 2026-11-21 03:30 UTC, 34 turned',
+    );
+  });
+});

@@ -1,12 +1,10 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
-import type { ForgedCertificate } from './forged-chain';
 
 export type Behaviour = (socket: Socket) => void;
 
 export interface AddressedServer {
   readonly port: number;
-  /** Connections accepted so far, by local address, and the maximum open at once. */
+  /** Addresses of the connections accepted so far, and the maximum open at once. */
   readonly taken: string[];
   readonly open: { now: number; max: number };
   close(): Promise<void>;
@@ -67,29 +65,3 @@ async function listenAll(addresses: readonly string[], listen: Listen, tries = 1
 
 const portOf = (server: Server | undefined): number =>
   (server?.address() as AddressInfo | undefined)?.port ?? 0;
-
-/** TLS with these certificates, the leaf first; `serverNames` records the requested server names. */
-export function presents(certificates: readonly ForgedCertificate[], serverNames: string[] = []): Behaviour {
-  const context: SecureContext = createSecureContext({
-    key: certificates[0]?.key,
-    cert: certificates.map(({ pem }) => pem).join(''),
-  });
-  return (socket) => {
-    const tls = new TLSSocket(socket, {
-      isServer: true,
-      secureContext: context,
-      SNICallback: (name, done) => {
-        serverNames.push(name);
-        done(null, context);
-      },
-    });
-    tls.on('error', () => undefined).resume();
-  };
-}
-
-export const says =
-  (text: string): Behaviour =>
-  (socket) =>
-    void socket.resume().end(text);
-
-export const staysSilent: Behaviour = (socket) => void socket.resume();

@@ -1,15 +1,12 @@
-import { createHash } from 'node:crypto';
 import { checkPresented } from './check-presented';
 
-const der = (text: string) => Buffer.from(text);
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const expected = {
-  leafSha256: sha256('leaf'),
-  chainSha256: [sha256('one'), sha256('two')],
-  temporarySha256: [sha256('temporary')],
+  leafSha256: 'leaf',
+  chainSha256: ['one', 'two'],
+  temporarySha256: ['temporary'],
 };
 const checked = (presented: readonly string[], more: Partial<typeof expected> = {}) => {
-  const { correct, chained, temporary } = checkPresented(presented.map(der), { ...expected, ...more });
+  const { correct, chained, temporary } = checkPresented(presented, { ...expected, ...more });
   return [correct, chained, temporary];
 };
 
