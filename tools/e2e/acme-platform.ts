@@ -118,7 +118,7 @@ function settingsBeside({ urlOf, redisUrl }: Platform, { resolver, responderPort
 }
 
 async function startBeside(app: string, env: Readonly<Record<string, string>>) {
-  const args = ['--enable-source-maps', `dist/apps/${app}/main.js`];
+  const args = [`dist/apps/${app}/main.js`];
   const child = await startChild(process.execPath, { args, cwd: workspaceRoot, env });
   await child.says(/"started"/, readyWithinMs);
   return async () => await child.stop();

@@ -56,7 +56,7 @@ export async function startPlatform({ resolver, authorityPort, more = {} }: Worl
     const environment = environments({ ...settings, resolver, authorityPort });
     const start = async (name: AppName) => {
       const child = await startChild(process.execPath, {
-        args: ['--enable-source-maps', `dist/apps/${name}/main.js`],
+        args: [`dist/apps/${name}/main.js`],
         cwd: workspaceRoot,
         env: { ...environment[name], ...more[name] },
       });

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -12,21 +13,35 @@ import path from 'node:path';
 import { Client } from 'pg';
 import { clearPostgres, startPostgres } from './postgres.mjs';
 import { isAlive, processesIn, send } from './process.mjs';
+import { quickFolder } from '../test/run-services.mjs';
 
 const workspaceRoot = path.resolve(__dirname, '../..');
-/** Each creates a cluster, about a second of work on an idle machine. */
-jest.setTimeout(30_000);
+/** Some create a cluster, about a second of work on an idle machine. */
+jest.setTimeout(120_000);
+const newFolder = () => mkdtempSync(path.join(quickFolder(process.env.CERTWRIGHT_TEST_RUN), 'postgres-'));
+/** A stopped server that has a cluster. */
+let created;
 let folder;
 
+beforeAll(async () => {
+  created = newFolder();
+  await (await startPostgres({ workspaceRoot, folder: created, durable: false })).stop();
+});
 beforeEach(() => {
-  folder = mkdtempSync(path.join(process.env.CERTWRIGHT_TEST_RUN, 'postgres-'));
+  folder = newFolder();
 });
 afterEach(async () => {
   await clearPostgres(folder);
   rmSync(folder, { recursive: true });
 });
+afterAll(() => rmSync(created, { recursive: true }));
 
 const start = (options) => startPostgres({ workspaceRoot, folder, durable: false, ...options });
+/** Starts a server whose cluster exists already. */
+const startAgain = (options) => {
+  if (readdirSync(folder).length === 0) execFileSync('cp', ['-Rp', `${created}/.`, folder]);
+  return start(options);
+};
 const running = () => processesIn(path.join(folder, 'data'), 'postgres');
 
 async function query(server, text, values) {
@@ -50,7 +65,7 @@ it('keeps data and password across a stop, and leaves no process', async () => {
 });
 
 it('leaves no process when it is stopped before its start', async () => {
-  const first = await start();
+  const first = await startAgain();
   await first.stop();
   const pidFile = path.join(folder, 'postgres.pid');
   for (let round = 0; round < 5; round += 1)
@@ -60,28 +75,28 @@ it('leaves no process when it is stopped before its start', async () => {
 });
 
 it('recovers committed data after kill -9', async () => {
-  const first = await start({ durable: true });
+  const first = await startAgain({ durable: true });
   await query(first, 'CREATE TABLE committed AS SELECT 1 AS value');
   send(first.child.pid, 'SIGKILL');
   await first.child.ended;
-  const second = await start({ durable: true });
+  const second = await startAgain({ durable: true });
   expect(await query(second, 'SELECT value FROM committed')).toEqual([{ value: 1 }]);
 });
 
 it('stops a server that still runs with the same folder', async () => {
-  const first = await start();
-  const second = await start();
+  const first = await startAgain();
+  const second = await startAgain();
   expect(await first.child.ended).toBe('exit code 0');
   expect(await query(second, 'SELECT 1 AS value')).toEqual([{ value: 1 }]);
 });
 
 it('starts although postmaster.pid names another running process, as after a reboot, and does not stop that process', async () => {
-  const first = await start();
+  const first = await startAgain();
   const lock = path.join(folder, 'data/postmaster.pid');
   const content = readFileSync(lock, 'utf8');
   await first.kill();
   writeFileSync(lock, content.replace(/^\d+/, String(process.pid)));
-  const second = await start();
+  const second = await startAgain();
   expect(await query(second, 'SELECT 1 AS value')).toEqual([{ value: 1 }]);
   expect(isAlive(process.pid)).toBe(true);
 });
@@ -98,9 +113,9 @@ it('listens only on loopback and requires the password', async () => {
 });
 
 it('is durable by default', async () => {
-  const durable = await start({ durable: true });
+  const durable = await startAgain({ durable: true });
   expect(await query(durable, 'SHOW fsync')).toEqual([{ fsync: 'on' }]);
-  const temporary = await start({ durable: false });
+  const temporary = await startAgain({ durable: false });
   expect(await query(temporary, 'SHOW fsync')).toEqual([{ fsync: 'off' }]);
 });
 
@@ -122,7 +137,7 @@ it('creates the database again after an interrupted first start', async () => {
 });
 
 it('refuses a folder of another major version with a message', async () => {
-  const server = await start();
+  const server = await startAgain();
   await server.stop();
   writeFileSync(path.join(folder, 'data/PG_VERSION'), '17\n');
   await expect(start()).rejects.toThrow(/created by PostgreSQL 17.*DATABASE_URL/s);

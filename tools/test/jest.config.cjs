@@ -25,5 +25,5 @@ module.exports = {
   // Of the heap. A worker keeps about 15 MB of every spec file; with gigabytes of them, half of its time is garbage collection.
   workerIdleMemoryLimit: '400MB',
   // For the worst day of a loaded machine; a spec that must be quick has a limit of its own.
-  testTimeout: 30_000,
+  testTimeout: 120_000,
 };

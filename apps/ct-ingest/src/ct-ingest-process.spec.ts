@@ -47,7 +47,7 @@ async function startIngest(
   nodeOptions: readonly string[] = [],
 ): Promise<Child> {
   const child = await startChild(process.execPath, {
-    args: [...nodeOptions, '--enable-source-maps', main],
+    args: [...nodeOptions, main],
     env: {
       CT_DATABASE_URL: ingest.roleUrl,
       LOG_LIST: listFile(),

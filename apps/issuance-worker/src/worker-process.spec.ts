@@ -82,7 +82,7 @@ function standingRecords(): RecordSource {
 }
 
 async function startWorker(also: Record<string, string> = {}): Promise<Child> {
-  const args = ['--enable-source-maps', path.join(workspaceRoot, 'dist/apps/issuance-worker/main.js')];
+  const args = [path.join(workspaceRoot, 'dist/apps/issuance-worker/main.js')];
   const child = await startChild(process.execPath, { args, env: { ...environment, ...also } });
   await child.says(/"started"/, 30_000);
   return child;

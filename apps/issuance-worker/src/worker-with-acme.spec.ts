@@ -92,7 +92,7 @@ async function valuesAt(name: DnsName): Promise<readonly ZoneRecord[]> {
 }
 
 async function startWorker(): Promise<Child> {
-  const args = ['--enable-source-maps', path.join(workspaceRoot, 'dist/apps/issuance-worker/main.js')];
+  const args = [path.join(workspaceRoot, 'dist/apps/issuance-worker/main.js')];
   const child = await startChild(process.execPath, { args, env: environment });
   await child.says(/"started"/, 30_000);
   return child;

@@ -30,7 +30,7 @@ afterAll(async () => await worker.close());
 
 async function start(): Promise<Child> {
   const child = await startChild(process.execPath, {
-    args: ['--enable-source-maps', main],
+    args: [main],
     env: { ...worker.env, LEASE_TIME: '1s' },
   });
   children.push(child);

@@ -47,7 +47,7 @@ afterAll(async () => {
 });
 
 async function startNotifier(env: Record<string, string> = {}): Promise<Child> {
-  const args = ['--enable-source-maps', path.join(workspaceRoot, 'dist/apps/notifier/main.js')];
+  const args = [path.join(workspaceRoot, 'dist/apps/notifier/main.js')];
   const child = await startChild(process.execPath, { args, env: { ...environment, ...env } });
   await child.says(/"started"/, 30_000);
   return child;

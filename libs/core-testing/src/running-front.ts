@@ -77,8 +77,9 @@ export class RunningFront {
   static async start<Config extends { readonly LOG_LEVEL: LogLevel }>(
     front: FrontUnderTest<Config>,
     special: SpecSettings = {},
+    openDatabase: () => Promise<TestDatabase> = testDatabase,
   ): Promise<RunningFront> {
-    const [database, redis] = await Promise.all([testDatabase(), testRedis()]);
+    const [database, redis] = await Promise.all([openDatabase(), testRedis()]);
     const api = new RunningFront(database, redis, new Readiness({ reuseMs: 0 }), front);
     const { name, settings, start, environment } = front;
     const databaseUrl = database.urlOf(name);

@@ -37,14 +37,12 @@ afterAll(async () => {
 async function attempt(process: string, statement: string): Promise<string | null> {
   const session = sessions.get(process);
   if (session === undefined) throw new Error(`there is no role for ${process}`);
-  await session.query('BEGIN');
   try {
-    await session.query(statement);
+    await session.query(`BEGIN; ${statement}; ROLLBACK`);
     return null;
   } catch (error) {
-    return (error as { code: string }).code;
-  } finally {
     await session.query('ROLLBACK');
+    return (error as { code: string }).code;
   }
 }
 

@@ -11,8 +11,29 @@ import {
 } from '@certwright/ct-index';
 import { ctDataSource, ctSchema } from '@certwright/ct-schema';
 import { applyGrants } from '@certwright/postgres';
-import { testDatabase } from '@certwright/testing';
+import { type TestDatabase, testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
+
+const connection = { applicationName: 'spec', statementTimeoutMs: 30_000 };
+
+/**
+ * A database with both schemas, and the grants and partitions of `ct`.
+ *
+ * @param positionsPerPartition small, so that a spec crosses many borders
+ * @param room positions that have a partition
+ */
+export async function ctTestDatabase(positionsPerPartition = 100_000, room = 100_000): Promise<TestDatabase> {
+  return await testDatabase({
+    name: `ct_${positionsPerPartition}_${room}`,
+    prepare: async (url, prefix) => {
+      const database = await ctDataSource({ url, poolSize: 1, ...connection }).initialize();
+      await database.runMigrations({ transaction: 'each' });
+      await database.transaction(async (tx) => await applyGrants(tx, ctSchema, { prefix, passwords: {} }));
+      await ensurePartitions(database, new Date(), room, positionsPerPartition);
+      await database.destroy();
+    },
+  });
+}
 
 /** A database with the `ct` schema and its partitions, for one spec. */
 export class CtDatabaseFixture {
@@ -26,17 +47,8 @@ export class CtDatabaseFixture {
 
   /** @param positionsPerPartition small, so that a spec crosses many borders */
   static async open(positionsPerPartition = 100, room = 2_000): Promise<CtDatabaseFixture> {
-    const { url, urlOf, rolePrefix: prefix, dispose } = await testDatabase();
-    const database = ctDataSource({
-      url,
-      applicationName: 'spec',
-      poolSize: 14,
-      statementTimeoutMs: 30_000,
-    });
-    await database.initialize();
-    await database.runMigrations({ transaction: 'each' });
-    await database.transaction(async (tx) => await applyGrants(tx, ctSchema, { prefix, passwords: {} }));
-    await ensurePartitions(database, new Date(), room, positionsPerPartition);
+    const { url, urlOf, dispose } = await ctTestDatabase(positionsPerPartition, room);
+    const database = await ctDataSource({ url, poolSize: 14, ...connection }).initialize();
     const close = async () => {
       await database.destroy();
       await dispose();

@@ -2,6 +2,7 @@ export {
   anIssuance,
   type CheckedIssuance,
   CtDatabaseFixture,
+  ctTestDatabase,
   factsAbout,
   keyOf,
   keysOf,

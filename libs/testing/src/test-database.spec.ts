@@ -23,6 +23,27 @@ it('is separate from every other database', async () => {
   await expect(other.query('SELECT value FROM mark')).rejects.toThrow('does not exist');
 });
 
+it('is prepared once for all specs that need the same content, also after a failed attempt', async () => {
+  const attempts: string[] = [];
+  const open = async () =>
+    await testDatabase({
+      name: `marked_${process.pid}`,
+      prepare: async (url) => {
+        attempts.push(url);
+        const client = new Client({ connectionString: url });
+        await client.connect();
+        await client.query('CREATE TABLE mark (value text)');
+        await client.end();
+        if (attempts.length === 1) throw new Error('interrupted');
+      },
+    });
+  await expect(open()).rejects.toThrow('interrupted');
+  const opened = await Promise.all([open(), open()]);
+  for (const each of opened) expect(await each.query('SELECT value FROM mark')).toEqual([]);
+  expect(attempts).toHaveLength(2);
+  await Promise.all(opened.map(async (each) => await each.dispose()));
+});
+
 it('is gone after dispose, even with open connections', async () => {
   const database = await testDatabase();
   const session = new Client({ connectionString: database.url });

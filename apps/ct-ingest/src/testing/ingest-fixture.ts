@@ -2,12 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { readLogList } from '@certwright/ct';
-import { ctDataSource, type CtLogEntity, ctSchema } from '@certwright/ct-schema';
+import { ctDataSource, type CtLogEntity } from '@certwright/ct-schema';
+import { ctTestDatabase } from '@certwright/ct-testing';
 import { CtLogs } from '../logs/ct-logs';
-import { ensurePartitions } from '@certwright/ct-index';
-import { applyGrants } from '@certwright/postgres';
 import { AddressGuard } from '@certwright/outbound';
-import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import type { EntryOutcome } from '../following/batch';
 import { FollowLog, type FollowOptions } from '../following/follow-log';
@@ -60,12 +58,9 @@ export class IngestFixture {
   ) {}
 
   static async open(): Promise<IngestFixture> {
-    const { url, urlOf, rolePrefix: prefix, dispose } = await testDatabase();
+    const { url, urlOf, dispose } = await ctTestDatabase();
     const settings = { applicationName: 'spec', poolSize: 8, statementTimeoutMs: 30_000 };
     const database = await ctDataSource({ url, ...settings }).initialize();
-    await database.runMigrations({ transaction: 'each' });
-    await database.transaction(async (tx) => await applyGrants(tx, ctSchema, { prefix, passwords: {} }));
-    await ensurePartitions(database, new Date(), 100_000, 100_000);
     const roleUrl = urlOf('ct-ingest');
     const asIngest = await ctDataSource({ url: roleUrl, ...settings }).initialize();
     const folder = mkdtempSync(path.join(tmpdir(), 'ct-ingest-'));

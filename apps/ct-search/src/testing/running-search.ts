@@ -2,9 +2,9 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import path from 'node:path';
-import { CrlIds, crlsOf, ensurePartitions, IssuerIds, storeIssuances } from '@certwright/ct-index';
-import { ctDataSource, ctSchema } from '@certwright/ct-schema';
-import { applyGrants } from '@certwright/postgres';
+import { CrlIds, crlsOf, IssuerIds, storeIssuances } from '@certwright/ct-index';
+import { ctDataSource } from '@certwright/ct-schema';
+import { ctTestDatabase } from '@certwright/ct-testing';
 import {
   apiKeySha256,
   createLogger,
@@ -13,13 +13,7 @@ import {
   Readiness,
   type RunningProcess,
 } from '@certwright/service';
-import {
-  DocumentedResponses,
-  testDatabase,
-  type TestDatabase,
-  testRedis,
-  type TestRedis,
-} from '@certwright/testing';
+import { DocumentedResponses, type TestDatabase, testRedis, type TestRedis } from '@certwright/testing';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Client } from 'pg';
 import type { DataSource } from 'typeorm';
@@ -76,7 +70,7 @@ export class RunningSearch {
   static async start(
     settings: Settings | ((databaseUrl: string) => Promise<Settings>) = {},
   ): Promise<RunningSearch> {
-    const [database, redis] = await Promise.all([testDatabase(), testRedis()]);
+    const [database, redis] = await Promise.all([ctTestDatabase(positionsPerPartition, room), testRedis()]);
     const special = typeof settings === 'function' ? await settings(database.urlOf('ct-search')) : settings;
     const ct = ctDataSource({
       url: database.url,
@@ -85,10 +79,6 @@ export class RunningSearch {
       statementTimeoutMs: 30_000,
     });
     await ct.initialize();
-    await ct.runMigrations({ transaction: 'each' });
-    const { rolePrefix: prefix } = database;
-    await ct.transaction(async (tx) => await applyGrants(tx, ctSchema, { prefix, passwords: {} }));
-    await ensurePartitions(ct, new Date(), room, positionsPerPartition);
     const search = new RunningSearch(database, redis, ct, new Readiness({ reuseMs: 0 }));
     const config = searchSettings.read({
       DATABASE_URL: database.urlOf('ct-search'),

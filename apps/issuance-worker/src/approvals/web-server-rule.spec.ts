@@ -142,7 +142,7 @@ onNginx(
 );
 
 async function startApp(name: string, environment: Record<string, string>): Promise<void> {
-  const args = ['--enable-source-maps', path.join(workspaceRoot, `dist/apps/${name}/main.js`)];
+  const args = [path.join(workspaceRoot, `dist/apps/${name}/main.js`)];
   const child = await startChild(process.execPath, { args, env: { ...environment, OPS_PORT: '0' } });
   undo.push(async () => await child.stop());
   await child.says(/"started"/, 30_000);

@@ -1,21 +1,13 @@
 import { createHash, generateKeyPairSync, randomBytes, randomInt, sign } from 'node:crypto';
-import { coreDataSource, coreSchema, type MonitoringTaskName, Transactions } from '@certwright/core-schema';
+import { coreDataSource, type MonitoringTaskName, Transactions } from '@certwright/core-schema';
 import { readIssued, tbsSha256 } from '@certwright/ct';
-import {
-  ensurePartitions,
-  IssuerIds,
-  type NewIssuance,
-  type NewIssuer,
-  packBody,
-  storeIssuances,
-} from '@certwright/ct-index';
-import { ctDataSource, ctSchema } from '@certwright/ct-schema';
-import { anIssuance } from '@certwright/ct-testing';
+import { IssuerIds, type NewIssuance, type NewIssuer, packBody, storeIssuances } from '@certwright/ct-index';
+import { ctDataSource } from '@certwright/ct-schema';
+import { anIssuance, ctTestDatabase } from '@certwright/ct-testing';
 import { AccountEvents, Mails } from '@certwright/delivery';
 import { noCaaAnswer } from '@certwright/jobs';
 import { MonitoredDomainIndex } from '@certwright/monitored-domains';
 import { encodeInteger, encodeObjectIdentifier, encodeTime, encodeTlv } from '@certwright/pki';
-import { applyGrants } from '@certwright/postgres';
 import { Metrics, type RunningProcess } from '@certwright/service';
 import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
@@ -109,14 +101,9 @@ export class FindingsFixture {
   }
 
   static async open(): Promise<FindingsFixture> {
-    const [coreTest, ctTest] = [await testDatabase(), await testDatabase()];
+    const [coreTest, ctTest] = [await testDatabase(), await ctTestDatabase()];
     const core = await coreDataSource({ url: coreTest.url, ...settings }).initialize();
     const ct = await ctDataSource({ url: ctTest.url, ...settings }).initialize();
-    await ct.runMigrations({ transaction: 'each' });
-    const [prefix, passwords] = [coreTest.rolePrefix, {}];
-    await core.transaction(async (tx) => await applyGrants(tx, coreSchema, { prefix, passwords }));
-    await ct.transaction(async (tx) => await applyGrants(tx, ctSchema, { prefix, passwords }));
-    await ensurePartitions(ct, new Date(), 100_000, 100_000);
     const role = 'monitoring-worker';
     const asWorker = await coreDataSource({ url: coreTest.urlOf(role), ...settings }).initialize();
     const ctAsWorker = await ctDataSource({ url: ctTest.urlOf(role), ...settings }).initialize();

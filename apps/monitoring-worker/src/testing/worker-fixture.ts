@@ -1,17 +1,9 @@
 import { createHash } from 'node:crypto';
 import { indexKeys, oddKeys } from '@certwright/ct';
-import {
-  crlsOf,
-  CrlIds,
-  ensurePartitions,
-  IssuerIds,
-  type NewIssuance,
-  storeIssuances,
-} from '@certwright/ct-index';
-import { ctDataSource, ctSchema } from '@certwright/ct-schema';
-import { anIssuance } from '@certwright/ct-testing';
-import { coreDataSource, coreSchema } from '@certwright/core-schema';
-import { applyGrants } from '@certwright/postgres';
+import { crlsOf, CrlIds, IssuerIds, type NewIssuance, storeIssuances } from '@certwright/ct-index';
+import { ctDataSource } from '@certwright/ct-schema';
+import { anIssuance, ctTestDatabase } from '@certwright/ct-testing';
+import { coreDataSource } from '@certwright/core-schema';
 import { testDatabase, testRedis } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 
@@ -38,14 +30,9 @@ export class WorkerFixture {
   ) {}
 
   static async open(): Promise<WorkerFixture> {
-    const [coreTest, ctTest, redis] = [await testDatabase(), await testDatabase(), await testRedis()];
+    const [coreTest, ctTest, redis] = [await testDatabase(), await ctTestDatabase(), await testRedis()];
     const core = await coreDataSource({ url: coreTest.url, ...settings }).initialize();
     const ct = await ctDataSource({ url: ctTest.url, ...settings }).initialize();
-    await ct.runMigrations({ transaction: 'each' });
-    const [prefix, passwords] = [coreTest.rolePrefix, {}];
-    await core.transaction(async (tx) => await applyGrants(tx, coreSchema, { prefix, passwords }));
-    await ct.transaction(async (tx) => await applyGrants(tx, ctSchema, { prefix, passwords }));
-    await ensurePartitions(ct, new Date(), 100_000, 100_000);
     const env = {
       DATABASE_URL: coreTest.urlOf('monitoring-worker'),
       CT_DATABASE_URL: ctTest.urlOf('monitoring-worker'),

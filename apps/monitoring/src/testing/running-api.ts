@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { RunningFront } from '@certwright/core-testing';
-import { ensurePartitions } from '@certwright/ct-index';
-import { ctDataSource, ctSchema } from '@certwright/ct-schema';
-import { applyGrants } from '@certwright/postgres';
+import { ctTestDatabase } from '@certwright/ct-testing';
 import { monitoringSettings } from '../config';
 import { start } from '../front';
 
@@ -28,26 +26,12 @@ export const RunningApi = {
 
   /** With an empty index, whose tables are in the same database. */
   startWithIndex: async (settings: Environment = {}): Promise<RunningApi> =>
-    await RunningFront.start(front, async (databaseUrl, ownerUrl) => {
-      // The role of the process is called <prefix>monitoring.
-      const prefix = new URL(databaseUrl).username.replace(/monitoring$/, '');
-      await createIndex(ownerUrl, prefix);
-      return { CT_DATABASE_URL: databaseUrl, ...settings };
-    }),
+    await RunningFront.start(
+      front,
+      (databaseUrl) => ({ CT_DATABASE_URL: databaseUrl, ...settings }),
+      async () => await ctTestDatabase(1_000, 2_000),
+    ),
 };
-
-async function createIndex(url: string, prefix: string): Promise<void> {
-  const owner = await ctDataSource({
-    url,
-    applicationName: 'spec',
-    poolSize: 1,
-    statementTimeoutMs: 30_000,
-  }).initialize();
-  await owner.runMigrations({ transaction: 'each' });
-  await owner.transaction(async (tx) => await applyGrants(tx, ctSchema, { prefix, passwords: {} }));
-  await ensurePartitions(owner, new Date(), 2_000, 1_000);
-  await owner.destroy();
-}
 
 /** A permission that suffices for every route. */
 export const permission = 'Manage Monitored Domains';

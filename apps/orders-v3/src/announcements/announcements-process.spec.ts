@@ -49,7 +49,7 @@ beforeEach(async () => {
 });
 
 async function startCopy(): Promise<Child> {
-  const args = ['--enable-source-maps', path.join(workspaceRoot, 'dist/apps/orders-v3/main.js')];
+  const args = [path.join(workspaceRoot, 'dist/apps/orders-v3/main.js')];
   const copy = await startChild(process.execPath, {
     args,
     env: {

@@ -7,7 +7,7 @@ import { ensurePartitions } from '../partitions';
 import { IssuerIds, storeIssuances } from '../store-issuances';
 import { clearMerged, mergeIn, mergeRuns } from './merge-runs';
 
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 const positionsPerPartition = 700;
 const dayMs = 86_400_000;

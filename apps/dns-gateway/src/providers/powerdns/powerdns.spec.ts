@@ -1,4 +1,4 @@
-import { zoneContent } from '../rfc2136/testing/bind-tools';
+import { zoneContent, zoneIn } from '../rfc2136/testing/bind-tools';
 import { describeWithPeers, type Peers, type RunningPeer, startPeers } from '../rfc2136/testing/peers';
 import { ApiServer, type ApiReply, type RecordedRequest } from '../testing/api-server';
 import { describeProvider } from '../testing/conformance';
@@ -21,8 +21,7 @@ describeWithPeers(['pdns'], 'a real PowerDNS', () => {
   afterAll(() => peers.stop());
 
   const place = () => ({ address, port: peers.port });
-  const zoneOf = (fqdn: string): string =>
-    [...zones].sort((a, b) => b.length - a.length).find((zone) => `.${fqdn}`.endsWith(`.${zone}`)) ?? '';
+  const zoneOf = (fqdn: string): string => zoneIn(zones, fqdn);
 
   /** Sends to the API directly, bypassing the misbehaving server. */
   async function api(method: string, path: string, body?: string): Promise<Response> {
@@ -38,16 +37,13 @@ describeWithPeers(['pdns'], 'a real PowerDNS', () => {
     if (!response.ok) throw new Error(await response.text());
   }
 
-  async function emptyZone(zone: string): Promise<void> {
-    const found = (await zoneContent(place(), zone)).filter(
-      ({ fqdn }) => fqdn !== zone && !/^ns\d\./.test(fqdn),
+  async function emptyZones(): Promise<void> {
+    const found = (await zoneContent(place(), zones)).filter(
+      ({ fqdn }) => !zones.some((zone) => zone === fqdn) && !/^ns\d\./.test(fqdn),
     );
-    const rrsets = new Map(found.map(({ fqdn, type }) => [`${fqdn} ${type}`, { name: `${fqdn}.`, type }]));
-    if (rrsets.size === 0) return;
-    await patch(
-      zone,
-      [...rrsets.values()].map((rrset) => ({ ...rrset, changetype: 'DELETE' })),
-    );
+    const rrsets = new Map(found.map(({ fqdn, type }) => [`${fqdn} ${type}`, { fqdn, type }]));
+    for (const { fqdn, type } of rrsets.values())
+      await patch(zoneOf(fqdn), [{ name: `${fqdn}.`, type, changetype: 'DELETE' }]);
   }
 
   /** The real server behind a proxy that can be configured to misbehave. */
@@ -61,7 +57,7 @@ describeWithPeers(['pdns'], 'a real PowerDNS', () => {
   }
 
   async function setUp(): Promise<ProviderWorld & { readonly server: ApiServer }> {
-    for (const zone of zones) await emptyZone(zone);
+    await emptyZones();
     const server = await ApiServer.open(passOn);
     const given = { type: 'bearer', endpoint: server.url } as const;
     return {
@@ -80,7 +76,7 @@ describeWithPeers(['pdns'], 'a real PowerDNS', () => {
         await patch(zoneOf(fqdn), [{ name: `${fqdn}.`, type, ttl: 77, changetype: 'REPLACE', records }]);
       },
       list: async (fqdn) =>
-        (await zoneContent(place(), zoneOf(fqdn))).filter((record) => record.fqdn === fqdn),
+        (await zoneContent(place(), [zoneOf(fqdn)])).filter((record) => record.fqdn === fqdn),
       close: () => server.close(),
     };
   }

@@ -19,7 +19,7 @@ describe.each([
       peers = await startPeers([{ kind, address, zones: [{ name: 'example.com' }] }]);
     }, 40_000);
     afterAll(() => peers.stop());
-    beforeEach(() => emptied(server(), peers.keys.full, 'example.com'));
+    beforeEach(() => emptied(server(), peers.keys.full, ['example.com']));
 
     const server = () => ({ address, port: peers.port });
     const credentials = (key: PeerKey, more: Readonly<Record<string, string>> = {}) =>
@@ -38,7 +38,7 @@ describe.each([
     const txt = (value: string, fqdn = challenge): DnsRecord => ({ fqdn, type: 'TXT', value, ttlS: null });
     const cname: DnsRecord = { fqdn: challenge, type: 'CNAME', value: 'x.approval.example', ttlS: 60 };
     const content = async (fqdn = challenge) =>
-      (await zoneContent(server(), 'example.com', peers.keys.full))
+      (await zoneContent(server(), ['example.com'], peers.keys.full))
         .filter((record) => record.fqdn === fqdn)
         .map(({ type, value }) => `${type} ${value}`)
         .sort();

@@ -2,7 +2,7 @@ import { describeProvider } from '../testing/conformance';
 import type { ProviderWorld } from '../testing/provider-world';
 import { testPorts } from '../testing/test-ports';
 import { rfc2136Provider } from './rfc2136';
-import { emptied, nsupdate, zoneContent } from './testing/bind-tools';
+import { emptied, nsupdate, zoneContent, zoneIn } from './testing/bind-tools';
 import { lossyRelay, type LossyRelay } from './testing/lossy-relay';
 import { describeWithPeers, type PeerKey, type PeerKind, type Peers, startPeers } from './testing/peers';
 
@@ -43,12 +43,11 @@ describe.each(['bind', 'knot'] as const satisfies readonly PeerKind[])('a real %
     });
 
     const server = () => ({ address, port: peers.port });
-    const zoneOf = (fqdn: string): string =>
-      [...zones].sort((a, b) => b.length - a.length).find((zone) => `.${fqdn}`.endsWith(`.${zone}`)) ?? '';
+    const zoneOf = (fqdn: string): string => zoneIn(zones, fqdn);
 
     async function setUp(): Promise<ProviderWorld> {
       const { full } = peers.keys;
-      for (const zone of zones) await emptied(server(), full, zone);
+      await emptied(server(), full, zones);
       relay.reset();
       return {
         provider: rfc2136Provider({ timeouts }),
@@ -65,7 +64,7 @@ describe.each(['bind', 'knot'] as const satisfies readonly PeerKind[])('a real %
           if (said !== '') throw new Error(said);
         },
         list: async (fqdn) =>
-          (await zoneContent(server(), zoneOf(fqdn), full)).filter((record) => record.fqdn === fqdn),
+          (await zoneContent(server(), [zoneOf(fqdn)], full)).filter((record) => record.fqdn === fqdn),
         loseNextResponse: () => relay.loseNextResponses(),
       };
     }

@@ -11,19 +11,22 @@ interface ServerAddress {
   readonly port: number;
 }
 
+/** On a machine that is busy. */
+const timeoutMs = 60_000;
 const run = promisify(execFile);
 const keyText = ({ algorithm, name, secret }: PeerKey): string => `${algorithm}:${name}:${secret}`;
 
-/** Every record of a zone except the SOA, by AXFR. */
+/** Every record of the zones except the SOA, by AXFR. */
 export async function zoneContent(
   { address, port }: ServerAddress,
-  zone: string,
+  zones: readonly string[],
   key?: PeerKey,
 ): Promise<readonly (PlainRecord & { readonly ttlS: number })[]> {
   const signed = key === undefined ? [] : ['-y', keyText(key)];
-  const args = [`@${address}`, '-p', String(port), ...signed, zone, 'AXFR', '+noall', '+answer', '+onesoa'];
-  const { stdout } = await run('dig', args, { timeout: 5_000 });
-  if (!stdout.includes('\tSOA\t') && !/\sSOA\s/.test(stdout)) throw new Error(`No transfer: ${stdout}`);
+  const options = [`@${address}`, '-p', String(port), ...signed, '+noall', '+answer', '+onesoa'];
+  const args = [...options, ...zones.flatMap((zone) => [zone, 'AXFR'])];
+  const { stdout } = await run('dig', args, { timeout: timeoutMs });
+  if (stdout.match(/\sSOA\s/g)?.length !== zones.length) throw new Error(`No transfer: ${stdout}`);
   return stdout
     .split('\n')
     .map((line) => /^(\S+)\s+(\d+)\s+IN\s+(\S+)\s+(.*)$/.exec(line))
@@ -51,7 +54,7 @@ export function nsupdate(
 ): Promise<string> {
   const signed = key === undefined ? [] : ['-y', keyText(key)];
   return new Promise((resolve) => {
-    const child = execFile('nsupdate', ['-v', ...signed], { timeout: 5_000 }, (_error, _stdout, stderr) =>
+    const child = execFile('nsupdate', ['-v', ...signed], { timeout: timeoutMs }, (_error, _stdout, stderr) =>
       resolve(stderr),
     );
     child.stdin?.end(
@@ -60,11 +63,19 @@ export function nsupdate(
   });
 }
 
-/** Removes all records that a rule left, except the initial content of the zone. */
-export async function emptied(server: ServerAddress, key: PeerKey, zone: string): Promise<void> {
-  const names = (await zoneContent(server, zone, key)).map(({ fqdn }) => fqdn);
-  const left = [...new Set(names)].filter((name) => name !== zone && !/^ns\d\./.test(name));
-  if (left.length === 0) return;
-  const said = await nsupdate(server, key, zone, ...left.map((name) => `del ${name}.`));
-  if (said !== '') throw new Error(said);
+/** Removes all records that a rule left, except the initial content of the zones. */
+export async function emptied(server: ServerAddress, key: PeerKey, zones: readonly string[]): Promise<void> {
+  const found = new Set((await zoneContent(server, zones, key)).map(({ fqdn }) => fqdn));
+  const left = [...found].filter((name) => !zones.includes(name) && !/^ns\d\./.test(name));
+  for (const zone of zones) {
+    const names = left.filter((name) => zoneIn(zones, name) === zone);
+    if (names.length === 0) continue;
+    const said = await nsupdate(server, key, zone, ...names.map((name) => `del ${name}.`));
+    if (said !== '') throw new Error(said);
+  }
+}
+
+/** The zone that contains a name. */
+export function zoneIn(zones: readonly string[], fqdn: string): string {
+  return [...zones].sort((a, b) => b.length - a.length).find((zone) => `.${fqdn}`.endsWith(`.${zone}`)) ?? '';
 }
