@@ -503,8 +503,11 @@ class Bench {
       const logged = [];
       let first;
       while (first === undefined) {
-        const issuance = this.issuance([`w${logged.length}${domain}`]);
-        logged.push({ tbs: issuance.tbsSha256, at: await this.log([issuance]) });
+        // Fewer than the webhooks of an account in an hour, for all domains together.
+        if (logged.length < 150) {
+          const issuance = this.issuance([`w${logged.length}${domain}`]);
+          logged.push({ tbs: issuance.tbsSha256, at: await this.log([issuance]) });
+        }
         await delay(50);
         first = logged.find(({ tbs }) => this.received.has(tbs));
         if (performance.now() - begun > 30_000)
