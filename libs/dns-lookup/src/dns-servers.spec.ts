@@ -1,5 +1,6 @@
 import { DnsServer, MemoryZone, MemoryZones } from '@certwright/dns-authority';
-import { DnsServers, ServerAddresses } from './dns-servers';
+import { ServerAddresses } from '@certwright/outbound';
+import { DnsServers } from './dns-servers';
 
 const undo: (() => unknown)[] = [];
 afterEach(async () => {

@@ -1,13 +1,7 @@
 export { type CaaQuestion, type CaaVerdict, caaText, checkCaa } from './caa/caa';
 export { type CaaFinding, relevantCaa } from './caa/relevant-caa';
 export { DnsClient, type DnsClientOptions } from './dns-client';
-export {
-  DnsServers,
-  lookUpUntil,
-  resolversAt,
-  ServerAddresses,
-  type ServerAddressesOptions,
-} from './dns-servers';
+export { DnsServers, lookUpUntil } from './dns-servers';
 export {
   type LookUp,
   type LookUpOptions,

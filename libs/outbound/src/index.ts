@@ -1,5 +1,9 @@
 export { AddressGuard, type AddressGuardOptions } from './addresses/address-guard';
-export { type ResolverAddress } from './addresses/name-lookup';
+export {
+  type ResolverAddress,
+  ServerAddresses,
+  type ServerAddressesOptions,
+} from './addresses/server-addresses';
 export { connectionOrder, networkOf } from './addresses/connection-order';
 export { specialPurposeOf } from './addresses/special-purpose';
 export { OutboundFault, type OutboundFaultKind, outboundFaultKinds } from './outbound-fault';

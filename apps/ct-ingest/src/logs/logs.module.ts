@@ -1,4 +1,3 @@
-import { resolversAt } from '@certwright/dns-lookup';
 import { AddressGuard } from '@certwright/outbound';
 import { Module } from '@nestjs/common';
 import { Config } from '../config';
@@ -14,8 +13,8 @@ export const UserAgent = Symbol('UserAgent');
     {
       provide: AddressGuard,
       inject: [Config],
-      useFactory: ({ ALLOWED_NETWORKS: allowedNetworks, DNS_RESOLVERS }: Config) =>
-        new AddressGuard({ allowedNetworks, resolvers: resolversAt(DNS_RESOLVERS) }),
+      useFactory: ({ ALLOWED_NETWORKS: allowedNetworks, DNS_RESOLVERS: resolvers }: Config) =>
+        new AddressGuard({ allowedNetworks, resolvers }),
     },
     {
       provide: UserAgent,

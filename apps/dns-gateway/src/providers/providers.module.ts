@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { resolversAt } from '@certwright/dns-lookup';
 import { AddressGuard } from '@certwright/outbound';
 import { Module } from '@nestjs/common';
 import { GatewayConfig } from '../config';
@@ -12,7 +11,7 @@ import { Providers, providers } from './registry';
 function portsOf(config: GatewayConfig): ProviderPorts {
   const guard = new AddressGuard({
     allowedNetworks: config.ALLOWED_NETWORKS,
-    resolvers: resolversAt(config.DNS_RESOLVERS),
+    resolvers: config.DNS_RESOLVERS,
   });
   return {
     callApi: platformCall(),

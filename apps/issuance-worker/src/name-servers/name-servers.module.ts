@@ -1,36 +1,31 @@
-import { AddressGuard } from '@certwright/outbound';
+import { AddressGuard, ServerAddresses } from '@certwright/outbound';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { Config } from '../config';
-import { DnsServers, ServerAddresses } from '@certwright/dns-lookup';
+import { DnsServers } from '@certwright/dns-lookup';
 import { NameServers } from './name-servers';
 
 /** DNS clients: the resolver, and the servers of a zone themselves. */
 @Module({
   providers: [
     {
-      provide: ServerAddresses,
-      inject: [Config],
-      useFactory: ({ DNS_RESOLVER }: Config) => new ServerAddresses([DNS_RESOLVER]),
-    },
-    {
       provide: DnsServers,
-      inject: [ServerAddresses, RunningProcess],
-      useFactory: (resolver: ServerAddresses, { opened }: RunningProcess) => {
-        const dns = new DnsServers(resolver);
+      inject: [Config, RunningProcess],
+      useFactory: ({ DNS_RESOLVER }: Config, { opened }: RunningProcess) => {
+        const dns = new DnsServers(new ServerAddresses([DNS_RESOLVER]));
         opened('resolver', () => dns.close());
         return dns;
       },
     },
     {
       provide: NameServers,
-      inject: [Config, DnsServers, ServerAddresses],
-      useFactory: (config: Config, { lookUp }: DnsServers, resolver: ServerAddresses) =>
+      inject: [Config, DnsServers],
+      useFactory: (config: Config, { lookUp }: DnsServers) =>
         new NameServers({
           lookUp,
           guard: new AddressGuard({
             allowedNetworks: config.ALLOWED_NETWORKS,
-            resolvers: async () => (await resolver.current()).addresses,
+            resolvers: [config.DNS_RESOLVER],
           }),
           port: config.AUTHORITY_DNS_PORT,
         }),

@@ -1,4 +1,3 @@
-import { resolversAt } from '@certwright/dns-lookup';
 import { AddressGuard, guardedRequest } from '@certwright/outbound';
 import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../config';
@@ -23,7 +22,7 @@ export class PostClient {
   constructor(@Inject(Config) config: Pick<Config, 'ALLOWED_NETWORKS' | 'DNS_RESOLVERS'>) {
     this.guard = new AddressGuard({
       allowedNetworks: config.ALLOWED_NETWORKS,
-      resolvers: resolversAt(config.DNS_RESOLVERS),
+      resolvers: config.DNS_RESOLVERS,
     });
   }
 

@@ -143,9 +143,17 @@ it('an address is checked by itself before a connection to it', () => {
   }
 });
 
-it('a network or a resolver that is none is refused at once', () => {
+it('a network that is none is refused at once', () => {
   expect(() => new AddressGuard({ allowedNetworks: ['10.1.2.3/8'] })).toThrow(TypeError);
-  expect(
-    () => new AddressGuard({ allowedNetworks: [], resolvers: [{ host: 'dns.example', port: 53 }] }),
-  ).toThrow(TypeError);
+});
+
+it('names are not looked up at the resolvers of the system while the name of the own resolver has no address', async () => {
+  const own = new AddressGuard({
+    allowedNetworks: [],
+    resolvers: [{ host: 'resolver.invalid', port: 53 }],
+  });
+  await expect(own.addressesOf('www.example.com', new AbortController().signal)).rejects.toMatchObject({
+    kind: 'dns',
+    message: expect.stringContaining('no DNS resolver is reachable'),
+  });
 });

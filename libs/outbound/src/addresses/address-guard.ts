@@ -2,26 +2,27 @@ import { isIP } from 'node:net';
 import { OutboundFault } from '../outbound-fault';
 import { connectionOrder, shortest } from './connection-order';
 import { isWithin, type Network, bytesOf, parseNetwork, unmapped } from './ip-address';
-import { lookUpAddresses, type ResolverAddress, serverText } from './name-lookup';
+import { lookUpAddresses, serverText } from './name-lookup';
+import { type ResolverAddress, ServerAddresses } from './server-addresses';
 import { specialPurposeOf } from './special-purpose';
 
 export interface AddressGuardOptions {
   /** Networks (`10.0.0.0/8`, `::1/128`) whose special-purpose addresses are allowed. */
   readonly allowedNetworks: readonly string[];
-  /** Recursive resolvers; absent or an empty array: the system's. A function is called for each look-up. */
-  readonly resolvers?: readonly ResolverAddress[] | (() => Promise<readonly ResolverAddress[]>);
+  /** Recursive resolvers, tried in order; absent or empty: the system's. */
+  readonly resolvers?: readonly ResolverAddress[];
 }
 
 /** Maximum number of addresses to try; all are checked. */
 const maxAddresses = 4;
 
-/** Decides which addresses may be connected to. Stateless: one guard serves the whole process. */
+/** Decides which addresses may be connected to. One guard serves the whole process. */
 export class AddressGuard {
   readonly #allowed: readonly Network[];
-  readonly #hasOwnServers: boolean;
-  readonly #servers: () => Promise<readonly string[]>;
+  /** Null: the system's. */
+  readonly #resolvers: ServerAddresses | null;
 
-  /** @throws TypeError for an invalid network or resolver */
+  /** @throws TypeError for an invalid network */
   constructor({ allowedNetworks, resolvers = [] }: AddressGuardOptions) {
     this.#allowed = allowedNetworks.map((text) => {
       const network = parseNetwork(text);
@@ -29,12 +30,7 @@ export class AddressGuard {
         throw new TypeError(`${text} is not a network such as 10.0.0.0/8 or 2001:db8::/32.`);
       return network;
     });
-    if (typeof resolvers === 'function') this.#servers = async () => (await resolvers()).map(serverText);
-    else {
-      const servers = resolvers.map(serverText);
-      this.#servers = async () => await Promise.resolve(servers);
-    }
-    this.#hasOwnServers = typeof resolvers === 'function';
+    this.#resolvers = resolvers.length === 0 ? null : new ServerAddresses(resolvers);
   }
 
   /**
@@ -67,9 +63,10 @@ export class AddressGuard {
   }
 
   async #lookUp(name: string, signal: AbortSignal): Promise<readonly string[]> {
-    const servers = await this.#servers();
+    const servers =
+      this.#resolvers === null ? [] : (await this.#resolvers.current()).addresses.map(serverText);
     // Without any, c-ares would use the system's.
-    if (this.#hasOwnServers && servers.length === 0)
+    if (this.#resolvers !== null && servers.length === 0)
       throw new OutboundFault('dns', `Looking up ${name} failed: no DNS resolver is reachable.`);
     return await lookUpAddresses(name, servers, signal);
   }

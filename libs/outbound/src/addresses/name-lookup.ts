@@ -1,12 +1,7 @@
 import { promises as dns } from 'node:dns';
 import { isIP } from 'node:net';
 import { OutboundFault } from '../outbound-fault';
-
-export interface ResolverAddress {
-  /** IP address. */
-  readonly host: string;
-  readonly port: number;
-}
+import type { ResolverAddress } from './server-addresses';
 
 /** First timeout of c-ares; it doubles for the second try, so six seconds in all, within the request's own timeout. */
 const firstWaitMs = 2_000;
