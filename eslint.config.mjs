@@ -228,8 +228,8 @@ export default tseslint.config(
   },
   {
     // The simulation runs the use cases of several processes in one, and the operator's commands use the stores of the
-    // process that they serve.
-    files: ['tools/{simulate,admin,dialects}/**/*.ts'],
+    // process that they serve. The documentation has defaults that depend on each other across processes.
+    files: ['tools/{simulate,admin,dialects,docs}/**/*.ts'],
     rules: { '@nx/enforce-module-boundaries': 'off' },
   },
   prettier,

@@ -79,11 +79,12 @@ export const settings = defineSettings({
     default: 9 * 60 * 1_000,
   }),
   ENDPOINT_CHECKS_AT_ONCE: integer({
-    meaning: 'Hosts that prober looks at for this process at the same time; each takes up to 20 s',
+    meaning:
+      'Hosts that prober looks at for this process at the same time; each takes up to 20 s. Less than half of PROBE_CONCURRENCY, of all copies of prober together: an issuance waits for other questions',
     unit: 'hosts',
     min: 1,
     max: 1_000,
-    default: 100,
+    default: 30,
   }),
   ENDPOINT_CHECKS_PER_SECOND: integer({
     meaning:

@@ -39,7 +39,7 @@ export const settings = defineSettings({
   }),
   PROBE_CONCURRENCY: integer({
     meaning:
-      'Questions answered side by side; each mostly waits: for a web server rule up to 10 s with at most 64 KiB, for a look at hosts up to 15 s with at most 16 connections of 64 KiB and 1 MiB of certificates',
+      'Questions answered side by side; each mostly waits: for a web server rule up to 10 s with at most 64 KiB, for a look at hosts up to 15 s with at most 16 connections of 64 KiB and 1 MiB of certificates. More than twice ENDPOINT_CHECKS_AT_ONCE of monitoring-worker, so that looks at slow hosts do not delay the questions of an issuance',
     unit: 'probes',
     min: 1,
     max: 1_000,

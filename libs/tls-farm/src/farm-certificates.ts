@@ -37,6 +37,8 @@ export class FarmCertificates {
   readonly unnamed = this.leaf({ dnsNames: [], name: wildcard });
   readonly forClients = this.leaf({ usage: 'clientAuth' });
   readonly selfSigned = this.forge.make({ dnsNames: [wildcard] });
+  /** Accepted from every server, also from those with a name of two labels. */
+  readonly accepted = this.leaf({ dnsNames: [wildcard, `*.deep.${farmDomain}`] });
   readonly expiredSelfSigned = this.forge.make({ dnsNames: [wildcard], days: -1 });
 
   /** Of one name, by `upper`. */

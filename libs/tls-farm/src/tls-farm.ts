@@ -1,7 +1,13 @@
-import { DnsServer, MemoryZone, MemoryZones, type ZoneRecord } from '@certwright/dns-authority';
+import {
+  DnsServer,
+  MemoryZone,
+  MemoryZones,
+  type RecordSource,
+  type ZoneRecord,
+} from '@certwright/dns-authority';
 import { CaKeys, type CheckOutcome, type FindingCode, type Trust } from '@certwright/endpoint-checks';
 import { type AddressedServer, type Behaviour, serveAddresses } from './addressed-server';
-import { presents } from './behaviours';
+import { presents, resetsAtOnce } from './behaviours';
 import { FarmCertificates, farmDomain } from './farm-certificates';
 import { type FarmServer, farmServers } from './farm-servers';
 
@@ -13,7 +19,16 @@ export interface FarmHost {
   readonly outcome: CheckOutcome;
 }
 
+/** What a spec changes while the farm is open. */
+export interface FarmChanges {
+  /** Hosts of which every server now presents what a visitor accepts, and every address has a server. */
+  readonly corrected: Set<string>;
+  /** `connections`: all are reset. `names`: no name can be resolved. */
+  outage: 'connections' | 'names' | null;
+}
+
 export interface TlsFarm {
+  readonly changes: FarmChanges;
   readonly hosts: readonly FarmHost[];
   /** Of every server. */
   readonly port: number;
@@ -64,15 +79,37 @@ const namesOnly: readonly (FarmHost & { readonly records: readonly ZoneRecord[] 
 /** More than seventy hosts on loopback addresses, of which most have something wrong, and a name server for them. */
 export async function openTlsFarm(): Promise<TlsFarm> {
   const certificates = new FarmCertificates();
+  const changes: FarmChanges = { corrected: new Set(), outage: null };
   const servers = farmServers(certificates).map(placed);
   const behaviours = servers.flatMap(({ behaviours: each }) => each);
   const ipv6: [string, Behaviour] = ['::1', presents([certificates.good, certificates.upper])];
-  const server = await serveAddresses(Object.fromEntries([...behaviours, ipv6]));
+  const accepted = presents([certificates.accepted, certificates.upper]);
+  const hostOf = new Map(
+    servers.flatMap(({ host: { host }, behaviours: each }) => each.map(([address]) => [address, host])),
+  );
+  /** What is at an address now. */
+  const current = (address: string, behaviour: Behaviour): Behaviour => {
+    if (changes.outage === 'connections') return resetsAtOnce;
+    return changes.corrected.has(hostOf.get(address) ?? '') ? accepted : behaviour;
+  };
+  const server = await serveAddresses(
+    Object.fromEntries(
+      [...behaviours, ipv6].map(([address, behaviour]): [string, Behaviour] => [
+        address,
+        (socket) => current(address, behaviour)(socket),
+      ]),
+    ),
+  );
   const records = [...servers.flatMap((each) => each.records), ...namesOnly.flatMap((each) => each.records)];
   const zone = new MemoryZone(farmDomain, [{ name: farmDomain, ttl: 1, type: 'SOA', data: soa }, ...records]);
-  const names = new DnsServer({ host: '127.0.0.1', port: 0, source: new MemoryZones([zone]) });
+  const names = new DnsServer({
+    host: '127.0.0.1',
+    port: 0,
+    source: changing(zone, new Set(hostOf.keys()), changes),
+  });
   const known = [certificates.upper, certificates.lower, certificates.weakUpper];
   return {
+    changes,
     hosts: [...servers.map(({ host }) => host), ...namesOnly],
     port: server.port,
     resolver: await names.listen(),
@@ -87,6 +124,28 @@ export async function openTlsFarm(): Promise<TlsFarm> {
       await names.close();
       await server.close();
       certificates.dispose();
+    },
+  };
+}
+
+/**
+ * The records as they are now. @param served addresses with a server: those of a corrected host, which has that of `good` if
+ * it has none
+ */
+function changing(zone: MemoryZone, served: ReadonlySet<unknown>, changes: FarmChanges): RecordSource {
+  const zones = new MemoryZones([zone]);
+  return {
+    read: (name) => {
+      if (changes.outage === 'names') throw new Error('no name can be resolved');
+      const found = zones.read(name);
+      if (found === undefined || !changes.corrected.has(name)) return found;
+      const own = (zone.recordsAt(name) ?? []).filter(({ data }) => served.has(data));
+      const records = own.length > 0 ? own : (zone.recordsAt(nameOf('good')) ?? []);
+      return {
+        apex: zone.apex,
+        recordsAt: (at) =>
+          at === name ? records.map((record) => ({ ...record, name })) : found.recordsAt(at),
+      };
     },
   };
 }

@@ -1,16 +1,12 @@
-// How many checks per second the endpoints of all accounts need.
+// How many checks per second the endpoints of all accounts need, by the schedule of monitoring-worker.
+import { loaded } from '../ct/real-entries.mjs';
 
 const endpoints = 100_000;
-const hour = 3_600;
-const everyS = 6 * hour;
-/** Share of the interval by which a check is earlier or later. */
-const jitter = 0.1;
-/** Further checks that confirm a finding, and how long each follows after the one before, seconds. */
-const confirmations = 2;
-const confirmAfterS = 10 * 60;
+const dayMs = 86_400_000;
+const minuteMs = 60_000;
+const days = 2;
 /** Share of the checks that find something new or that something is gone: about one endpoint in fifty a day. */
 const changing = 0.005;
-const days = 2;
 
 /** Deterministic, so that runs can be compared: mulberry32. */
 function randomNumbers(seed) {
@@ -24,26 +20,35 @@ function randomNumbers(seed) {
 }
 
 /** @returns checks per second: mean, and in the busiest minute */
-export function simulatedSchedule() {
-  const random = randomNumbers(1);
-  const minutes = new Array((days * 24 * hour) / 60).fill(0);
-  const check = (atS) => {
-    const minute = Math.floor(atS / 60);
-    if (minute < minutes.length) minutes[minute] += 1;
+export async function simulatedSchedule() {
+  const { schedule, checks, config } = await loaded({
+    schedule: 'apps/monitoring-worker/src/endpoints/schedule.ts',
+    checks: 'libs/endpoint-checks/src/index.ts',
+    config: 'apps/monitoring-worker/src/config.ts',
+  });
+  const { ENDPOINT_CHECK_EVERY, ENDPOINT_CONFIRM_EVERY } = config.settings.table;
+  const intervals = {
+    ENDPOINT_CHECK_EVERY: ENDPOINT_CHECK_EVERY.default,
+    ENDPOINT_CONFIRM_EVERY: ENDPOINT_CONFIRM_EVERY.default,
   };
+  const random = randomNumbers(1);
+  const minutes = new Array((days * dayMs) / minuteMs).fill(0);
   for (let nth = 0; nth < endpoints; nth += 1) {
-    for (let atS = random() * everyS; atS < days * 24 * hour;) {
-      check(atS);
-      if (random() < changing)
-        for (let each = 0; each < confirmations; each += 1) check((atS += confirmAfterS));
-      atS += everyS * (1 - jitter + 2 * jitter * random());
+    let toConfirm = 0;
+    for (let atMs = random() * intervals.ENDPOINT_CHECK_EVERY; atMs < days * dayMs;) {
+      minutes[Math.floor(atMs / minuteMs)] += 1;
+      if (toConfirm > 0) toConfirm -= 1;
+      else if (random() < changing) toConfirm = checks.agreeingChecks - 1;
+      const last = { isOpen: toConfirm > 0, goneSince: null, current: [] };
+      atMs = schedule.nextCheck(last, new Date(atMs), intervals, random()).getTime();
     }
   }
   const total = minutes.reduce((sum, each) => sum + each, 0);
+  const perDay = dayMs / intervals.ENDPOINT_CHECK_EVERY;
   return {
     endpoints,
-    mean: total / (minutes.length * 60),
-    max: Math.max(...minutes) / 60,
-    changed: `${((changing * 100 * 24 * hour) / everyS).toFixed(0)} %`,
+    mean: (total * 1_000) / (minutes.length * minuteMs),
+    max: (Math.max(...minutes) * 1_000) / minuteMs,
+    changed: `${(changing * 100 * perDay).toFixed(0)} %`,
   };
 }

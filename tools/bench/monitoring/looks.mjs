@@ -35,7 +35,7 @@ export async function looks(args) {
     const prober = await bench.prober(seconds);
     console.log('bare connections');
     const bare = await bench.bare(seconds);
-    return section(prober, bare, simulatedSchedule());
+    return section(prober, bare, await simulatedSchedule());
   } finally {
     await bench.close();
   }

@@ -24,9 +24,6 @@ import type { TaskLease } from '../tasks/task-leases';
 import { FindingsFixture } from './findings-fixture';
 
 export const minuteMs = 60_000;
-/** Checks that are due within this time are made together. */
-const tickMs = 4 * minuteMs;
-
 export const hourMs = 60 * minuteMs;
 
 /** What the servers of a host present: a chain, or why nothing is. Null: no prober responds. */
@@ -47,6 +44,10 @@ export class EndpointsFixture {
   readonly forge = new Forge();
   readonly root = this.forge.make({ isCa: true, days: 3_000 });
   readonly ca = this.forge.make({ by: this.root, isCa: true, days: 2_000 });
+  /** The only root that visitors trust. */
+  trusted = this.root;
+  /** Lines of the log, warnings at least. */
+  readonly logged: string[] = [];
   now = new Date();
   /** What `host` presents at `now`. */
   serve: (host: string, port: number) => Served = () => null;
@@ -78,7 +79,7 @@ export class EndpointsFixture {
     const database = core ?? this.findings.asWorker;
     const config = { ...limits, ...changed } as typeof limits;
     const running = {
-      log: createLogger('spec', 'fatal'),
+      log: createLogger('spec', 'warn', { write: (line) => void this.logged.push(line) }),
       metrics: new Metrics('spec'),
     } as unknown as RunningProcess;
     const transactions = new Transactions(database);
@@ -90,7 +91,7 @@ export class EndpointsFixture {
         database,
         new ReadIndexFacts(this.findings.ctAsWorker, running, config),
         new KnownCertificates(database),
-        { current: async () => await Promise.resolve(CaKeys.ofCertificates([this.root.der])) },
+        { current: async () => await Promise.resolve(CaKeys.ofCertificates([this.trusted.der])) },
       ),
       new StoreChecks(transactions, new EndpointReports(new AccountEvents()), this.valve, events, config),
       this.prober,
@@ -134,8 +135,12 @@ export class EndpointsFixture {
     }
   }
 
-  /** What happens until then, at the times at which endpoints are due. */
-  async pass(ms: number): Promise<void> {
+  /**
+   * What happens until then, at the times at which endpoints are due.
+   *
+   * @param tickMs checks that are due within this time are made together
+   */
+  async pass(ms: number, tickMs = 4 * minuteMs): Promise<void> {
     const end = this.now.getTime() + ms;
     for (;;) {
       const [{ due }] = await this.findings.core.query<[{ due: Date | null }]>(
