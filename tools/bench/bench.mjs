@@ -21,5 +21,5 @@ if (benchmark === undefined) {
 const sections = await benchmark(args);
 for (const section of sections === undefined ? [] : [sections].flat()) {
   console.log(`\n${section.text}`);
-  writeSection(section);
+  await writeSection(section);
 }

@@ -1,6 +1,7 @@
 // Writes docs/benchmarks.md: one section per benchmark, replaced by each run.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { format, resolveConfig } from 'prettier';
 import { workspaceRoot } from '../build/bundle.mjs';
 
 const page = path.join(workspaceRoot, 'docs/benchmarks.md');
@@ -11,7 +12,7 @@ baseline of that machine. Compare ratios rather than numbers.
 `;
 
 /** @param {{ name: string, text: string }} section its text begins with a heading of the second level */
-export function writeSection({ name, text }) {
+export async function writeSection({ name, text }) {
   const [begin, end] = [`<!-- ${name}: begin -->`, `<!-- ${name}: end -->`];
   const old = existsSync(page) ? readFileSync(page, 'utf8') : preface;
   const block = `${begin}\n\n${text.trim()}\n\n${end}`;
@@ -20,7 +21,7 @@ export function writeSection({ name, text }) {
     start === -1
       ? `${old.trimEnd()}\n\n${block}\n`
       : old.slice(0, start) + block + old.slice(stop + end.length);
-  writeFileSync(page, fresh);
+  writeFileSync(page, await format(fresh, { ...(await resolveConfig(page)), filepath: page }));
 }
 
 /** A Markdown table. @param {readonly (readonly (string | number)[])[]} rows the first one is the head */
