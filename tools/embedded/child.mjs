@@ -46,6 +46,8 @@ const OUTPUT_LIMIT_CHARACTERS = 64 * 1024;
  */
 export async function launch({ command, args, logFile, env, cwd, pidFile, uid, gid }) {
   const log = openLog(logFile);
+  // Before the program starts: it may write the file first.
+  if (pidFile) mkdirSync(path.dirname(pidFile), { recursive: true });
   const child = spawn(command, args, { cwd, env, uid, gid, detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
   let over = false;
@@ -58,7 +60,6 @@ export async function launch({ command, args, logFile, env, cwd, pidFile, uid, g
   await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject));
   const pid = Number(child.pid);
   if (pidFile) {
-    mkdirSync(path.dirname(pidFile), { recursive: true });
     writeFileSync(pidFile, `${pid}\n`);
     ended.then(() => removePidFile(pidFile, pid));
   }
