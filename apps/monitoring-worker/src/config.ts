@@ -6,6 +6,7 @@ import {
   integer,
   oneOf,
   processSettings,
+  redisSettings,
   type SettingValues,
   string,
   url,
@@ -38,8 +39,7 @@ export const settings = defineSettings({
       'Tables of the ct database are distributed over several servers (Citus, ct_block by shard): each key is looked up in a statement that determines its shard',
     default: false,
   }),
-  REDIS_URL: url({
-    schemes: ['redis', 'rediss'],
+  ...redisSettings({
     meaning: 'Carries wake-ups and questions to the prober; losing it costs time, never work',
   }),
   SEARCH_URL: string({

@@ -1,6 +1,7 @@
 import { processSettings } from '../lifecycle/process-settings';
 import { limitSettings } from '../limits/request-limits';
 import { httpSettings } from './http-settings';
+import { redisSettings } from './redis-settings';
 import { durationMs, integer, list, oneOf, port, string, url } from './setting-kinds';
 
 /**
@@ -51,10 +52,9 @@ export const frontSettings = (front: {
     max: 200,
     default: 5,
   }),
-  REDIS_URL: url<string>({
+  ...redisSettings({
     meaning:
       'Redis, for rate limits over all processes, disabled keys, changed issuances and questions to the prober; while it is down each process limits by itself and queries the database',
-    schemes: ['redis', 'rediss'],
   }),
   HOST: string({ meaning: 'Address to listen on; a container needs 0.0.0.0', default: '127.0.0.1' }),
   PORT: port({ meaning: 'Port to listen on; 0 takes any free one', default: front.port }),
