@@ -22,9 +22,9 @@ const jobs = {
     CoreSchemaModule.forRootAsync({
       inject,
       useFactory: (
-        { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize }: Config,
+        { DATABASE_URL: url, DATABASE_POOLER: pooler, DATABASE_POOL_SIZE: poolSize }: Config,
         { name, log, readiness }: RunningProcess,
-      ) => ({ name, url, poolSize, statementTimeoutMs: 10_000, deployment: null, log, readiness }),
+      ) => ({ name, url, pooler, poolSize, statementTimeoutMs: 10_000, deployment: null, log, readiness }),
     }),
     JobQueuesModule.forRootAsync(jobs),
     JobProcessorsModule.forRootAsync(jobs),
