@@ -1,10 +1,12 @@
 import {
+  databaseUrl,
   defineSettings,
   durationMs,
   httpSettings,
   integer,
   list,
   oneOf,
+  poolerSettings,
   port,
   processSettings,
   redisSettings,
@@ -20,10 +22,8 @@ export const responderSettings = defineSettings({
     meaning: 'Which deployment this is; a database of the other mode is refused',
     default: 'sandbox',
   }),
-  DATABASE_URL: url<string>({
-    meaning: 'The core database (PostgreSQL)',
-    schemes: ['postgres', 'postgresql'],
-  }),
+  DATABASE_URL: databaseUrl({ meaning: 'The core database (PostgreSQL)' }),
+  ...poolerSettings,
   DATABASE_POOL_SIZE: integer({
     meaning: 'Connections to the database that this process keeps at most; each request uses one at a time',
     unit: 'connections',
