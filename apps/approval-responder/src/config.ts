@@ -12,7 +12,6 @@ import {
   redisSettings,
   type SettingValues,
   string,
-  url,
 } from '@certwright/service';
 import { dnsSettings } from './dns/dns-settings';
 

@@ -11,7 +11,6 @@ import {
   redisSettings,
   type SettingValues,
   string,
-  url,
 } from '@certwright/service';
 
 /** Every setting of monitoring-worker. */

@@ -7,7 +7,6 @@ import {
   type Rate,
   redisSettings,
   type SettingValues,
-  url,
 } from '@certwright/service';
 import type { AnonymousRates } from './anonymous-limits';
 

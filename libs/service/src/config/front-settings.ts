@@ -3,7 +3,7 @@ import { limitSettings } from '../limits/request-limits';
 import { databaseUrl, poolerSettings } from './database-settings';
 import { httpSettings } from './http-settings';
 import { redisSettings } from './redis-settings';
-import { durationMs, integer, list, oneOf, port, string, url } from './setting-kinds';
+import { durationMs, integer, list, oneOf, port, string } from './setting-kinds';
 
 /**
  * The settings of an API front end with the core database; spread into its own table.
