@@ -33,7 +33,7 @@ export class Customer {
   });
   installed = `installed-${this.#run}.${ZONE}`;
 
-  /** @param {import('./platform.mjs').Platform} platform */
+  /** @param {Pick<import('./platform.mjs').Platform, 'url' | 'port' | 'account' | 'dnsUpdateKey'>} platform */
   constructor(platform) {
     this.platform = platform;
   }

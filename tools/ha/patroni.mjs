@@ -11,7 +11,7 @@ import { until } from '../faults/until.mjs';
 import { launchServer, postgresPrograms, program } from './programs.mjs';
 
 const SCOPE = 'certwright';
-const NODES = 3;
+export const NODES = ['postgres-1', 'postgres-2', 'postgres-3'];
 const SUPERUSER = 'certwright';
 /** On a loaded machine. */
 const READY_WITHIN_MS = 180_000;
@@ -51,8 +51,7 @@ export class PatroniCluster {
   /** @param {readonly string[]} databases to create */
   async start(databases) {
     await this.#startEtcd();
-    for (let count = 1; count <= NODES; count += 1) {
-      const name = `postgres-${count}`;
+    for (const name of NODES) {
       const folder = path.join(this.#folder, name);
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       const node = { name, folder, port: await freePort(), restPort: await freePort() };
@@ -80,7 +79,9 @@ export class PatroniCluster {
 
   /** Whose Patroni says that it is the primary. @returns {Promise<Node | undefined>} */
   async primary() {
-    const states = await Promise.all(this.nodes.map(async (node) => (await hasRole(node, 'primary')) && node));
+    const states = await Promise.all(
+      this.nodes.map(async (node) => (await hasRole(node, 'primary')) && node),
+    );
     return states.find((node) => node !== false);
   }
 
@@ -93,6 +94,7 @@ export class PatroniCluster {
    * @param {string} database
    * @param {string} text
    * @param {readonly unknown[]} [values]
+   * @returns {Promise<any[]>}
    */
   async query(database, text, values = []) {
     const { port } = await this.requiredPrimary();
@@ -105,7 +107,7 @@ export class PatroniCluster {
       async () => {
         const rows = await this.query('postgres', 'SELECT FROM pg_stat_replication');
         const isSynchronous = await Promise.all(this.nodes.map((node) => hasRole(node, 'synchronous')));
-        return rows.length === NODES - 1 && isSynchronous.includes(true);
+        return rows.length === NODES.length - 1 && isSynchronous.includes(true);
       },
       { what: 'two replicas, one of them synchronous', withinMs: READY_WITHIN_MS },
     );
@@ -138,7 +140,7 @@ export class PatroniCluster {
     return await until(
       async () => {
         const now = await this.primary();
-        return now !== undefined && now !== before && now;
+        return now === before ? undefined : now;
       },
       { what: 'another primary', withinMs: READY_WITHIN_MS },
     );

@@ -23,11 +23,15 @@ import { appService } from '../up/services.mjs';
 import { workspaceRoot } from '../up/workspace.mjs';
 import { LEARNS_LATE_MS, startBalancer } from './balancer.mjs';
 import { startLinks } from './links.mjs';
-import { PatroniCluster } from './patroni.mjs';
+import { mountDisk } from './disk.mjs';
+import { NODES, PatroniCluster } from './patroni.mjs';
 import { program } from './programs.mjs';
 
 export const DATABASES = /** @type {const} */ ({ core: 'certwright', ct: 'certwright_ct' });
 const COPIES = [1, 2];
+/** Of a part with small disks: PostgreSQL writes about 400 MB. */
+const POSTGRES_MB = 2_048;
+const AUDIT_MB = 8;
 /** On a loaded machine. */
 const READY_WITHIN_MS = 240_000;
 
@@ -57,6 +61,7 @@ export class App {
  * @property {import('./redis-servers.mjs').RedisServers} redis
  * @property {import('./links.mjs').Links} links between the copies and PgBouncer
  * @property {readonly App[]} apps
+ * @property {{ name: string, folder: string }} gatewayDisk the audit log of one gateway
  * @property {(app: string, port: string) => string} url of the balancer
  * @property {(app: string, port: string) => number} port of the balancer, or of a copy for DNS
  * @property {import('../up/apps.mjs').DnsUpdateKey} dnsUpdateKey
@@ -68,11 +73,20 @@ export class App {
  */
 
 /**
- * @param {{ node: string, folder: string, redis: (folder: string, signal: AbortSignal) => Promise<import('./redis-servers.mjs').RedisServers>, beforeNewest: boolean, signal: AbortSignal, say: (line: string) => void }} how
- *   beforeNewest: the newest migration of each database is pending
+ * @param {{ node: string, folder: string, redis: (folder: string, signal: AbortSignal) => Promise<import('./redis-servers.mjs').RedisServers>, beforeNewest: boolean, smallDisks: boolean, signal: AbortSignal, say: (line: string) => void }} how
+ *   beforeNewest: the newest migration of each database is pending. smallDisks: each PostgreSQL server and the audit log of a
+ *   gateway have a file system of their own
  * @returns {Promise<HaPlatform>}
  */
-export async function startPlatform({ node, folder, redis: startRedisServers, beforeNewest, signal, say }) {
+export async function startPlatform({
+  node,
+  folder,
+  redis: startRedisServers,
+  beforeNewest,
+  smallDisks,
+  signal,
+  say,
+}) {
   say('starting etcd, three PostgreSQL servers under Patroni, Redis, HAProxy and PgBouncer');
   const serverFolder = (/** @type {string} */ name) => {
     const own = path.join(folder, name);
@@ -80,13 +94,25 @@ export async function startPlatform({ node, folder, redis: startRedisServers, be
     return own;
   };
   const postgres = new PatroniCluster(serverFolder('patroni'), signal);
+  const gatewayDisk = { name: 'dns-gateway-1', folder: auditFolder(1) };
+  const disks = smallDisks
+    ? [
+        ...NODES.map((name) => [path.join(folder, 'patroni', name), POSTGRES_MB]),
+        [gatewayDisk.folder, AUDIT_MB],
+      ]
+    : [];
+  const unmount = await Promise.all(disks.map(([at, size]) => mountDisk(String(at), Number(size))));
   const [redis] = await Promise.all([
     startRedisServers(serverFolder('redis-servers'), signal),
     postgres.start(Object.values(DATABASES)),
   ]);
   const ports = await portsOf();
   const primaryPort = await freePort();
-  const balancer = await startBalancer(serverFolder('haproxy'), services(ports, primaryPort, postgres), signal);
+  const balancer = await startBalancer(
+    serverFolder('haproxy'),
+    services(ports, primaryPort, postgres),
+    signal,
+  );
   const direct = {
     databaseUrl: postgres.url(primaryPort, DATABASES.core),
     ctDatabaseUrl: postgres.url(primaryPort, DATABASES.ct),
@@ -128,7 +154,11 @@ export async function startPlatform({ node, folder, redis: startRedisServers, be
       ...app.environment(each),
       ...(app.peer ? {} : ownSettings(app, ports, count)),
     });
-    const service = appService({ ...app, name: own, environment, ports: app.ports }, { ...deployment, port: healthPort(ports, app, count) }, node);
+    const service = appService(
+      { ...app, name: own, environment, ports: app.ports },
+      { ...deployment, port: healthPort(ports, app, count) },
+      node,
+    );
     const launchIt = () =>
       launch({
         command: node,
@@ -137,12 +167,20 @@ export async function startPlatform({ node, folder, redis: startRedisServers, be
       });
     const url = (/** @type {string} */ port) => `http://${LOOPBACK}:${ports.of(app.name, port, count)}`;
     const [main = ''] = Object.keys(app.ports);
-    return new Copy(own, url(main), launchIt, `${url(app.health.port)}${app.health.path}`, (how) => ended.push(how));
+    return new Copy(own, url(main), launchIt, `${url(app.health.port)}${app.health.path}`, (how) =>
+      ended.push(how),
+    );
   };
   const peers = apps.filter(({ peer }) => peer).map((app) => copyOf(app, 1));
   const all = apps
     .filter(({ peer }) => !peer)
-    .map((app) => new App(app.name, COPIES.map((count) => copyOf(app, count))));
+    .map(
+      (app) =>
+        new App(
+          app.name,
+          COPIES.map((count) => copyOf(app, count)),
+        ),
+    );
   say('starting two copies of every app');
   for (const peer of peers) await peer.start();
   for (const peer of peers) await peer.untilReady();
@@ -164,7 +202,16 @@ export async function startPlatform({ node, folder, redis: startRedisServers, be
   const port = (/** @type {string} */ app, /** @type {string} */ which) =>
     which === 'dns' && app === 'approval-responder' ? resolver.next() : ports.balanced(app, which);
   return {
-    ...{ postgres, redis, links, apps: all, dnsUpdateKey: deployment.dnsUpdateKey, port, untilReady },
+    ...{
+      postgres,
+      redis,
+      links,
+      gatewayDisk,
+      apps: all,
+      dnsUpdateKey: deployment.dnsUpdateKey,
+      port,
+      untilReady,
+    },
     url: (app, which) => `http://${LOOPBACK}:${ports.balanced(app, which)}`,
     newAccount: async () => {
       const env = { ...process.env, DATABASE_URL: direct.databaseUrl, DATABASE_POOLER: 'none' };
@@ -181,6 +228,7 @@ export async function startPlatform({ node, folder, redis: startRedisServers, be
       await balancer.stop();
       await redis.stop();
       await postgres.stop();
+      for (const each of unmount) await each();
     },
   };
 }
@@ -210,7 +258,9 @@ function migrationSettings({ databaseUrl, ctDatabaseUrl }) {
  */
 function rolePasswords(urlOf, databaseUrl) {
   const roles = apps.filter(({ peer }) => !peer).map(({ name }) => name);
-  return Object.fromEntries(roles.map((app) => [new URL(urlOf(app, databaseUrl)).username, databasePassword(app)]));
+  return Object.fromEntries(
+    roles.map((app) => [new URL(urlOf(app, databaseUrl)).username, databasePassword(app)]),
+  );
 }
 
 /** @param {PatroniCluster} postgres @param {number} port */
@@ -266,11 +316,14 @@ function ownSettings({ name, ports: wanted }, ports, count) {
     OPS_PORT: String(ports.of(name, 'ops', count)),
     ...(served === undefined ? {} : { PORT: String(ports.of(name, served, count)) }),
     ...('dns' in wanted ? { DNS_PORT: String(ports.of(name, 'dns', count)) } : {}),
-    ...(name === 'dns-gateway'
-      ? { AUDIT_DIR: path.join(gatewayFolder(home), `audit-${count}`), AUDIT_INSTANCE: `gateway-${count}` }
-      : {}),
+    ...(name === 'dns-gateway' ? { AUDIT_DIR: auditFolder(count), AUDIT_INSTANCE: `gateway-${count}` } : {}),
     ...(name === 'issuance-worker' ? { APPROVAL_RESPONDERS: responders.join(',') } : {}),
   };
+}
+
+/** @param {number} count of the gateway */
+function auditFolder(count) {
+  return path.join(gatewayFolder(home), `audit-${count}`);
 }
 
 /**

@@ -60,10 +60,13 @@ export async function redisCluster(folder, signal) {
       return {
         killed: port,
         replaced: async () =>
-          void (await until(async () => (await isWhole(Number(rest[0]))) && (await slotOwner(rest, key)) !== port, {
-            what: 'another master',
-            withinMs: READY_WITHIN_MS,
-          })),
+          void (await until(
+            async () => (await isWhole(Number(rest[0]))) && (await slotOwner(rest, key)) !== port,
+            {
+              what: 'another master',
+              withinMs: READY_WITHIN_MS,
+            },
+          )),
       };
     },
     restoreAll: async () => await nodes.restoreAll(),
@@ -77,8 +80,9 @@ export async function redisWithSentinels(folder, signal) {
   const quick = { 'repl-diskless-sync-delay': '0', 'repl-timeout': '10' };
   const master = await nodes.start(quick);
   await nodes.start({ ...quick, replicaof: `${LOOPBACK} ${master}` });
-  const sentinels = [];
-  for (let count = 1; count <= SENTINELS; count += 1) sentinels.push(await sentinel(folder, count, master));
+  const sentinels = await Promise.all(
+    Array.from({ length: SENTINELS }, async (_, index) => await sentinel(folder, index + 1, master)),
+  );
   const ports = sentinels.map(({ port }) => port);
   const masterPort = async () => {
     const said = await Promise.all(
@@ -107,7 +111,11 @@ export async function redisWithSentinels(folder, signal) {
           void (await until(
             async () => {
               const now = await masterPort();
-              return now !== undefined && now !== port && /role:master/.test(await command(now, 'INFO', 'replication'));
+              return (
+                now !== undefined &&
+                now !== port &&
+                /role:master/.test(await command(now, 'INFO', 'replication'))
+              );
             },
             { what: 'another master', withinMs: READY_WITHIN_MS },
           )),
@@ -230,6 +238,7 @@ async function slotOwner(ports, key) {
  * @param {...string} words
  */
 export async function command(port, ...words) {
-  return (await run(program('redis-cli'), ['-h', LOOPBACK, '-p', String(port), ...words], { timeoutMs: 5_000 }))
-    .stdout;
+  return (
+    await run(program('redis-cli'), ['-h', LOOPBACK, '-p', String(port), ...words], { timeoutMs: 5_000 })
+  ).stdout;
 }

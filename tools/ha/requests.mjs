@@ -44,7 +44,11 @@ export class Requests {
     return await new Promise((resolve) => {
       const lost = (/** @type {Error & { code?: string }} */ error) =>
         resolve({ status: error.code ?? error.message, mayRetry: false, text: error.message });
-      const options = { agent: this.#agent, headers, method: method ?? (body === undefined ? 'GET' : 'POST') };
+      const options = {
+        agent: this.#agent,
+        headers,
+        method: method ?? (body === undefined ? 'GET' : 'POST'),
+      };
       const request = http.request(url, options, (response) => {
         let text = '';
         response.setEncoding('utf8').on('data', (part) => (text += part));
@@ -95,7 +99,16 @@ export function tableOf(outcomes) {
     const count = (/** @type {Outcome['result']} */ result) =>
       String(of.filter((each) => each.result === result).length);
     const ms = (/** @type {number} */ share) => `${percentile(of, share).toFixed(0)} ms`;
-    rows.push([what, String(of.length), count('ok'), count('refused'), count('failed'), ms(0.5), ms(0.99), ms(1)]);
+    rows.push([
+      what,
+      String(of.length),
+      count('ok'),
+      count('refused'),
+      count('failed'),
+      ms(0.5),
+      ms(0.99),
+      ms(1),
+    ]);
   };
   for (const [kind, of] of Map.groupBy(outcomes, ({ kind }) => kind)) row(kind, of);
   row(
@@ -105,7 +118,9 @@ export function tableOf(outcomes) {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)));
   return rows.map((cells) =>
     cells
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths?.[0] ?? 0) : cell.padStart(widths?.[column] ?? 0)))
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths?.[0] ?? 0) : cell.padStart(widths?.[column] ?? 0),
+      )
       .join('  '),
   );
 }

@@ -51,6 +51,8 @@ export class Tenant {
   #pending;
   #integration = '';
   #download = '';
+  /** An order that exists from the beginning. */
+  #known = '';
 
   /**
    * @param {import('./platform.mjs').HaPlatform} platform
@@ -69,7 +71,8 @@ export class Tenant {
     await this.customer.setUp();
     const { text } = await this.#send(this.customer.orders('/account/dns_integrations'));
     this.#integration = JSON.parse(text)[0].id;
-    this.#download = (await this.customer.order(this.customer.newName())).current_cert_download;
+    this.#known = this.customer.newName();
+    this.#download = (await this.customer.order(this.#known)).current_cert_download;
     const csr = certificationRequest(PENDING_NAME, subjectOf(PENDING_NAME));
     const form = { csr, approval_method: 'dns' };
     await this.#required(this.customer.certs(`/${PENDING_NAME}`), form);
@@ -90,8 +93,10 @@ export class Tenant {
   load() {
     const { customer } = this;
     const ok = (/** @type {import('./requests.mjs').Response} */ { status }) => status === 200;
-    const read = (/** @type {string} */ kind, /** @type {() => string} */ url, key = this.account.api_key) => async () =>
-      await this.requests.record(kind, ok, async () => await this.requests.send(url(), { key }));
+    const read =
+      (/** @type {string} */ kind, /** @type {() => string} */ url, key = this.account.api_key) =>
+      async () =>
+        await this.requests.record(kind, ok, async () => await this.requests.send(url(), { key }));
     const search = `${this.platform.url('ct-search', 'http')}/v1/issuances?domain=example.com&include_subdomains=true&expand=issuer`;
     const monitoring = (/** @type {string} */ path) => () =>
       `${this.platform.url('monitoring', 'http')}/api/v3/monitoring${path}`;
@@ -100,14 +105,22 @@ export class Tenant {
       { perS: 15, send: read('orders-v3: list', () => customer.orders('/orders?limit=20')) },
       { perS: 15, send: read('orders-v3: order', known) },
       { perS: 2.5, send: read('orders-v3: download', () => this.#download) },
-      { perS: 1, send: read('orders-v3: zones (dns-gateway)', () => customer.orders(`/account/dns_integrations/${this.#integration}/zones`)) },
+      {
+        perS: 1,
+        send: read('orders-v3: zones (dns-gateway)', () =>
+          customer.orders(`/account/dns_integrations/${this.#integration}/zones`),
+        ),
+      },
       { perS: 1.5, send: async () => await this.order() },
       { perS: 10, send: read('certs-v2: list', () => customer.certs('')) },
       { perS: 10, send: read('certs-v2: object', () => customer.certs(`/${customer.installed}`)) },
       { perS: 0.25, send: async () => await this.object() },
       { perS: 0.25, send: async () => await this.#pollPending() },
       { perS: 12.5, send: read('ct-search: domain', () => search) },
-      { perS: 2.5, send: read('ct-search: status', () => `${this.platform.url('ct-search', 'http')}/v1/status`) },
+      {
+        perS: 2.5,
+        send: read('ct-search: status', () => `${this.platform.url('ct-search', 'http')}/v1/status`),
+      },
       { perS: 6, send: read('monitoring: domains', monitoring('/monitored_domains')) },
       { perS: 6, send: read('monitoring: certificates', monitoring('/certificates')) },
       { perS: 7, send: async () => await this.#requestResponder() },
@@ -115,12 +128,13 @@ export class Tenant {
     ];
   }
 
-  /** Orders a certificate of a sold product. */
+  /** Orders a certificate of a sold product. @returns {Promise<string>} its name */
   async order() {
     const { name, csr } = this.#next();
     const json = { name, dns_names: [name], csr, product: SOLD_PRODUCT };
     const step = this.#step('orders-v3: new order', this.customer.orders('/orders'), { json });
-    return await this.#write({ kind: 'order', name, steps: [step], done: 0, isRunning: false });
+    await this.#write({ kind: 'order', name, steps: [step], done: 0, isRunning: false });
+    return name;
   }
 
   /** Buys a certificate over API v2, and waits for it with long polls. */
@@ -149,7 +163,9 @@ export class Tenant {
 
   /** Steps that were not acknowledged, again with the same Idempotency-Key, as a client does after an error. */
   async repeat() {
-    const open = [...this.#writes.values()].filter(({ done, steps, isRunning }) => done < steps.length && !isRunning);
+    const open = [...this.#writes.values()].filter(
+      ({ done, steps, isRunning }) => done < steps.length && !isRunning,
+    );
     await Promise.all(open.map(async (write) => await this.#continue(write)));
     return open.length;
   }
@@ -163,7 +179,8 @@ export class Tenant {
 
   /** @returns {string} how many orders and objects were written */
   summary() {
-    const count = (/** @type {Write['kind']} */ kind) => [...this.#writes.values()].filter((each) => each.kind === kind).length;
+    const count = (/** @type {Write['kind']} */ kind) =>
+      [...this.#writes.values()].filter((each) => each.kind === kind).length;
     return `account ${this.account.account_id}: ${count('order')} orders, ${count('object')} certificate objects, ${this.customer.deliveries.length} webhooks`;
   }
 
@@ -188,13 +205,14 @@ export class Tenant {
     /** @type {Map<string, Set<string>>} */
     const webhooks = new Map();
     for (const { id, event, body } of this.customer.deliveries) {
-      const parsed = JSON.parse(body);
-      const name = event === 'order.current_cert_changed' ? nameOf(parsed) : undefined;
-      if (name !== undefined) webhooks.set(name, (webhooks.get(name) ?? new Set()).add(id));
+      if (event !== 'order.current_cert_changed') continue;
+      const { name } = JSON.parse(body);
+      webhooks.set(name, (webhooks.get(name) ?? new Set()).add(id));
     }
     for (const [key, { kind, name, done, steps }] of this.#writes) {
       const row = found.get(key);
-      if (done < steps.length) problems.push(`${account_id}: ${key} could not be repeated until it was acknowledged`);
+      if (done < steps.length)
+        problems.push(`${account_id}: ${key} could not be repeated until it was acknowledged`);
       if (row === undefined) problems.push(`${account_id}: ${key} was acknowledged and is lost`);
       if (row === undefined) continue;
       if (row.certificates !== 1) problems.push(`${account_id}: ${key} has ${row.certificates} certificates`);
@@ -205,16 +223,18 @@ export class Tenant {
       if (kind === 'order' && count !== 1) problems.push(`${account_id}: ${key} has ${count} webhooks`);
     }
     for (const [key, { name }] of found)
-      if (name.includes(this.#run) && !this.#writes.has(key)) problems.push(`${account_id}: ${key} was never ordered`);
+      if (name.includes(this.#run) && !this.#writes.has(key))
+        problems.push(`${account_id}: ${key} was never ordered`);
     for (const name of webhooks.keys())
-      if (/^w\d+-/.test(name) && !name.includes(this.#run)) problems.push(`${account_id}: a webhook for ${name} of another account`);
+      if (/^w\d+-/.test(name) && !name.includes(this.#run))
+        problems.push(`${account_id}: a webhook for ${name} of another account`);
     return problems;
   }
 
   /** @param {Write['kind']} kind */
   #acknowledged(kind) {
     const names = [...this.#writes.values()].filter((each) => each.kind === kind && each.done > 0);
-    return names[Math.floor(Math.random() * names.length)]?.name ?? this.customer.firstName;
+    return names[Math.floor(Math.random() * names.length)]?.name ?? this.#known;
   }
 
   #next() {
@@ -255,7 +275,10 @@ export class Tenant {
   }
 
   async #pollPending() {
-    await this.#poll(this.customer.certs(`/${PENDING_NAME}/instances/${this.#pending}?poll=${POLL_S}`), [412]);
+    await this.#poll(
+      this.customer.certs(`/${PENDING_NAME}/instances/${this.#pending}?poll=${POLL_S}`),
+      [412],
+    );
   }
 
   /** @param {string} url @param {readonly number[]} expected */
@@ -270,20 +293,30 @@ export class Tenant {
 
   async #requestResponder() {
     const url = `${this.platform.url('approval-responder', 'http')}/${'a'.repeat(32)}/.well-known/acme-challenge/${this.#run}`;
-    await this.requests.record('approval-responder: HTTP', ({ status }) => status === 404, async () => await this.requests.send(url));
+    await this.requests.record(
+      'approval-responder: HTTP',
+      ({ status }) => status === 404,
+      async () => await this.requests.send(url),
+    );
   }
 
   async #queryDns() {
     const SERVFAIL = 2;
-    await this.requests.record('approval-responder: DNS', ({ status }) => status === 200, async () => {
-      try {
-        const rcode = await this.customer.queryDns();
-        // The response code that says "try again later".
-        return rcode === SERVFAIL ? { status: 503, mayRetry: true, text: 'SERVFAIL' } : { status: 200, mayRetry: false, text: '' };
-      } catch (error) {
-        return { status: String(error), mayRetry: false, text: String(error) };
-      }
-    });
+    await this.requests.record(
+      'approval-responder: DNS',
+      ({ status }) => status === 200,
+      async () => {
+        try {
+          const rcode = await this.customer.queryDns();
+          // The response code that says "try again later".
+          return rcode === SERVFAIL
+            ? { status: 503, mayRetry: true, text: 'SERVFAIL' }
+            : { status: 200, mayRetry: false, text: '' };
+        } catch (error) {
+          return { status: String(error), mayRetry: false, text: String(error) };
+        }
+      },
+    );
   }
 
   /**
@@ -305,11 +338,6 @@ export class Tenant {
 /** @param {import('./requests.mjs').Response} response */
 function isDone({ status }) {
   return status === 200 || status === 201;
-}
-
-/** @param {any} body of a webhook about an order */
-function nameOf(body) {
-  return body.order?.name ?? body.name ?? body.data?.name;
 }
 
 /** Repeats what was not acknowledged, until stopped. @param {readonly Tenant[]} tenants */
