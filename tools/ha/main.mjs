@@ -3,7 +3,6 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { randomFrom } from '../faults/rounds.mjs';
 import { nodeBinary, workspaceRoot } from '../up/workspace.mjs';
 import { requirePrograms } from './programs.mjs';
 
@@ -47,6 +46,7 @@ const folder = path.join(workspaceRoot, '.certwright/ha', String(process.pid));
 // Read by the modules imported below. The second one also identifies all processes of the run.
 Object.assign(process.env, { CERTWRIGHT_HOME: folder, CERTWRIGHT_TEST_RUN: folder });
 const { clearRun } = await import('../test/run-services.mjs');
+const { randomFrom } = await import('../faults/rounds.mjs');
 const { parts } = await import('./parts.mjs');
 const { runParts } = await import('./run.mjs');
 const unknown = positionals.find((name) => !(name in parts));
