@@ -15,6 +15,7 @@ import { WebRulesModule } from './web-rules/web-rules.module';
       useFactory: (config: ResponderConfig, { name, log, readiness }: RunningProcess): CoreProcess => ({
         name,
         url: config.DATABASE_URL,
+        pooler: config.DATABASE_POOLER,
         poolSize: config.DATABASE_POOL_SIZE,
         statementTimeoutMs: config.STATEMENT_TIMEOUT,
         deployment: { mode: config.CERTWRIGHT_MODE, access: 'await' },

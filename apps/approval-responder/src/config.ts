@@ -1,16 +1,17 @@
 import {
+  databaseUrl,
   defineSettings,
   durationMs,
   httpSettings,
   integer,
   list,
   oneOf,
+  poolerSettings,
   port,
   processSettings,
   redisSettings,
   type SettingValues,
   string,
-  url,
 } from '@certwright/service';
 import { dnsSettings } from './dns/dns-settings';
 
@@ -20,10 +21,8 @@ export const responderSettings = defineSettings({
     meaning: 'Which deployment this is; a database of the other mode is refused',
     default: 'sandbox',
   }),
-  DATABASE_URL: url<string>({
-    meaning: 'The core database (PostgreSQL)',
-    schemes: ['postgres', 'postgresql'],
-  }),
+  DATABASE_URL: databaseUrl({ meaning: 'The core database (PostgreSQL)' }),
+  ...poolerSettings,
   DATABASE_POOL_SIZE: integer({
     meaning: 'Connections to the database that this process keeps at most; each request uses one at a time',
     unit: 'connections',

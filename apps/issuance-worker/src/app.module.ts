@@ -32,6 +32,7 @@ const jobs = {
       useFactory: (config: Config, { name, log, readiness }: RunningProcess): CoreProcess => ({
         name,
         url: config.DATABASE_URL,
+        pooler: config.DATABASE_POOLER,
         poolSize: config.DATABASE_POOL_SIZE,
         statementTimeoutMs: 10_000,
         deployment: { mode: config.CERTWRIGHT_MODE, access: 'claim' },

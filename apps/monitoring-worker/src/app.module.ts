@@ -19,11 +19,12 @@ import { TasksModule } from './tasks/tasks.module';
     CoreSchemaModule.forRootAsync({
       inject: [Config, RunningProcess],
       useFactory: (
-        { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize }: Config,
+        { DATABASE_URL: url, DATABASE_POOLER: pooler, DATABASE_POOL_SIZE: poolSize }: Config,
         { name, log, readiness }: RunningProcess,
       ) => ({
         name,
         url,
+        pooler,
         poolSize,
         statementTimeoutMs: 10_000,
         plansEachTime: true,

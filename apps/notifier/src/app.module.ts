@@ -24,9 +24,9 @@ const jobs = {
     CoreSchemaModule.forRootAsync({
       inject,
       useFactory: (
-        { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize }: Config,
+        { DATABASE_URL: url, DATABASE_POOLER: pooler, DATABASE_POOL_SIZE: poolSize }: Config,
         { name, log, readiness }: RunningProcess,
-      ) => ({ name, url, poolSize, statementTimeoutMs: 10_000, deployment: null, log, readiness }),
+      ) => ({ name, url, pooler, poolSize, statementTimeoutMs: 10_000, deployment: null, log, readiness }),
     }),
     RedisModule.forRootAsync({ inject, useFactory: (settings: Config) => ({ settings }) }),
     JobQueuesModule.forRootAsync(jobs),

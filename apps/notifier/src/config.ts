@@ -1,9 +1,11 @@
 import {
   boolean,
+  databaseUrl,
   defineSettings,
   hostPort,
   integer,
   list,
+  poolerSettings,
   processSettings,
   redisSettings,
   sealingKeys,
@@ -18,7 +20,8 @@ import { senderOf } from './mail/mail-address';
 /** Every setting of the notifier. */
 export const settings = defineSettings({
   ...processSettings({ opsPort: 4341 }),
-  DATABASE_URL: url({ schemes: ['postgres', 'postgresql'], meaning: 'The core database' }),
+  DATABASE_URL: databaseUrl({ meaning: 'The core database' }),
+  ...poolerSettings,
   DATABASE_POOL_SIZE: integer({
     meaning: 'Max database connections; a delivery holds one briefly, never while it waits for a response',
     unit: 'connections',

@@ -99,6 +99,7 @@ class FrontModule {
           useFactory: () => ({
             name,
             url: config.DATABASE_URL,
+            pooler: config.DATABASE_POOLER,
             poolSize: config.DATABASE_POOL_SIZE,
             statementTimeoutMs: config.STATEMENT_TIMEOUT,
             deployment: { mode: config.CERTWRIGHT_MODE, access: 'claim' },

@@ -12,6 +12,7 @@ export {
   string,
   url,
 } from './config/setting-kinds';
+export { databaseUrl, poolerSettings } from './config/database-settings';
 export { type GatewayConnection, gatewayConnection, gatewaySettings } from './config/gateway-settings';
 export { sealingKeys } from './config/sealing-keys';
 export { type Setting } from './config/setting';

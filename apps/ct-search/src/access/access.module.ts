@@ -27,12 +27,15 @@ export function openAccess(config: AccessConfig, running: RunningProcess): Searc
   const { log, readiness } = running;
   const accounts = new CoreAccounts({
     url: config.DATABASE_URL,
+    pooler: config.DATABASE_POOLER,
     applicationName: 'ct-search',
     poolSize: config.DATABASE_POOL_SIZE,
     statementTimeoutMs: config.KEY_TIMEOUT,
   });
   running.opened('core database', () => accounts.close());
   readiness.shared.add('core database', () => accounts.check());
+  if (config.DATABASE_POOLER !== 'none')
+    readiness.add('settings of the core database', () => accounts.checkSettings());
   const access = new RedisAccess(config);
   const redis = connectRedis(access, { name: 'ct-search-limits', log });
   running.opened('redis', () => redis.close());

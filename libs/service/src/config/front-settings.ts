@@ -1,8 +1,9 @@
 import { processSettings } from '../lifecycle/process-settings';
 import { limitSettings } from '../limits/request-limits';
+import { databaseUrl, poolerSettings } from './database-settings';
 import { httpSettings } from './http-settings';
 import { redisSettings } from './redis-settings';
-import { durationMs, integer, list, oneOf, port, string, url } from './setting-kinds';
+import { durationMs, integer, list, oneOf, port, string } from './setting-kinds';
 
 /**
  * The settings of an API front end with the core database; spread into its own table.
@@ -19,10 +20,8 @@ export const frontSettings = (front: {
       'Which accounts and certificates these are; written into a new database, and a database of the other mode is refused',
     default: 'sandbox',
   }),
-  DATABASE_URL: url<string>({
-    meaning: 'The core database (PostgreSQL)',
-    schemes: ['postgres', 'postgresql'],
-  }),
+  DATABASE_URL: databaseUrl({ meaning: 'The core database (PostgreSQL)' }),
+  ...poolerSettings,
   DATABASE_POOL_SIZE: integer({
     meaning:
       'Maximum number of connections to the database; each request uses one at a time, and one that waits for a certificate uses none',
