@@ -9,7 +9,7 @@ export class DeploymentEntity {
   onlyRow!: boolean;
 
   /** Of this deployment alone; a restored backup keeps it. */
-  @Column('uuid', { default: () => 'gen_random_uuid()' })
+  @Column('uuid', { generated: 'uuid' })
   id!: string;
 
   @Column('text')
