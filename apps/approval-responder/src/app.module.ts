@@ -1,4 +1,5 @@
 import { CoreSchemaModule, type CoreProcess } from '@certwright/core-schema';
+import { RedisModule } from '@certwright/redis';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { ResponderConfig } from './config';
@@ -21,6 +22,10 @@ import { WebRulesModule } from './web-rules/web-rules.module';
         log,
         readiness: readiness.shared,
       }),
+    }),
+    RedisModule.forRootAsync({
+      inject: [ResponderConfig],
+      useFactory: (settings: ResponderConfig) => ({ settings }),
     }),
     DnsModule,
     EmailApprovalsModule,

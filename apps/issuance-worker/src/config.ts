@@ -12,6 +12,7 @@ import {
   poolerSettings,
   port,
   processSettings,
+  redisSettings,
   sealingKeys,
   type Setting,
   type SettingValues,
@@ -36,10 +37,7 @@ export const settings = defineSettings({
     max: 200,
     default: 20,
   }),
-  REDIS_URL: url({
-    schemes: ['redis', 'rediss'],
-    meaning: 'Where wake-ups are queued; losing it costs time, never work',
-  }),
+  ...redisSettings({ meaning: 'Where wake-ups are queued; losing it costs time, never work' }),
   JOB_CONCURRENCY: integer({
     meaning: 'Issuances advanced concurrently',
     unit: 'jobs',

@@ -1,4 +1,5 @@
 import { CoreSchemaModule } from '@certwright/core-schema';
+import { RedisModule } from '@certwright/redis';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { BackfillModule } from './backfill/backfill.module';
@@ -32,6 +33,7 @@ import { TasksModule } from './tasks/tasks.module';
         readiness,
       }),
     }),
+    RedisModule.forRootAsync({ inject: [Config], useFactory: (settings: Config) => ({ settings }) }),
     CtDatabaseModule,
     AlertsModule,
     EndpointsModule,

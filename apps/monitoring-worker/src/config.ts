@@ -8,9 +8,9 @@ import {
   oneOf,
   poolerSettings,
   processSettings,
+  redisSettings,
   type SettingValues,
   string,
-  url,
 } from '@certwright/service';
 
 /** Every setting of monitoring-worker. */
@@ -38,8 +38,7 @@ export const settings = defineSettings({
       'Tables of the ct database are distributed over several servers (Citus, ct_block by shard): each key is looked up in a statement that determines its shard',
     default: false,
   }),
-  REDIS_URL: url({
-    schemes: ['redis', 'rediss'],
+  ...redisSettings({
     meaning: 'Carries wake-ups and questions to the prober; losing it costs time, never work',
   }),
   SEARCH_URL: string({

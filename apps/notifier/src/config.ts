@@ -7,6 +7,7 @@ import {
   list,
   poolerSettings,
   processSettings,
+  redisSettings,
   sealingKeys,
   secret,
   SettingsError,
@@ -28,10 +29,7 @@ export const settings = defineSettings({
     max: 200,
     default: 20,
   }),
-  REDIS_URL: url({
-    schemes: ['redis', 'rediss'],
-    meaning: 'Where wake-ups are queued; losing it costs time, never work',
-  }),
+  ...redisSettings({ meaning: 'Where wake-ups are queued; losing it costs time, never work' }),
   SEALING_KEYS: sealingKeys({
     meaning: 'Open the secrets and credentials of webhooks; the same for every process that has the setting',
   }),

@@ -109,6 +109,7 @@ export { Drain, ProcessModule, startModules, startRounds } from './lifecycle/pro
 export { Round, type RoundOfWork, Rounds } from './lifecycle/rounds';
 export { frontSettings } from './config/front-settings';
 export { httpSettings } from './config/http-settings';
+export { redisSettings } from './config/redis-settings';
 export {
   emptyResponse,
   type HttpResponse,

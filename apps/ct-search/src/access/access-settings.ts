@@ -5,8 +5,8 @@ import {
   limitSettings,
   poolerSettings,
   type Rate,
+  redisSettings,
   type SettingValues,
-  url,
 } from '@certwright/service';
 import type { AnonymousRates } from './anonymous-limits';
 
@@ -30,10 +30,9 @@ export const accessSettings = {
     maxMs: 60_000,
     default: 3_000,
   }),
-  REDIS_URL: url<string>({
+  ...redisSettings({
     meaning:
       'Redis, for rate limits and news of disabled keys; while it is unavailable, limits hold per process, and a disabled key works for up to 10 s',
-    schemes: ['redis', 'rediss'],
   }),
   FAILED_AUTHENTICATION_PER_MIN: limitSettings.FAILED_AUTHENTICATION_PER_MIN,
   ANONYMOUS_PER_S: integer({

@@ -2,7 +2,8 @@ import { processSettings } from '../lifecycle/process-settings';
 import { limitSettings } from '../limits/request-limits';
 import { databaseUrl, poolerSettings } from './database-settings';
 import { httpSettings } from './http-settings';
-import { durationMs, integer, list, oneOf, port, string, url } from './setting-kinds';
+import { redisSettings } from './redis-settings';
+import { durationMs, integer, list, oneOf, port, string } from './setting-kinds';
 
 /**
  * The settings of an API front end with the core database; spread into its own table.
@@ -50,10 +51,9 @@ export const frontSettings = (front: {
     max: 200,
     default: 5,
   }),
-  REDIS_URL: url<string>({
+  ...redisSettings({
     meaning:
       'Redis, for rate limits over all processes, disabled keys, changed issuances and questions to the prober; while it is down each process limits by itself and queries the database',
-    schemes: ['redis', 'rediss'],
   }),
   HOST: string({ meaning: 'Address to listen on; a container needs 0.0.0.0', default: '127.0.0.1' }),
   PORT: port({ meaning: 'Port to listen on; 0 takes any free one', default: front.port }),
