@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { DatabaseClient, databaseDriver, DatabasePool, statementName } from '@certwright/postgres';
+import { startDatabaseWork } from '@certwright/tracing';
 import type * as pg from 'pg';
 import { currentDatabaseTime, type DatabaseTime } from './database-time';
 
@@ -40,7 +41,12 @@ class PreparingClient extends DatabaseClient {
   private beginPatience(): void {
     const time = currentDatabaseTime();
     const leftMs = time?.leftMs ?? Infinity;
-    this.endWait = time?.wait() ?? (() => undefined);
+    const endWait = time?.wait();
+    const endWork = startDatabaseWork();
+    this.endWait = () => {
+      endWait?.();
+      endWork();
+    };
     this.patience =
       leftMs < this.patienceMs
         ? setTimeout(() => this.cancel(leftMs), leftMs).unref()
@@ -69,6 +75,7 @@ class PreparingClient extends DatabaseClient {
     clearTimeout(this.patience);
     this.patience = undefined;
     this.endWait();
+    this.endWait = () => undefined;
   }
 }
 
