@@ -62,6 +62,7 @@ describe('the gateway bundle', () => {
       'outbound',
       'sealing',
       'service',
+      'tracing',
     ]);
     expect(inputs().filter((file) => /testing\/|\.spec\.|fixture|\/fake-/.test(file))).toEqual([]);
   });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ClientProxy, type ReadPacket, type WritePacket } from '@nestjs/microservices';
+import { currentTraceparent } from '@certwright/tracing';
 import type { Redis } from 'ioredis';
 import { connectRedis, type RedisConnection, type RedisLog } from '../redis-connection';
 import { listKey, maxQueued, questionKey, responseChannel } from './question-keys';
@@ -60,11 +61,12 @@ export class QuestionClient extends ClientProxy {
     const packet = this.assignPacketId(question);
     const key = questionKey(this.queue, packet.id);
     const list = listKey(this.queue);
+    const traceparent = currentTraceparent() ?? undefined;
     this.routingMap.set(packet.id, callback);
     const serialized = this.serializer.serialize(packet) as object;
     client
       .multi()
-      .set(key, JSON.stringify({ ...serialized, answerTo: this.#channel }), 'PX', lifetimeMs)
+      .set(key, JSON.stringify({ ...serialized, answerTo: this.#channel, traceparent }), 'PX', lifetimeMs)
       .rpush(list, packet.id)
       .ltrim(list, -maxQueued, -1)
       .exec()
