@@ -3,6 +3,7 @@ export { type Child, type ChildOptions, type Ending, isAlive, startChild } from 
 export { DocumentedResponses, type JsonResponse } from './documented-responses';
 export { eventually, type Patience } from './eventually';
 export { freePort } from './free-port';
+export { type CollectedSpan, otlpCollector, type OtlpCollector } from './otlp-collector';
 export { type ReceivedResponse, exchange, type Sent } from './http-exchange';
 export { type DocumentedExample, examplesIn, faultsInOpenApi, shapeOf } from './openapi';
 export { type TestDatabase, testDatabase } from './test-database';
