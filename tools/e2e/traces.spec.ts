@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type DnsName, DnsServer, parseName, type RecordSource } from '@certwright/dns-authority';
 import {
+  type Child,
   type CollectedSpan,
   eventually,
   otlpCollector,
@@ -26,6 +27,7 @@ let platform: Platform;
 let database: Client;
 let sink: { readonly url: string; readonly headers: IncomingHttpHeaders[] };
 let folder: string;
+let notifier: Child;
 /** Names whose standing record exists. */
 const delegated = new Set<string>();
 /** Secrets of the run besides those that the platform reads itself. */
@@ -94,7 +96,7 @@ async function startSink(): Promise<typeof sink> {
 
 async function startNotifier(traced: Readonly<Record<string, string>>): Promise<void> {
   execFileSync(process.execPath, ['tools/build/build.mjs', 'apps/notifier'], { cwd: workspaceRoot });
-  const child = await startChild(process.execPath, {
+  notifier = await startChild(process.execPath, {
     args: ['dist/apps/notifier/main.js'],
     cwd: workspaceRoot,
     env: {
@@ -109,8 +111,8 @@ async function startNotifier(traced: Readonly<Record<string, string>>): Promise<
       APPROVAL_URL: 'http://127.0.0.1:4330',
     },
   });
-  undo.push(async () => await child.stop());
-  await child.says(/"started"/, 40_000);
+  undo.push(async () => await notifier.stop());
+  await notifier.says(/"started"/, 40_000);
 }
 
 const call = async (method: string, at: string, body?: object, headers: Record<string, string> = {}) => {
@@ -249,6 +251,11 @@ describe('the traces of an order', () => {
       });
     }
   }, 120_000);
+
+  it('make no round fail: statements have the grants that they need', () => {
+    const outputs = [...Object.values(platform.processes), notifier].map((child) => child.output()).join('');
+    expect(outputs).not.toMatch(/round failed|permission denied|not leased/);
+  });
 
   it('contain no secret: every exported byte', async () => {
     await call('GET', `/orders?api_key=${platform.apiKey}`, undefined, { 'x-request-id': platform.apiKey });
