@@ -64,6 +64,7 @@ describe('the gateway bundle', () => {
       'redis-address',
       'sealing',
       'service',
+      'tracing',
     ]);
     expect(inputs().filter((file) => /testing\/|\.spec\.|fixture|\/fake-/.test(file))).toEqual([]);
   });
