@@ -16,6 +16,7 @@ import {
   type TestRedis,
 } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
+import { createCaIn } from './testing/built-in-ca';
 import { openIssuance, opensslCsr } from './testing/opened-issuance';
 
 const workspaceRoot = path.join(__dirname, '../../..');
@@ -48,6 +49,7 @@ beforeAll(async () => {
   undo.push(async () => await resolver.close());
   const folder = mkdtempSync(path.join(tmpdir(), 'certwright-worker-'));
   undo.push(() => rmSync(folder, { recursive: true }));
+  await createCaIn(path.join(folder, 'ca'), database);
   environment = {
     CERTWRIGHT_MODE: 'sandbox',
     DATABASE_URL: test.urlOf('issuance-worker'),
