@@ -34,7 +34,9 @@ export class CaRecords {
     const all = await this.all();
     const found = all.find((issuer) => issuer.name === name);
     if (found !== undefined) return found;
-    throw new Error(`There is no certificate "${name}". Existing ones: ${all.map((each) => each.name).join(', ') || 'none'}.`);
+    throw new Error(
+      `There is no certificate "${name}". Existing ones: ${all.map((each) => each.name).join(', ') || 'none'}.`,
+    );
   }
 
   /** Adds a root, or an intermediate that does not issue yet. */
@@ -81,7 +83,12 @@ export class CaRecords {
   /** @returns false when the stored list has a higher number */
   async storeRevocationList(
     name: string,
-    list: { readonly der: Buffer; readonly number: bigint; readonly thisUpdate: Date; readonly nextUpdate: Date },
+    list: {
+      readonly der: Buffer;
+      readonly number: bigint;
+      readonly thisUpdate: Date;
+      readonly nextUpdate: Date;
+    },
   ): Promise<boolean> {
     const rows = await this.database.query<[unknown[], number]>(
       `UPDATE ca_issuer SET crl = $2, crl_number = $3, crl_made_at = $4, crl_next_update = $5

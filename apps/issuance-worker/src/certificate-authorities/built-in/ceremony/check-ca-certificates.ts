@@ -51,7 +51,11 @@ export function intermediateFaults(der: Buffer, rootDer: Buffer, now: Date): rea
   const needed = keyUsages.keyCertSign | keyUsages.cRLSign;
   if (usages === null || (usages & needed) !== needed)
     faults.push('The keyUsage of the intermediate must allow keyCertSign and cRLSign.');
-  if (!(extendedKeyUsages ?? [oid.serverAuth]).some((usage) => [oid.serverAuth, anyExtendedKeyUsage].includes(usage)))
+  if (
+    !(extendedKeyUsages ?? [oid.serverAuth]).some((usage) =>
+      [oid.serverAuth, anyExtendedKeyUsage].includes(usage),
+    )
+  )
     faults.push('The extended key usages of the intermediate do not allow serverAuth.');
   const { asymmetricKeyType, asymmetricKeyDetails } = x509.publicKey;
   if (asymmetricKeyType !== 'rsa' || (asymmetricKeyDetails?.modulusLength ?? 0) < minModulusBits)
@@ -109,7 +113,9 @@ function caFaults(
 }
 
 function pathLength({ pathLenConstraint }: BasicConstraints): number {
-  return typeof pathLenConstraint === 'number' ? pathLenConstraint : Number(pathLenConstraint?.valueBlock.valueDec);
+  return typeof pathLenConstraint === 'number'
+    ? pathLenConstraint
+    : Number(pathLenConstraint?.valueBlock.valueDec);
 }
 
 function extensionOf(certificate: Certificate, id: string): Extension | undefined {

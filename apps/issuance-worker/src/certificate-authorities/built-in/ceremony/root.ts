@@ -54,7 +54,8 @@ export async function signIntermediate(
   if (!reading.ok) throw new Error(`The request is not a CSR: ${reading.faults[0]?.code ?? 'malformed'}.`);
   const { spkiDer, infoDer, signature, signatureAlgorithm, keyType } = reading.csr;
   const { accepted } = signatureAlgorithm;
-  if (keyType !== 'rsa') throw new Error('The request has a key that is not RSA: intermediates sign with RSA.');
+  if (keyType !== 'rsa')
+    throw new Error('The request has a key that is not RSA: intermediates sign with RSA.');
   if (accepted === undefined || !verifySignature(spkiDer, accepted, infoDer, signature))
     throw new Error('The signature of the request is invalid: it was not made with the key of the request.');
   const issuer = parseCertificate(root.certificate);

@@ -31,7 +31,12 @@ export async function createSandboxCa(
     const root = await createRoot(name, sandboxRootBits, now);
     const key = await keys.create('intermediate', []);
     const csr = await intermediateRequest(key, intermediateSubject(name, key.spki));
-    const intermediate = await signIntermediate(root, csr, { baseUrl: publicationUrl, rootName: 'root' }, now);
+    const intermediate = await signIntermediate(
+      root,
+      csr,
+      { baseUrl: publicationUrl, rootName: 'root' },
+      now,
+    );
     await records.add('root', root.certificate);
     await records.add('intermediate', intermediate);
     await storeListUntilEnd(records, root, intermediate, now);

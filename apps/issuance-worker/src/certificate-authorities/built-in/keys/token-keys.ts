@@ -8,7 +8,15 @@ import {
   type KeyOwner,
   spkiOf,
 } from './ca-key';
-import { type Attribute, ck, firstLineOf, type Handle, loadPkcs11, type Pkcs11, returnValueOf } from './pkcs11';
+import {
+  type Attribute,
+  ck,
+  firstLineOf,
+  type Handle,
+  loadPkcs11,
+  type Pkcs11,
+  returnValueOf,
+} from './pkcs11';
 
 export interface TokenSettings {
   /** Folder of the package pkcs11js. */
