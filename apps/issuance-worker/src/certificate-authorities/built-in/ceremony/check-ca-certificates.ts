@@ -126,3 +126,16 @@ function firstByteOf(usage: Extension): number {
   const { result } = fromBER(arrayBuffer(usage.extnValue.valueBlock.valueHexView));
   return result instanceof BitString ? (result.valueBlock.valueHexView[0] ?? 0) : 0;
 }
+
+/**
+ * The root whose revocation list the certificate names below that URL, such as `root-2`; null: the list is published
+ * elsewhere, or none is named.
+ */
+export function publishedRoot(der: Buffer, publicationUrl: string): string | null {
+  const points = extensionOf(parseCertificate(der), oid.crlDistributionPoints);
+  const text =
+    points === undefined ? '' : Buffer.from(points.extnValue.valueBlock.valueHexView).toString('latin1');
+  const at = text.indexOf(`${publicationUrl}/`);
+  if (at < 0) return null;
+  return /^[a-z0-9-]+(?=\.crl)/.exec(text.slice(at + publicationUrl.length + 1))?.[0] ?? null;
+}
