@@ -215,6 +215,7 @@ describe('keys of the built-in CA, in two copies without a shared folder', () =>
   const sealing = randomBytes(32);
   const token = missingForTokens.length === 0 ? SoftToken.create('worker') : null;
   const copies = (place: string) => ['one', 'other'].map((copy) => path.join(folder, `${place}-${copy}`));
+  beforeAll(() => void Object.assign(process.env, token?.environment));
   afterAll(() => token?.dispose());
 
   /** A root key that would stop a worker which reads it: others may change it, and it is none. */
@@ -269,7 +270,7 @@ describe('keys of the built-in CA, in two copies without a shared folder', () =>
   );
 
   it('a copy with another key is not ready, names the setting once, and issues as soon as the key is right', async () => {
-    const [right = '', wrong = ''] = copies('mended');
+    const [right = '', wrong = ''] = copies('corrected');
     const keys = new KeyFiles(right);
     await createCa(keys);
     await new KeyFiles(wrong).create('intermediate');

@@ -337,7 +337,7 @@ describe('a sandbox', () => {
     expect(existsSync(at('keys/root.key'))).toBe(false);
   });
 
-  it('of an earlier release keeps its CA: the list of the root is signed once more, and its key moves away', async () => {
+  it('of an earlier release keeps its CA: the list of the root is signed once more, and its key moves to another folder', async () => {
     await createCa();
     const key = createPrivateKey({ key: readFileSync(at('root.key')), passphrase });
     writeFileSync(at('keys/root.key'), key.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });

@@ -232,14 +232,14 @@ function sandboxCommand(withKeys: WithKeys): Command {
         const sandbox = { name: settings.BUILT_IN_CA_NAME, publicationUrl };
         const isNew = await createSandboxCa(database, keys, sandbox, new Date());
         if (isNew) console.log('Created the CA of the sandbox.');
-        else await moveRootKeyAway(new CaRecords(database), settings);
+        else await moveRootKey(new CaRecords(database), settings);
         if (settings.BUILT_IN_CA_KEYS === 'files') await writeRoots(database, settings.BUILT_IN_CA_DIR);
       });
     });
 }
 
 /** Releases until November 2026 kept the root key of a sandbox beside the intermediate's. */
-async function moveRootKeyAway(records: CaRecords, settings: CaKeyValues): Promise<void> {
+async function moveRootKey(records: CaRecords, settings: CaKeyValues): Promise<void> {
   const file = rootKeyBeside(settings);
   if (file === null) return;
   const [root, intermediate] = [await records.find('root'), await records.find('intermediate')];
@@ -251,7 +251,7 @@ async function moveRootKeyAway(records: CaRecords, settings: CaKeyValues): Promi
   }
   const offline = path.join(settings.BUILT_IN_CA_DIR, '..', 'root.key');
   if (existsSync(offline))
-    throw new Error(`Move ${file} away from the keys of the worker: ${offline} exists.`);
+    throw new Error(`Move ${file} out of the folder of the worker's keys: ${offline} exists already.`);
   await rename(file, offline);
   console.log(`Moved the root key to ${offline}: workers do not need it.`);
 }

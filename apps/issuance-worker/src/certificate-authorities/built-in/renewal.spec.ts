@@ -162,9 +162,9 @@ it('a copy without the key of a stored intermediate has one line with the settin
   );
   await expect(submitted(without)).rejects.toThrow('BUILT_IN_CA_DIR');
 
-  // A key that worked is kept while its file is away, and the copy is not ready.
+  // A key that worked is kept while its file is missing, and the copy is not ready.
   const file = path.join(issuing.keyFolder, 'intermediate.key');
-  renameSync(file, `${file}.away`);
+  renameSync(file, `${file}.lost`);
   await withKeys.intermediates.refresh();
   expect(withKeys.intermediates.problems).toHaveLength(1);
   expect(issuerOf((await issued(withKeys)).leaf)).toBe('intermediate');
@@ -174,7 +174,7 @@ it('a copy without the key of a stored intermediate has one line with the settin
   expect(withKeys.intermediates.problems[0]).toMatch(
     /^BUILT_IN_CA_DIR: .*is another key than that of the certificate "intermediate"/,
   );
-  renameSync(`${file}.away`, file);
+  renameSync(`${file}.lost`, file);
   await withKeys.intermediates.refresh();
   expect(withKeys.intermediates.problems).toEqual([]);
 });

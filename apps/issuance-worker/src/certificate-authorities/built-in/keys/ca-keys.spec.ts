@@ -11,6 +11,13 @@ import { KeyFiles } from './key-files';
 import { SealedKeys } from './sealed-keys';
 import { CaKeyUnavailable } from './ca-key';
 
+/** The library of this process uses its folder; the environment is restored after the spec file. */
+function newToken(): SoftToken {
+  const token = SoftToken.create('spec');
+  Object.assign(process.env, token.environment);
+  return token;
+}
+
 const otherKey = () =>
   generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' });
 
@@ -167,7 +174,7 @@ describeCaKeys({
   secretSetting: /^BUILT_IN_CA_PKCS11_PIN: the token "spec" refuses the PIN \(CKR_PIN_INCORRECT\)/,
   missing: missingForTokens,
   setUp: async () => {
-    const token = SoftToken.create('spec');
+    const token = newToken();
     return await Promise.resolve({
       open: async (how) =>
         await Promise.resolve(token.keys('spec', how?.wrongSecret ? { pin: 'wrong-pin-1' } : {})),
@@ -200,7 +207,7 @@ describeCaKeys({
 
 (missingForTokens.length === 0 ? describe : describe.skip)('a token', () => {
   let token: SoftToken;
-  beforeEach(() => (token = SoftToken.create('spec')));
+  beforeEach(() => (token = newToken()));
   afterEach(() => token.dispose());
   const spki = Buffer.alloc(0);
   const opening = async (keys: ReturnType<SoftToken['keys']>) =>

@@ -18,6 +18,7 @@ export const missingForTokens: readonly string[] = [
 /** Tokens in software (SoftHSM), in a folder of their own. */
 export class SoftToken {
   readonly pin = 'spec-pin-2749';
+  /** Of a process that uses the token. A spec that uses it itself assigns this to `process.env`. */
   readonly environment: Readonly<Record<string, string>>;
   private readonly tokens: string;
 
@@ -26,7 +27,6 @@ export class SoftToken {
     this.environment = { SOFTHSM2_CONF: path.join(folder, 'softhsm2.conf') };
   }
 
-  /** The library of this process uses the same folder; the environment is restored after the spec file. */
   static create(label: string): SoftToken {
     const token = new SoftToken(mkdtempSync(path.join(tmpdir(), 'certwright-token-')));
     mkdirSync(token.tokens);
@@ -34,7 +34,6 @@ export class SoftToken {
       path.join(token.folder, 'softhsm2.conf'),
       `directories.tokendir = ${token.tokens}\nobjectstore.backend = file\nlog.level = ERROR\n`,
     );
-    Object.assign(process.env, token.environment);
     token.run('--init-token', '--free', '--label', label, '--so-pin', 'spec-so-pin', '--pin', token.pin);
     return token;
   }
@@ -61,7 +60,7 @@ export class SoftToken {
   }
 
   run(...args: readonly string[]): string {
-    const env = { ...process.env, ...this.environment };
+    const env = { PATH: '/usr/bin:/usr/local/bin', ...this.environment };
     return execFileSync('softhsm2-util', args, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
   }
 
