@@ -19,6 +19,7 @@ import { EndpointChecks1796900000000 } from './1796900000000-endpoint-checks';
 import { FindingTurns1796910000000 } from './1796910000000-finding-turns';
 import { DeploymentId1797000000000 } from './1797000000000-deployment-id';
 import { Traceparents1797010000000 } from './1797010000000-traceparents';
+import { CaKeys1797020000000 } from './1797020000000-ca-keys';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -43,4 +44,5 @@ export const coreMigrations = [
   FindingTurns1796910000000,
   DeploymentId1797000000000,
   Traceparents1797010000000,
+  CaKeys1797020000000,
 ];
