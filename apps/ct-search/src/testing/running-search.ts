@@ -83,7 +83,7 @@ export class RunningSearch {
     const config = searchSettings.read({
       DATABASE_URL: database.urlOf('ct-search'),
       CT_DATABASE_URL: database.urlOf('ct-search'),
-      REDIS_URL: redis.url,
+      ...redis.environment,
       PORT: '0',
       PUBLIC_URL: 'https://ct.example.com',
       LOG_LEVEL: 'silent',
