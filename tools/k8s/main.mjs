@@ -1,12 +1,17 @@
 // @ts-check
-// Checks overlays, or files of rendered manifests: node tools/k8s/main.mjs FOLDER|FILE …
-import { readFileSync, statSync } from 'node:fs';
-import { manifestsIn, render } from './render.mjs';
+// node tools/k8s/main.mjs render FOLDER   prints the objects of an overlay, as a JSON array
+// node tools/k8s/main.mjs check FILE      prints an error per line for the objects of a YAML file
+// Exits with 2 if there is no kubectl.
+import { readFileSync } from 'node:fs';
+import { kubectl, manifestsIn, render } from './render.mjs';
 import { typeErrors } from './strict-types.mjs';
 
-for (const place of process.argv.slice(2)) {
-  const manifests = statSync(place).isDirectory() ? render(place) : manifestsIn(readFileSync(place, 'utf8'));
-  const errors = await typeErrors(manifests);
-  for (const error of errors) console.log(error);
-  if (errors.length > 0) process.exitCode = 1;
+const [command, place = ''] = process.argv.slice(2);
+if (command === 'render') {
+  if (kubectl() === null) process.exitCode = 2;
+  else process.stdout.write(JSON.stringify(render(place)));
+} else if (command === 'check') {
+  for (const error of await typeErrors(manifestsIn(readFileSync(place, 'utf8')))) console.log(error);
+} else {
+  throw new Error('Usage: node tools/k8s/main.mjs render FOLDER | check FILE');
 }

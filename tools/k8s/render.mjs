@@ -28,7 +28,8 @@ export function kubectl() {
  */
 export function render(folder) {
   const program = kubectl();
-  if (program === null) throw new Error('kubectl is missing. Install it, or run tools/test/peers.sh as root.');
+  if (program === null)
+    throw new Error('kubectl is missing. Install it, or run tools/test/peers.sh as root.');
   const run = spawnSync(program, ['kustomize', folder], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
   if (run.status !== 0) throw new Error(`kubectl kustomize ${path.basename(folder)}: ${run.stderr.trim()}`);
   return manifestsIn(run.stdout);

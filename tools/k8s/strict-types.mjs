@@ -65,12 +65,14 @@ function literal(manifest, { isCustom }) {
 /** @param {Manifest} manifest */
 function typeOf({ apiVersion, kind }) {
   if (builtIn.get(apiVersion)?.includes(kind) === true) {
-    return { module: `@kubernetes/client-node/dist/gen/models/V1${kind}.js`, name: `V1${kind}`, isCustom: false };
+    return {
+      module: `@kubernetes/client-node/dist/gen/models/V1${kind}.js`,
+      name: `V1${kind}`,
+      isCustom: false,
+    };
   }
   const from = packages.get(apiVersion.split('/')[0] ?? '');
-  return from === undefined
-    ? null
-    : { module: `${from}/${apiVersion}`, name: `I${kind}`, isCustom: true };
+  return from === undefined ? null : { module: `${from}/${apiVersion}`, name: `I${kind}`, isCustom: true };
 }
 
 /**
