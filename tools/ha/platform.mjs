@@ -18,7 +18,7 @@ import {
   places,
   sealingKeysFile,
 } from '../up/home.mjs';
-import { bundleAll, makeGatewayKeys, migrate } from '../up/programs.mjs';
+import { makeGatewayKeys, migrate } from '../up/programs.mjs';
 import { appService } from '../up/services.mjs';
 import { workspaceRoot } from '../up/workspace.mjs';
 import { LEARNS_LATE_MS, startBalancer } from './balancer.mjs';
@@ -234,8 +234,6 @@ export async function startPlatform({
     },
   };
 }
-
-export { bundleAll as build };
 
 /**
  * PgBouncer behind links. One that ends is started again, as by systemd.
