@@ -1,7 +1,7 @@
 #!/bin/sh
 # Real programs that some specs and benchmarks are held against: nginx, dig and nsupdate, the name servers that tools/peers
 # starts (BIND, Knot, PowerDNS, Unbound), the ACME test server pebble, the ACME clients lego and certbot, certspotter, and the servers that
-# certs-v2 hands out configuration for (Apache, HAProxy, lighttpd, Caddy, Postfix, Dovecot). As root they are installed from
+# certs-v2 hands out configuration for (Apache, HAProxy, lighttpd, Caddy, Postfix, Dovecot), and PgBouncer. As root they are installed from
 # Debian's packages; otherwise the specs that need a missing one say so and are skipped. Nothing is started.
 set -eu
 missing=''
@@ -10,6 +10,7 @@ needs() {
   command -v "$2" >/dev/null 2>&1 || [ -x "/usr/sbin/$2" ] || missing="$missing $1"
 }
 needs nginx-light nginx
+needs pgbouncer pgbouncer
 needs bind9-dnsutils nsupdate
 needs openssl openssl
 needs bind9 named
