@@ -75,6 +75,8 @@ export class RunningSearch {
     ownCtUrl?: string,
   ): Promise<RunningSearch> {
     const [database, redis] = await Promise.all([ctTestDatabase(positionsPerPartition, room), testRedis()]);
+    // As an API or the worker does.
+    await database.query(`INSERT INTO deployment (mode) VALUES ('sandbox')`);
     const special = typeof settings === 'function' ? await settings(database.urlOf('ct-search')) : settings;
     const ct = ctDataSource({
       url: ownCtUrl ?? database.url,
