@@ -278,7 +278,7 @@ export const apps = [
 
 /**
  * orders-v3 publishes certificates and revocation lists of the built-in CA at this URL.
- * @param {Deployment} deployment
+ * @param {Pick<Deployment, 'port'>} deployment
  */
 export function caPublicationUrl(deployment) {
   return `${publicUrl(deployment)}/ca`;
