@@ -345,7 +345,7 @@ export function bundleFolder(source) {
   return path.posix.join('dist', path.posix.dirname(source).replace(/\/src$/, ''));
 }
 
-/** @param {Deployment} deployment */
+/** @param {Pick<Deployment, 'port'>} deployment */
 function publicUrl({ port }) {
   return `http://${LOOPBACK}:${port('orders-v3', 'http')}`;
 }
