@@ -8,6 +8,7 @@ import type { NewIssuance, NewIssuer } from './new-issuance';
 import type { CrlIds } from './revocations/crl-ids';
 import { mergeIn } from './runs/merge-runs';
 import { SortedPostings } from './runs/sorted-postings';
+import { lockCommit } from './visible-end';
 
 export interface Stored {
   /** Number of new issuances. */
@@ -116,7 +117,7 @@ export async function storeIssuances(
       await copyIn(tx, target, rows);
     }
     await storePostings(tx, prepared.postings, positions, { ...turn, from: turn.next, to });
-    await tx.query(`UPDATE ct_sequence SET next = $1`, [to]);
+    await tx.query(`UPDATE ct_sequence SET next = $1 RETURNING ${lockCommit('$2')}`, [to, turn.next]);
     if (turn.unmerged >= maxUnmerged) await mergeInstead(tx);
   }
   const newest = newestOf(issuances, (nth) => known.get(nth) ?? positions[nth] ?? 0);

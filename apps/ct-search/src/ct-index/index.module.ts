@@ -10,7 +10,6 @@ function openIndex(config: SearchConfig, { log, readiness, opened }: RunningProc
   const readers = new IndexReaders({
     url: config.CT_DATABASE_URL,
     poolSize: config.CT_DATABASE_POOL_SIZE,
-    isSharded: config.CT_DATABASE_SHARDED,
     log,
   });
   opened('ct database', async () => await readers.close());

@@ -7,7 +7,6 @@ import {
   readingAlone,
 } from '@certwright/ct-index';
 import { Inject, Injectable } from '@nestjs/common';
-import { Config } from '../config';
 import { CtDatabase } from '../ct-database/ct-database.module';
 import { RecordFindings } from '../findings/record-findings';
 import { matchIssuances } from '../following/matching';
@@ -31,11 +30,8 @@ export interface BackfillPage {
 export class BackfillPages {
   private readonly reader: PageReader;
 
-  constructor(
-    private readonly ct: CtDatabase,
-    @Inject(Config) config: Pick<Config, 'CT_DATABASE_SHARDED'>,
-  ) {
-    this.reader = readingAlone(ct.manager, config.CT_DATABASE_SHARDED);
+  constructor(private readonly ct: CtDatabase) {
+    this.reader = readingAlone(ct.manager);
   }
 
   async next({ name, position, untilPosition }: OpenBackfill): Promise<BackfillPage> {

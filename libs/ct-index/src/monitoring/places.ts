@@ -1,4 +1,6 @@
 import type { EntityManager } from 'typeorm';
+import { citusIsThere } from '@certwright/ct-schema';
+import { visibleEndExpression } from '../visible-end';
 import { knownPositions, knownQuestions } from '../known-issuances';
 
 type Reader = Pick<EntityManager, 'query'>;
@@ -12,7 +14,9 @@ export interface IndexRange {
 
 export async function indexRange(reader: Reader): Promise<IndexRange> {
   const [row] = await reader.query<[IndexRange]>(
-    `SELECT (SELECT position FROM ct_issuance ORDER BY position LIMIT 1) AS first, next FROM ct_sequence`,
+    `SELECT (SELECT position FROM ct_issuance ORDER BY position LIMIT 1) AS first,
+       CASE WHEN ${citusIsThere} THEN ${visibleEndExpression} ELSE next END AS next
+     FROM ct_sequence`,
   );
   return row;
 }
