@@ -116,6 +116,9 @@ export async function factsAbout(
       checked.map(({ discoveredAt }) => discoveredAt),
     ],
   );
+  await database.query(`UPDATE ct_sequence SET next = greatest(next, $1::bigint + 1)`, [
+    Number(last) + checked.length,
+  ]);
   const stored = await pageOfAll(readingAlone(database.manager), { after: last, limit: checked.length });
   return await revocationFacts(stored.issuances, coverageIn(database.manager));
 }

@@ -69,7 +69,11 @@ export async function citusDatabase(prepare: TestTemplate['prepare']): Promise<T
       url.href,
       `SELECT citus_${isCoordinator ? 'set_coordinator_host' : 'add_node'}('${host}', ${port})`,
     );
-  await prepare(url.href, rolePrefix);
+  // Roles belong to the server: two specs would create them at the same time.
+  await withClient(coordinator, async (client) => {
+    await client.query('SELECT pg_advisory_lock(hashtext($1))', [rolePrefix]);
+    await prepare(url.href, rolePrefix);
+  });
   return opened(url, rolePrefix, async () => {
     for (const node of nodes) await administer(node.url.href, dropping(name));
   });
