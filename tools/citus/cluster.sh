@@ -70,10 +70,18 @@ start() {
     if [ ! -e "$(data "$node")/PG_VERSION" ]; then
       as_user initdb -D "$(data "$node")" -U postgres -A trust -E UTF8 --locale C.UTF-8 -N >/dev/null
     fi
+    ! as_user pg_ctl -D "$(data "$node")" status >/dev/null || continue
     as_user pg_ctl -D "$(data "$node")" -s -w -l "$(data "$node")/server.log" start -o "-p $((port + node)) \
       -c listen_addresses=127.0.0.1 -c unix_socket_directories='$(data "$node")' -c shared_preload_libraries=citus \
       -c wal_level=logical -c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max_connections=200 \
-      -c citus.node_conninfo=sslmode=prefer -c citus.max_cached_conns_per_worker=4"
+      -c citus.node_conninfo=sslmode=prefer -c citus.max_cached_conns_per_worker=4 -c citus.shard_count=4"
+  done
+  for node in $nodes; do
+    sql $((port + node)) postgres 'SET client_min_messages = warning; CREATE EXTENSION IF NOT EXISTS citus'
+  done
+  sql "$port" postgres "SELECT citus_set_coordinator_host('127.0.0.1', $port)" >/dev/null
+  for node in $nodes; do
+    [ "$node" = 0 ] || sql "$port" postgres "SELECT citus_add_node('127.0.0.1', $((port + node)))" >/dev/null
   done
   echo "CITUS_URL=postgres://postgres@127.0.0.1:$port/postgres"
 }

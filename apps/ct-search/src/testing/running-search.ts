@@ -13,7 +13,14 @@ import {
   Readiness,
   type RunningProcess,
 } from '@certwright/service';
-import { DocumentedResponses, type TestDatabase, testRedis, type TestRedis } from '@certwright/testing';
+import {
+  citusUrl,
+  DocumentedResponses,
+  testDatabase,
+  type TestDatabase,
+  testRedis,
+  type TestRedis,
+} from '@certwright/testing';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Client } from 'pg';
 import type { DataSource } from 'typeorm';
@@ -61,6 +68,8 @@ export class RunningSearch {
 
   private constructor(
     readonly database: TestDatabase,
+    /** The same, unless `database` is on Citus. */
+    readonly core: TestDatabase,
     readonly redis: TestRedis,
     private readonly ct: DataSource,
     readonly readiness: Readiness,
@@ -71,6 +80,7 @@ export class RunningSearch {
     settings: Settings | ((databaseUrl: string) => Promise<Settings>) = {},
   ): Promise<RunningSearch> {
     const [database, redis] = await Promise.all([ctTestDatabase(positionsPerPartition, room), testRedis()]);
+    const core = citusUrl() === undefined ? database : await testDatabase();
     const special = typeof settings === 'function' ? await settings(database.urlOf('ct-search')) : settings;
     const ct = ctDataSource({
       url: database.url,
@@ -79,9 +89,9 @@ export class RunningSearch {
       statementTimeoutMs: 30_000,
     });
     await ct.initialize();
-    const search = new RunningSearch(database, redis, ct, new Readiness({ reuseMs: 0 }));
+    const search = new RunningSearch(database, core, redis, ct, new Readiness({ reuseMs: 0 }));
     const config = searchSettings.read({
-      DATABASE_URL: database.urlOf('ct-search'),
+      DATABASE_URL: core.urlOf('ct-search'),
       CT_DATABASE_URL: database.urlOf('ct-search'),
       REDIS_URL: redis.url,
       PORT: '0',
@@ -112,7 +122,7 @@ export class RunningSearch {
   async stop(): Promise<void> {
     for (const close of this.closes) await close();
     await this.ct.destroy();
-    await Promise.all([this.database.dispose(), this.redis.dispose()]);
+    await Promise.all([this.database.dispose(), this.core.dispose(), this.redis.dispose()]);
   }
 
   /** One transaction, as ct-ingest stores a batch. @returns ids of the issuances, in the order given */
@@ -145,13 +155,13 @@ export class RunningSearch {
   async key(plan?: string): Promise<{ readonly authorization: string }> {
     const accountId = String(randomInt(1, 2 ** 47));
     const apiKey = mintApiKey(accountId, randomBytes);
-    await this.database.query(`INSERT INTO account (id, name) VALUES ($1, 'A tenant')`, [accountId]);
-    await this.database.query(
+    await this.core.query(`INSERT INTO account (id, name) VALUES ($1, 'A tenant')`, [accountId]);
+    await this.core.query(
       `INSERT INTO api_key (account_id, label, secret_sha256, permissions) VALUES ($1, 'spec', $2, '{Search Certificates}')`,
       [accountId, apiKeySha256(apiKey)],
     );
     if (plan !== undefined) {
-      await this.database.query(`INSERT INTO search_subscription (account_id, plan) VALUES ($1, $2)`, [
+      await this.core.query(`INSERT INTO search_subscription (account_id, plan) VALUES ($1, $2)`, [
         accountId,
         plan,
       ]);
