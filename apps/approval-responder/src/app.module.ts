@@ -1,4 +1,5 @@
 import { CoreSchemaModule, type CoreProcess } from '@certwright/core-schema';
+import { RedisModule } from '@certwright/redis';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { ResponderConfig } from './config';
@@ -14,12 +15,17 @@ import { WebRulesModule } from './web-rules/web-rules.module';
       useFactory: (config: ResponderConfig, { name, log, readiness }: RunningProcess): CoreProcess => ({
         name,
         url: config.DATABASE_URL,
+        pooler: config.DATABASE_POOLER,
         poolSize: config.DATABASE_POOL_SIZE,
         statementTimeoutMs: config.STATEMENT_TIMEOUT,
         deployment: { mode: config.CERTWRIGHT_MODE, access: 'await' },
         log,
         readiness: readiness.shared,
       }),
+    }),
+    RedisModule.forRootAsync({
+      inject: [ResponderConfig],
+      useFactory: (settings: ResponderConfig) => ({ settings }),
     }),
     DnsModule,
     EmailApprovalsModule,

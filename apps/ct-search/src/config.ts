@@ -1,4 +1,5 @@
 import {
+  databaseUrl,
   defineSettings,
   httpSettings,
   integer,
@@ -7,15 +8,13 @@ import {
   processSettings,
   type SettingValues,
   string,
-  url,
 } from '@certwright/service';
 import { accessSettings } from './access/access-settings';
 
 /** The settings of the search API: meaning, unit and default. */
 export const searchSettings = defineSettings({
-  CT_DATABASE_URL: url<string>({
+  CT_DATABASE_URL: databaseUrl({
     meaning: 'The ct database (PostgreSQL); it is only read, so that a replica will do',
-    schemes: ['postgres', 'postgresql'],
   }),
   CT_DATABASE_POOL_SIZE: integer({
     meaning:

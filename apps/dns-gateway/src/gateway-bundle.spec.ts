@@ -60,6 +60,8 @@ describe('the gateway bundle', () => {
       'errors',
       'gateway-contract',
       'outbound',
+      // Parses a setting that this app does not have; connects nowhere.
+      'redis-address',
       'sealing',
       'service',
     ]);

@@ -1,5 +1,7 @@
 import { JobProcessorsModule, JobQueuesModule, type JobsOptions } from '@certwright/bullmq';
 import { type CoreProcess, CoreSchemaModule } from '@certwright/core-schema';
+import { RedisModule } from '@certwright/redis';
+import { RedisAccess } from '@certwright/redis-client';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { CertificateAuthoritiesModule } from './certificate-authorities/certificate-authorities.module';
@@ -15,11 +17,12 @@ import { RevocationsModule } from './revocations/revocations.module';
 const inject = [Config, RunningProcess];
 
 const jobs = {
-  inject,
+  inject: [...inject, RedisAccess],
   useFactory: (
-    { REDIS_URL: redisUrl, JOB_CONCURRENCY: issuance }: Config,
+    { JOB_CONCURRENCY: issuance }: Config,
     { log, readiness }: RunningProcess,
-  ): JobsOptions => ({ redisUrl, log, readiness, concurrency: { issuance } }),
+    redis: RedisAccess,
+  ): JobsOptions => ({ redis, log, readiness, concurrency: { issuance } }),
 };
 
 @Module({
@@ -29,6 +32,7 @@ const jobs = {
       useFactory: (config: Config, { name, log, readiness }: RunningProcess): CoreProcess => ({
         name,
         url: config.DATABASE_URL,
+        pooler: config.DATABASE_POOLER,
         poolSize: config.DATABASE_POOL_SIZE,
         statementTimeoutMs: 10_000,
         deployment: { mode: config.CERTWRIGHT_MODE, access: 'claim' },
@@ -36,6 +40,7 @@ const jobs = {
         readiness,
       }),
     }),
+    RedisModule.forRootAsync({ inject, useFactory: (settings: Config) => ({ settings }) }),
     JobQueuesModule.forRootAsync(jobs),
     JobProcessorsModule.forRootAsync(jobs),
     CertificateAuthoritiesModule,

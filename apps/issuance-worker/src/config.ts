@@ -1,5 +1,6 @@
 import {
   boolean,
+  databaseUrl,
   defineSettings,
   durationMs,
   filePath,
@@ -8,8 +9,10 @@ import {
   integer,
   list,
   oneOf,
+  poolerSettings,
   port,
   processSettings,
+  redisSettings,
   sealingKeys,
   type Setting,
   type SettingValues,
@@ -25,7 +28,8 @@ export const settings = defineSettings({
     meaning:
       'Which deployment this is; the database remembers it. In a sandbox the built-in CA issues everything, unless SANDBOX_AUTHORITIES',
   }),
-  DATABASE_URL: url({ schemes: ['postgres', 'postgresql'], meaning: 'The core database' }),
+  DATABASE_URL: databaseUrl({ meaning: 'The core database' }),
+  ...poolerSettings,
   DATABASE_POOL_SIZE: integer({
     meaning: 'Max database connections; must exceed JOB_CONCURRENCY, or jobs wait for each other',
     unit: 'connections',
@@ -33,10 +37,7 @@ export const settings = defineSettings({
     max: 200,
     default: 20,
   }),
-  REDIS_URL: url({
-    schemes: ['redis', 'rediss'],
-    meaning: 'Where wake-ups are queued; losing it costs time, never work',
-  }),
+  ...redisSettings({ meaning: 'Where wake-ups are queued; losing it costs time, never work' }),
   JOB_CONCURRENCY: integer({
     meaning: 'Issuances advanced concurrently',
     unit: 'jobs',

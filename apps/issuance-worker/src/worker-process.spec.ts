@@ -51,7 +51,7 @@ beforeAll(async () => {
   environment = {
     CERTWRIGHT_MODE: 'sandbox',
     DATABASE_URL: test.urlOf('issuance-worker'),
-    REDIS_URL: redis.url,
+    ...redis.environment,
     DNS_RESOLVER: `${host}:${port}`,
     APPROVAL_ZONE: approvalZone,
     BUILT_IN_CA_DIR: path.join(folder, 'ca'),

@@ -1,4 +1,5 @@
 import { CoreSchemaModule } from '@certwright/core-schema';
+import { RedisModule } from '@certwright/redis';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { BackfillModule } from './backfill/backfill.module';
@@ -18,11 +19,12 @@ import { TasksModule } from './tasks/tasks.module';
     CoreSchemaModule.forRootAsync({
       inject: [Config, RunningProcess],
       useFactory: (
-        { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize }: Config,
+        { DATABASE_URL: url, DATABASE_POOLER: pooler, DATABASE_POOL_SIZE: poolSize }: Config,
         { name, log, readiness }: RunningProcess,
       ) => ({
         name,
         url,
+        pooler,
         poolSize,
         statementTimeoutMs: 10_000,
         plansEachTime: true,
@@ -31,6 +33,7 @@ import { TasksModule } from './tasks/tasks.module';
         readiness,
       }),
     }),
+    RedisModule.forRootAsync({ inject: [Config], useFactory: (settings: Config) => ({ settings }) }),
     CtDatabaseModule,
     AlertsModule,
     EndpointsModule,

@@ -1,19 +1,22 @@
 import {
+  databaseUrl,
   defineSettings,
   durationMs,
   filePath,
   integer,
   oneOf,
+  poolerSettings,
   processSettings,
+  redisSettings,
   type SettingValues,
   string,
-  url,
 } from '@certwright/service';
 
 /** Every setting of monitoring-worker. */
 export const settings = defineSettings({
   ...processSettings({ opsPort: 4319 }),
-  DATABASE_URL: url({ schemes: ['postgres', 'postgresql'], meaning: 'The core database' }),
+  DATABASE_URL: databaseUrl({ meaning: 'The core database' }),
+  ...poolerSettings,
   DATABASE_POOL_SIZE: integer({
     meaning: 'Max connections to the core database',
     unit: 'connections',
@@ -21,10 +24,7 @@ export const settings = defineSettings({
     max: 50,
     default: 8,
   }),
-  CT_DATABASE_URL: url({
-    schemes: ['postgres', 'postgresql'],
-    meaning: 'The ct database, with the index of public certificates',
-  }),
+  CT_DATABASE_URL: databaseUrl({ meaning: 'The ct database, with the index of public certificates' }),
   CT_DATABASE_POOL_SIZE: integer({
     meaning: 'Max connections to the ct database',
     unit: 'connections',
@@ -32,8 +32,7 @@ export const settings = defineSettings({
     max: 50,
     default: 6,
   }),
-  REDIS_URL: url({
-    schemes: ['redis', 'rediss'],
+  ...redisSettings({
     meaning: 'Carries wake-ups and questions to the prober; losing it costs time, never work',
   }),
   SEARCH_URL: string({

@@ -22,7 +22,7 @@ beforeAll(async () => {
   mail = await MailServer.open();
   environment = {
     DATABASE_URL: notifier.roleUrl,
-    REDIS_URL: redis.url,
+    ...redis.environment,
     SEALING_KEYS: notifier.sealingKey.toString('base64'),
     ALLOWED_NETWORKS: '127.0.0.0/8',
     SMTP_URL: mail.url,

@@ -5,16 +5,15 @@ import {
   list,
   port,
   processSettings,
+  redisSettings,
   type SettingValues,
   string,
-  url,
 } from '@certwright/service';
 
-/** All settings of the prober. It has no database and no secret except the password in REDIS_URL. */
+/** All settings of the prober. It has no database and no secret except the password of Redis. */
 export const settings = defineSettings({
   ...processSettings({ opsPort: 4351 }),
-  REDIS_URL: url({
-    schemes: ['redis', 'rediss'],
+  ...redisSettings({
     meaning:
       'Queue of questions, where results are published, and which addresses have a connection; nothing is probed while it is unavailable',
   }),

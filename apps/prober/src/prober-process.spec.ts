@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import type { WebRuleAnswer } from '@certwright/jobs';
 import { ProbeQuestions } from '@certwright/redis';
+import { RedisAccess, redisSettingsOf } from '@certwright/redis-client';
 import { type Child, eventually, freePort, startChild } from '@certwright/testing';
 import { serveLoopbackNames } from './testing/loopback-names';
 import { type OwnRedis, startOwnRedis } from './testing/own-redis';
@@ -38,7 +39,7 @@ beforeAll(async () => {
     PROBE_CONCURRENCY: '20',
     DRAIN_TIME: '1s',
   };
-  probes = new ProbeQuestions(redisUrl, { name: 'spec', log });
+  probes = new ProbeQuestions(new RedisAccess(redisSettingsOf(redisUrl)), { name: 'spec', log });
 }, 60_000);
 afterEach(() => site.requests.splice(0));
 afterAll(async () => {

@@ -1,16 +1,20 @@
-import { probeQueue, QuestionServer } from '@certwright/redis';
+import { QuestionServer, RedisModule } from '@certwright/redis';
+import { RedisAccess } from '@certwright/redis-client';
 import { nestLogger, ProcessModule, type RunningProcess } from '@certwright/service';
 import { NestFactory } from '@nestjs/core';
 import { AppModule } from './app.module';
 import { Config } from './config';
 
-/** @param queue set by specs to separate them */
-export async function start(config: Config, running: RunningProcess, queue = probeQueue): Promise<void> {
+export async function start(config: Config, running: RunningProcess): Promise<void> {
   const { name, log, readiness } = running;
-  const { REDIS_URL, PROBE_CONCURRENCY: concurrency, DRAIN_TIME: drainMs } = config;
-  const strategy = new QuestionServer(REDIS_URL, { name, log, concurrency, drainMs }, queue);
+  const { PROBE_CONCURRENCY: concurrency, DRAIN_TIME: drainMs } = config;
+  const redis = new RedisAccess(config);
+  const strategy = new QuestionServer(redis, { name, log, concurrency, drainMs });
   readiness.add('redis', async () => await strategy.checkWrites());
-  const root = { module: AppModule, imports: [ProcessModule.forRoot(Config, config, running)] };
+  const root = {
+    module: AppModule,
+    imports: [ProcessModule.forRoot(Config, config, running), RedisModule.of(redis)],
+  };
   const app = await NestFactory.createMicroservice(root, {
     strategy,
     logger: nestLogger(log),

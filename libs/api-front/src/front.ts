@@ -2,7 +2,8 @@ import { AccountsModule, AccountUsers, ApiKeys } from '@certwright/accounts';
 import { JobProcessorsModule, type JobsOptions } from '@certwright/bullmq';
 import { CoreSchemaModule, withinDatabaseTime, WriteConnections } from '@certwright/core-schema';
 import { databaseOutage } from '@certwright/errors';
-import { connectRedis, followDisabledKeys, RedisTokenBuckets } from '@certwright/redis';
+import { connectRedis, followDisabledKeys, RedisModule, RedisTokenBuckets } from '@certwright/redis';
+import { RedisAccess } from '@certwright/redis-client';
 import {
   ApiKeyCache,
   Authenticator,
@@ -22,7 +23,6 @@ import {
 } from '@certwright/service';
 import {
   type DynamicModule,
-  Inject,
   Injectable,
   Module,
   type OnApplicationBootstrap,
@@ -53,12 +53,12 @@ export class DisabledKeys implements OnApplicationBootstrap {
   constructor(
     private readonly keys: ApiKeyCache,
     private readonly running: RunningProcess,
-    @Inject(FrontSettings) private readonly config: Pick<FrontConfig, 'REDIS_URL'>,
+    private readonly redis: RedisAccess,
   ) {}
 
   onApplicationBootstrap(): void {
     const { name, log, opened } = this.running;
-    const following = followDisabledKeys(this.config.REDIS_URL, { name, keys: this.keys, log });
+    const following = followDisabledKeys(this.redis, { name, keys: this.keys, log });
     opened('disabled keys', async () => await following.close());
   }
 }
@@ -66,11 +66,11 @@ export class DisabledKeys implements OnApplicationBootstrap {
 const admission: Provider[] = [
   {
     provide: FallbackTokenBuckets,
-    inject: [FrontSettings, RunningProcess],
-    useFactory: ({ REDIS_URL }: FrontConfig, { name, log, opened }: RunningProcess) => {
-      const redis = connectRedis(REDIS_URL, { name: `${name}-limits`, log });
+    inject: [RedisAccess, RunningProcess],
+    useFactory: (access: RedisAccess, { name, log, opened }: RunningProcess) => {
+      const redis = connectRedis(access, { name: `${name}-limits`, log });
       opened('redis', async () => await redis.close());
-      return new FallbackTokenBuckets(new RedisTokenBuckets(redis.client), new MemoryTokenBuckets());
+      return new FallbackTokenBuckets(new RedisTokenBuckets(redis), new MemoryTokenBuckets());
     },
   },
   { provide: ApiKeyCache, inject: [ApiKeys], useFactory: (keys: ApiKeys) => new ApiKeyCache(keys) },
@@ -99,6 +99,7 @@ class FrontModule {
           useFactory: () => ({
             name,
             url: config.DATABASE_URL,
+            pooler: config.DATABASE_POOLER,
             poolSize: config.DATABASE_POOL_SIZE,
             statementTimeoutMs: config.STATEMENT_TIMEOUT,
             deployment: { mode: config.CERTWRIGHT_MODE, access: 'claim' },
@@ -106,8 +107,10 @@ class FrontModule {
             readiness: readiness.shared,
           }),
         }),
+        RedisModule.forRootAsync({ useFactory: () => ({ settings: config }) }),
         JobProcessorsModule.forRootAsync({
-          useFactory: (): JobsOptions => ({ redisUrl: config.REDIS_URL, log, readiness: readiness.shared }),
+          inject: [RedisAccess],
+          useFactory: (redis: RedisAccess): JobsOptions => ({ redis, log, readiness: readiness.shared }),
         }),
         AccountsModule,
         front.module,

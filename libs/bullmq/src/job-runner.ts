@@ -1,5 +1,6 @@
 import { type JobName, type JobPayloads, type QueueName, queueOf, queues } from '@certwright/jobs';
-import { Worker } from 'bullmq';
+import type { RedisAccess, RedisClient } from '@certwright/redis-client';
+import { type ConnectionOptions, Worker } from 'bullmq';
 import { queuePrefix } from './job-queues';
 
 export type JobsOf<Q extends QueueName> = {
@@ -25,15 +26,21 @@ export interface RunningJobs {
 
 /** Runs the jobs of one queue in this process, as many side by side as the queue's table says. */
 export function runJobs<Q extends QueueName>(
-  redisUrl: string,
+  redis: RedisAccess,
   queue: Q,
   handlers: Handlers<Q>,
   events: RunnerEvents,
   concurrency: number = queues[queue].concurrency,
 ): RunningJobs {
   const byName = handlersByName(queue, handlers);
-  // While Redis is unavailable, a worker that closes would go on trying to connect.
-  let closing = false;
+  const connections: RedisClient[] = [];
+  const connect = () => {
+    const opened = redis.open({ kind: 'worker', name: `jobs-${queue}` });
+    connections.push(opened);
+    return opened;
+  };
+  // BullMQ waits for jobs on a second connection.
+  const connection = Object.assign(connect(), { duplicate: connect });
   const worker = new Worker(
     queue,
     async ({ name, data }) => {
@@ -42,12 +49,10 @@ export function runJobs<Q extends QueueName>(
       await handler(data as never);
     },
     {
-      connection: {
-        url: redisUrl,
-        maxRetriesPerRequest: null,
-        retryStrategy: (times: number) => (closing ? null : Math.min(times * 100, 2_000)),
-      },
-      prefix: queuePrefix,
+      connection: connection as ConnectionOptions,
+      prefix: queuePrefix(redis),
+      // After a fail-over jobs are taken again within seconds.
+      runRetryDelay: 1_000,
       skipVersionCheck: true,
       concurrency,
       lockDuration: queues[queue].lockDurationMs,
@@ -60,8 +65,10 @@ export function runJobs<Q extends QueueName>(
   worker.on('failed', (job, error) => events.failed(job?.name ?? 'unknown', error));
   return {
     close: async () => {
-      closing = true;
+      // A worker that closes would go on trying to connect.
+      for (const each of connections) if (each.status !== 'ready') each.disconnect();
       await closeWorker(worker);
+      for (const each of connections) each.disconnect();
     },
   };
 }
@@ -75,9 +82,8 @@ async function closeWorker(worker: Worker): Promise<void> {
   const late = new Promise<'late'>((resolve) => {
     timer = setTimeout(resolve, closingMs, 'late');
   });
-  const outcome = await Promise.race([worker.close(), late]);
+  await Promise.race([worker.close(), late]);
   clearTimeout(timer);
-  if (outcome === 'late') void worker.disconnect().catch(() => undefined);
 }
 
 /** What the compiler checks for typed callers is checked again at start: each declared job has exactly one handler. */

@@ -1,4 +1,9 @@
-import { type DatabaseConnection, warnOfExcessPrivileges } from '@certwright/postgres';
+import {
+  awaitSettings,
+  type DatabaseConnection,
+  sessionSettings,
+  warnOfExcessPrivileges,
+} from '@certwright/postgres';
 import { type DynamicModule, type FactoryProvider, Module, type Provider } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
@@ -28,8 +33,10 @@ const coreProcess = Symbol('CoreProcess');
 const deployment: Provider = {
   provide: OwnDeployment,
   inject: [DataSource, coreProcess],
-  useFactory: async (database: DataSource, { name, deployment, log, readiness }: CoreProcess) => {
+  useFactory: async (database: DataSource, process: CoreProcess) => {
+    const { name, deployment, pooler, log, readiness } = process;
     readiness.add('database', async () => await database.query('SELECT 1'));
+    await awaitSettings(database, pooler, sessionSettings(process), log);
     if (deployment?.access === 'claim') await claimDeployment(database, deployment.mode);
     if (deployment?.access === 'await') await awaitDeployment(database, deployment.mode);
     await warnOfExcessPrivileges(database, coreSchema, name, log);

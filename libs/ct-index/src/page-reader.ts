@@ -1,4 +1,5 @@
 import { citusOnce, type Home, young } from '@certwright/ct-schema';
+import type { SessionSettings } from '@certwright/postgres';
 import type { EntityManager } from 'typeorm';
 
 /** Lookups that can be batched: most of the cost of a small one is its round trip. */
@@ -33,13 +34,17 @@ export function readingAlone(
  * Settings of connections for reading pages: each part of a statement is an index lookup, regardless of the table statistics
  * at planning; read-only.
  */
-export const pageSession = '-c default_transaction_read_only=on -c enable_seqscan=off -c jit=off';
+export const pageSession: SessionSettings = {
+  default_transaction_read_only: 'on',
+  enable_seqscan: 'off',
+  jit: 'off',
+};
 
 /**
  * The same for prepared statements: each is sent with all of its parameters, so that a plan made once fits every page. Citus
  * rejects such plans: it needs the values of parameters to find the shards.
  */
-export const preparedPageSession = `${pageSession} -c plan_cache_mode=force_generic_plan`;
+export const preparedPageSession: SessionSettings = { ...pageSession, plan_cache_mode: 'force_generic_plan' };
 
 /** Known partitions of positions that were merged to one run each: where to look first. */
 export class SettledHomes {

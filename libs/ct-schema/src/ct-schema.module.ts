@@ -1,4 +1,9 @@
-import { type DatabaseConnection, warnOfExcessPrivileges } from '@certwright/postgres';
+import {
+  awaitSettings,
+  type DatabaseConnection,
+  sessionSettings,
+  warnOfExcessPrivileges,
+} from '@certwright/postgres';
 import { type DynamicModule, type FactoryProvider, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
@@ -40,8 +45,10 @@ export class CtSchemaModule {
         {
           provide: CtSchemaModule.name,
           inject: [DataSource, ctProcess],
-          useFactory: async (database: DataSource, { name, log, readiness }: CtProcess) => {
+          useFactory: async (database: DataSource, process: CtProcess) => {
+            const { name, pooler, log, readiness } = process;
             readiness.add('database', async () => await database.query('SELECT 1'));
+            await awaitSettings(database, pooler, sessionSettings(process), log);
             await warnOfExcessPrivileges(database, ctSchema, name, log);
             return null;
           },

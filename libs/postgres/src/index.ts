@@ -1,5 +1,12 @@
 export { type DatabaseConnection, dataSourceOptions } from './data-source-options';
-export { DatabaseClient, DatabasePool, databaseDriver } from './database-pool';
+export {
+  DatabaseClient,
+  type DatabaseClientConfig,
+  DatabasePool,
+  type DatabasePooler,
+  type DatabaseUrl,
+  databaseDriver,
+} from './database-pool';
 export { LeaseLost, leases } from './lease';
 export { type AppliedGrants, applyGrants, type RoleSettings, type Transaction } from './roles/apply-grants';
 export { type ExcessPrivileges, excessPrivileges, warnOfExcessPrivileges } from './roles/excess-privileges';
@@ -14,3 +21,5 @@ export {
   type TableGrants,
 } from './roles/role-grants';
 export { statementName } from './statement-name';
+export { type SessionSettings, sessionSettings, type StatementLimits } from './session-settings';
+export { awaitSettings, settingsProblem } from './settings-check';

@@ -11,18 +11,17 @@ import {
   type WebRuleAnswer,
   type WebRuleQuestion,
 } from '@certwright/jobs';
+import type { RedisAccess } from '@certwright/redis-client';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { lastValueFrom, timeout } from 'rxjs';
 import { QuestionClient, type QuestionClientOptions } from './transport/question-client';
-import { probeQueue } from './transport/question-keys';
 
 /** Sends questions to the prober. Built once per process; connections are made in the background. */
 export class ProbeQuestions implements OnApplicationShutdown {
   readonly #questions: QuestionClient;
 
-  /** @param queue another name keeps specs apart */
-  constructor(redisUrl: string, options: QuestionClientOptions, queue = probeQueue) {
-    this.#questions = new QuestionClient(redisUrl, queue, options);
+  constructor(redis: RedisAccess, options: QuestionClientOptions) {
+    this.#questions = new QuestionClient(redis, options);
   }
 
   /**

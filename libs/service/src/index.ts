@@ -12,6 +12,7 @@ export {
   string,
   url,
 } from './config/setting-kinds';
+export { databaseUrl, poolerSettings } from './config/database-settings';
 export { type GatewayConnection, gatewayConnection, gatewaySettings } from './config/gateway-settings';
 export { sealingKeys } from './config/sealing-keys';
 export { type Setting } from './config/setting';
@@ -108,6 +109,7 @@ export { Drain, ProcessModule, startModules, startRounds } from './lifecycle/pro
 export { Round, type RoundOfWork, Rounds } from './lifecycle/rounds';
 export { frontSettings } from './config/front-settings';
 export { httpSettings } from './config/http-settings';
+export { redisSettings } from './config/redis-settings';
 export {
   emptyResponse,
   type HttpResponse,

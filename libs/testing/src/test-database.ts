@@ -36,11 +36,17 @@ export interface TestTemplate {
  * `afterAll`, after whatever was connected to it. One that is forgotten goes when the run ends.
  */
 export async function testDatabase(prepared?: TestTemplate): Promise<TestDatabase> {
-  const { databaseUrl, template, rolePrefix } = testRun();
+  const { databaseUrl, template, rolePrefix, poolerPort } = testRun();
   const name = `${rolePrefix}${randomBytes(6).toString('hex')}`;
   const source = prepared === undefined ? template : await templateOf(prepared);
   await administer(databaseUrl, createFrom(name, source));
-  return opened(addressOf(name), rolePrefix, async () => await administer(databaseUrl, dropping(name)));
+  const direct = addressOf(name);
+  const url = new URL(direct);
+  if (poolerPort !== null) {
+    await withClient(direct.href, async (client) => await copySettings(client, source, name));
+    url.port = poolerPort;
+  }
+  return opened({ direct, url }, rolePrefix, async () => await administer(databaseUrl, dropping(name)));
 }
 
 /** The server that `CITUS_URL` names; undefined: specs run without Citus. */
@@ -74,7 +80,7 @@ export async function citusDatabase(prepare: TestTemplate['prepare']): Promise<T
     await client.query('SELECT pg_advisory_lock(hashtext($1))', [rolePrefix]);
     await prepare(url.href, rolePrefix);
   });
-  return opened(url, rolePrefix, async () => {
+  return opened({ direct: url, url }, rolePrefix, async () => {
     for (const node of nodes) await administer(node.url.href, dropping(name));
   });
 }
@@ -109,8 +115,13 @@ function databaseOf(server: URL, name: string): URL {
 
 const dropping = (name: string) => `DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`;
 
-function opened(url: URL, rolePrefix: string, drop: () => Promise<void>): TestDatabase {
-  const pool = new Pool({ connectionString: url.href, max: poolSize, allowExitOnIdle: true });
+/** @param url for the code under test, maybe through a pooler */
+function opened(
+  { direct, url }: { readonly direct: URL; readonly url: URL },
+  rolePrefix: string,
+  drop: () => Promise<void>,
+): TestDatabase {
+  const pool = new Pool({ connectionString: direct.href, max: poolSize, allowExitOnIdle: true });
   // A spec may stop the server or end the session on purpose; the next query tells it, not the process.
   pool.on('error', () => undefined);
   let disposed: Promise<void> | undefined;
@@ -129,6 +140,18 @@ function opened(url: URL, rolePrefix: string, drop: () => Promise<void>): TestDa
 const createFrom = (name: string, template: string) =>
   `CREATE DATABASE "${name}" TEMPLATE "${template}" STRATEGY FILE_COPY`;
 
+/** A copy of a database lacks the settings that roles have in the original. */
+async function copySettings(client: Client, from: string, to: string): Promise<void> {
+  const { rows } = await client.query<{ statement: string }>(
+    `SELECT format('ALTER ROLE %I IN DATABASE %I SET %I = %L', rolname, $2::text, split_part(setting, '=', 1),
+       substr(setting, strpos(setting, '=') + 1)) AS statement
+     FROM pg_db_role_setting JOIN pg_roles ON pg_roles.oid = setrole, unnest(setconfig) AS setting
+     WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = $1)`,
+    [from, to],
+  );
+  for (const { statement } of rows) await client.query(statement);
+}
+
 function addressOf(database: string): URL {
   return databaseOf(new URL(testRun().databaseUrl), database);
 }
@@ -146,6 +169,7 @@ async function templateOf({ name, prepare }: TestTemplate): Promise<string> {
     // Of a spec that failed to prepare it.
     await client.query(`DROP DATABASE IF EXISTS "${unfinished}" WITH (FORCE)`);
     await client.query(createFrom(unfinished, template));
+    await copySettings(client, template, unfinished);
     await prepare(addressOf(unfinished).href, rolePrefix);
     await client.query(`ALTER DATABASE "${unfinished}" RENAME TO "${finished}"`);
   });

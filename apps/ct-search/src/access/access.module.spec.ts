@@ -18,7 +18,6 @@ import {
   testRedis,
   type TestRedis,
 } from '@certwright/testing';
-import { Redis } from 'ioredis';
 import { accessSettings } from './access-settings';
 import { openAccess } from './access.module';
 import type { SearchAccess } from './search-access';
@@ -38,7 +37,7 @@ afterAll(async () => await Promise.all([database.dispose(), redis.dispose()]));
 function open(environment: Readonly<Record<string, string>> = {}) {
   const config = defineSettings(accessSettings).read({
     DATABASE_URL: database.urlOf('ct-search'),
-    REDIS_URL: redis.url,
+    ...redis.environment,
     ...environment,
   });
   const readiness = new Readiness({ reuseMs: 0 });
@@ -97,14 +96,14 @@ it('rejects only the API key that was disabled in the core database, as soon as 
   const [lost, kept] = [await tenant('standard'), await tenant('standard')];
   expect(await codeOf(admit(access, lost.key))).toBe('admitted');
   await database.query(`UPDATE api_key SET disabled_at = now() WHERE account_id = $1`, [lost.accountId]);
-  const publisher = new Redis(redis.url);
-  closes.push(() => publisher.disconnect());
+  const publisher = redis.connect();
+  const channel = disabledKeysChannel(redis.access);
   const data = { secretSha256: apiKeySha256(lost.key).toString('hex') };
-  const news = JSON.stringify({ pattern: disabledKeysChannel, data });
+  const news = JSON.stringify({ pattern: channel, data });
   // Earlier than the cached key expires, 10 s after it was first admitted.
   await eventually(
     async () => {
-      await publisher.publish(disabledKeysChannel, news);
+      await publisher.publish(channel, news);
       expect(await codeOf(admit(access, lost.key))).toBe('disabled_credentials');
     },
     { withinMs: 8_000, everyMs: 100 },

@@ -1,4 +1,5 @@
 import { connectRedis, followDisabledKeys, RedisTokenBuckets } from '@certwright/redis';
+import { RedisAccess } from '@certwright/redis-client';
 import {
   ApiKeyCache,
   FailedAuthentication,
@@ -26,17 +27,21 @@ export function openAccess(config: AccessConfig, running: RunningProcess): Searc
   const { log, readiness } = running;
   const accounts = new CoreAccounts({
     url: config.DATABASE_URL,
+    pooler: config.DATABASE_POOLER,
     applicationName: 'ct-search',
     poolSize: config.DATABASE_POOL_SIZE,
     statementTimeoutMs: config.KEY_TIMEOUT,
   });
   running.opened('core database', () => accounts.close());
   readiness.shared.add('core database', () => accounts.check());
-  const redis = connectRedis(config.REDIS_URL, { name: 'ct-search-limits', log });
+  if (config.DATABASE_POOLER !== 'none')
+    readiness.add('settings of the core database', () => accounts.checkSettings());
+  const access = new RedisAccess(config);
+  const redis = connectRedis(access, { name: 'ct-search-limits', log });
   running.opened('redis', () => redis.close());
-  const buckets = new FallbackTokenBuckets(new RedisTokenBuckets(redis.client), new MemoryTokenBuckets());
+  const buckets = new FallbackTokenBuckets(new RedisTokenBuckets(redis), new MemoryTokenBuckets());
   const keys = new ApiKeyCache(new SearchKeys(accounts), { ttlMs: keptMs });
-  const news = followDisabledKeys(config.REDIS_URL, { name: 'ct-search', keys, log });
+  const news = followDisabledKeys(access, { name: 'ct-search', keys, log });
   running.opened('disabled keys', () => news.close());
   const failures = new FailedAuthentication(buckets, failedAuthenticationRate(config));
   return new SearchAccess(

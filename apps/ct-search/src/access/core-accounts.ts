@@ -1,11 +1,19 @@
 import { Problem } from '@certwright/errors';
-import { DatabasePool } from '@certwright/postgres';
+import {
+  DatabasePool,
+  type DatabasePooler,
+  type DatabaseUrl,
+  sessionSettings,
+  settingsProblem,
+} from '@certwright/postgres';
 import { type ApiKeys, within } from '@certwright/service';
 import type { SearchKey } from './search-access';
 
 export interface CoreAccountsOptions {
-  /** The core database: `postgres://user:password@host:port/database`. */
-  readonly url: string;
+  /** The core database. */
+  readonly url: DatabaseUrl;
+  /** Default: none. */
+  readonly pooler?: DatabasePooler;
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
   /** Max connections; they are opened on demand. */
@@ -30,14 +38,15 @@ export class CoreAccounts {
   readonly #pool: DatabasePool;
   readonly #timeoutMs: number;
 
-  constructor({ url, applicationName, poolSize, statementTimeoutMs }: CoreAccountsOptions) {
+  constructor({ url, pooler, applicationName, poolSize, statementTimeoutMs }: CoreAccountsOptions) {
     this.#timeoutMs = statementTimeoutMs;
     this.#pool = new DatabasePool({
-      connectionString: url,
+      url,
+      pooler,
       application_name: applicationName,
       max: poolSize,
       connectionTimeoutMillis: statementTimeoutMs,
-      statement_timeout: statementTimeoutMs,
+      session: sessionSettings({ statementTimeoutMs }),
       // After a server freeze or an unnoticed fail-over nothing comes back, not even the timeout.
       query_timeout: 1.5 * statementTimeoutMs,
       keepAlive: true,
@@ -57,6 +66,19 @@ export class CoreAccounts {
   /** Whether keys can be looked up; for readiness. @throws CoreUnavailable */
   async check(): Promise<void> {
     await this.#query({ text: 'SELECT FROM search_plan WHERE is_default' });
+  }
+
+  /** @throws Error when sessions behind a pooler lack settings; not while the database is unavailable */
+  async checkSettings(): Promise<void> {
+    const settings = sessionSettings({ statementTimeoutMs: this.#timeoutMs });
+    const query = async <Rows>(text: string, values?: unknown[]) =>
+      (await this.#query({ text, values })) as Rows;
+    try {
+      const problem = await settingsProblem({ query }, settings);
+      if (problem !== null) throw new Error(problem);
+    } catch (error) {
+      if (!(error instanceof CoreUnavailable)) throw error;
+    }
   }
 
   /** Waits for pending queries. */

@@ -6,15 +6,22 @@ import {
   SettledHomes,
 } from '@certwright/ct-index';
 import { citusOnce } from '@certwright/ct-schema';
-import { DatabaseClient, DatabasePool, statementName } from '@certwright/postgres';
+import {
+  type DatabaseClient,
+  DatabasePool,
+  type DatabasePooler,
+  type DatabaseUrl,
+  statementName,
+} from '@certwright/postgres';
 import type { Logger } from '@certwright/service';
-import type { QueryConfig } from 'pg';
+import type { PoolClient, QueryConfig } from 'pg';
 import { databaseProblem, timeLimitExceeded } from './database-problem';
 import { type RunQuery, type BatchLimits, LookupBatches } from './lookup-batches';
 
 export interface IndexDatabase {
-  /** `postgres://user:password@host:port/database`. */
-  readonly url: string;
+  readonly url: DatabaseUrl;
+  /** Default: none. */
+  readonly pooler?: DatabasePooler;
   /** Max connections for each time limit. */
   readonly poolSize: number;
   readonly log: Logger;
@@ -61,14 +68,14 @@ class IndexPool {
   readonly query: RunQuery = async (text, values, timeoutMs) => {
     const isSharded = await this.isSharded();
     this.pool ??= this.open(isSharded);
-    const client = await this.pool.connect();
+    const client = (await this.pool.connect()) as unknown as DatabaseClient & PoolClient;
     const query_timeout = Math.ceil(timeoutMs());
     if (query_timeout <= 0) {
       client.release();
       throw timeLimitExceeded();
     }
     try {
-      const { rows } = await client.query({
+      const { rows } = await client.readOnce({
         name: statementName(text),
         text,
         values,
@@ -193,17 +200,17 @@ export class IndexReaders {
   }
 
   private openPool(timeLimitMs: number): IndexPool {
-    const { url, poolSize, log } = this.database;
+    const { url, pooler, poolSize, log } = this.database;
     return new IndexPool(this.isSharded, poolSize, (isSharded) => {
       const pool = new DatabasePool({
-        connectionString: url,
+        url,
+        pooler,
         application_name: 'ct-search',
         max: poolSize,
         connectionTimeoutMillis: Math.max(connectTimeoutMs.min, Math.min(connectTimeoutMs.max, timeLimitMs)),
         idleTimeoutMillis: idleTimeoutMs,
         keepAlive: true,
-        statement_timeout: timeLimitMs,
-        options: isSharded ? pageSession : preparedPageSession,
+        session: { ...(isSharded ? pageSession : preparedPageSession), statement_timeout: timeLimitMs },
       });
       pool.on('error', (error) => log.warn({ err: error }, 'connection to the ct database lost'));
       return pool;
@@ -212,17 +219,19 @@ export class IndexReaders {
 
   /** A connection of its own: the settings of the others depend on the result. */
   private async query<T>(text: string): Promise<T> {
-    const client = new DatabaseClient({
-      connectionString: this.database.url,
+    const { url, pooler } = this.database;
+    const pool = new DatabasePool({
+      url,
+      pooler,
       application_name: 'ct-search',
+      max: 1,
       connectionTimeoutMillis: connectTimeoutMs.min,
       query_timeout: connectTimeoutMs.min,
     });
     try {
-      await client.connect();
-      return (await client.query(text)).rows as T;
+      return (await pool.query(text)).rows as T;
     } finally {
-      await client.end().catch(() => undefined);
+      await pool.end();
     }
   }
 }

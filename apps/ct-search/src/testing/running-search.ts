@@ -51,6 +51,9 @@ const openApiDocument = JSON.parse(
   readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'),
 ) as object;
 
+/** Statements are counted only where one of them has the keys of several requests. */
+export const isOnCitus = citusUrl() !== undefined;
+
 /** Positions per partition: few, so that pages cross partitions. */
 const positionsPerPartition = 500;
 const room = 6_000;
@@ -93,7 +96,7 @@ export class RunningSearch {
     const config = searchSettings.read({
       DATABASE_URL: core.urlOf('ct-search'),
       CT_DATABASE_URL: database.urlOf('ct-search'),
-      REDIS_URL: redis.url,
+      ...redis.environment,
       PORT: '0',
       PUBLIC_URL: 'https://ct.example.com',
       LOG_LEVEL: 'silent',

@@ -36,7 +36,7 @@ export class WorkerFixture {
     const env = {
       DATABASE_URL: coreTest.urlOf('monitoring-worker'),
       CT_DATABASE_URL: ctTest.urlOf('monitoring-worker'),
-      REDIS_URL: redis.url,
+      ...redis.environment,
       OPS_PORT: '0',
     };
     const close = async () => {

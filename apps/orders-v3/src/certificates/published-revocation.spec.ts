@@ -26,7 +26,7 @@ beforeAll(async () => {
     env: {
       CERTWRIGHT_MODE: 'sandbox',
       DATABASE_URL: api.database.url,
-      REDIS_URL: api.redis.url,
+      ...api.redis.environment,
       DNS_RESOLVER: '127.0.0.1:1',
       APPROVAL_ZONE: 'approval.example.net',
       BUILT_IN_CA_DIR: path.join(folder, 'ca'),

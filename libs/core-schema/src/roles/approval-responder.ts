@@ -1,4 +1,4 @@
-import type { RoleGrants } from '@certwright/postgres';
+import { type RoleGrants, sessionSettings } from '@certwright/postgres';
 import { linkFunctions } from '../email-approvals/link-functions';
 
 /**
@@ -15,4 +15,5 @@ export const approvalResponder: RoleGrants = {
     web_rule: { select: '*' },
   },
   functions: linkFunctions.map(({ signature }) => signature),
+  session: sessionSettings({ statementTimeoutMs: 5_000 }),
 };

@@ -1,4 +1,4 @@
-import type { RoleGrants } from '@certwright/postgres';
+import { type RoleGrants, sessionSettings } from '@certwright/postgres';
 
 /** The certificate API: opens and cancels issuances, and never issues. */
 export const certsV2: RoleGrants = {
@@ -109,4 +109,5 @@ export const certsV2: RoleGrants = {
     webhook_endpoint: { select: 'id account_id enabled events' },
   },
   functions: ['random_id()'],
+  session: sessionSettings({ statementTimeoutMs: 15_000 }),
 };

@@ -1,4 +1,4 @@
-import type { RoleGrants } from '@certwright/postgres';
+import { type RoleGrants, sessionSettings } from '@certwright/postgres';
 
 /** Looks up API keys and search plans. */
 export const ctSearch: RoleGrants = {
@@ -8,4 +8,5 @@ export const ctSearch: RoleGrants = {
     search_plan: { select: '*' },
     search_subscription: { select: 'account_id plan suspended_at' },
   },
+  session: sessionSettings({ statementTimeoutMs: 3_000 }),
 };

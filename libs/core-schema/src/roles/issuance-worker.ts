@@ -1,4 +1,4 @@
-import type { RoleGrants } from '@certwright/postgres';
+import { type RoleGrants, sessionSettings } from '@certwright/postgres';
 
 /** The only role that reads CA accounts and signing records, and that issues. */
 export const issuanceWorker: RoleGrants = {
@@ -148,4 +148,5 @@ export const issuanceWorker: RoleGrants = {
     webhook_endpoint: { select: 'account_id enabled' },
   },
   functions: ['random_id()'],
+  session: sessionSettings({ statementTimeoutMs: 10_000 }),
 };

@@ -1,4 +1,4 @@
-import type { RoleGrants } from '@certwright/postgres';
+import { type RoleGrants, sessionSettings } from '@certwright/postgres';
 
 /** Matches the index of public certificates with monitored domains: reads keys and digests of certificates, and no secret. */
 export const monitoringWorker: RoleGrants = {
@@ -103,4 +103,5 @@ export const monitoringWorker: RoleGrants = {
     },
     webhook_endpoint: { select: 'id account_id enabled events' },
   },
+  session: sessionSettings({ statementTimeoutMs: 10_000, plansEachTime: true }),
 };

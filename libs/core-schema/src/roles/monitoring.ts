@@ -1,4 +1,4 @@
-import type { RoleGrants } from '@certwright/postgres';
+import { type RoleGrants, sessionSettings } from '@certwright/postgres';
 
 /** The monitoring API: what accounts monitor. It adds to the record of changes and cannot read or change it. */
 export const monitoring: RoleGrants = {
@@ -66,4 +66,5 @@ export const monitoring: RoleGrants = {
     },
     webhook_endpoint: { select: 'id account_id enabled events' },
   },
+  session: sessionSettings({ statementTimeoutMs: 15_000 }),
 };

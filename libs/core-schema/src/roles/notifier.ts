@@ -1,4 +1,4 @@
-import type { RoleGrants } from '@certwright/postgres';
+import { type RoleGrants, sessionSettings } from '@certwright/postgres';
 
 /** Sends queued messages: reads the secrets of webhooks, and no CSR. */
 export const notifier: RoleGrants = {
@@ -54,4 +54,5 @@ export const notifier: RoleGrants = {
       update: 'enabled disabled_reason failing_since failed_at',
     },
   },
+  session: sessionSettings({ statementTimeoutMs: 10_000 }),
 };

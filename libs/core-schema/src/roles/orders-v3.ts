@@ -1,4 +1,4 @@
-import type { RoleGrants } from '@certwright/postgres';
+import { type RoleGrants, sessionSettings } from '@certwright/postgres';
 
 /** The order API: opens and cancels issuances, and never issues. */
 export const ordersV3: RoleGrants = {
@@ -112,4 +112,5 @@ export const ordersV3: RoleGrants = {
     },
   },
   functions: ['random_id()'],
+  session: sessionSettings({ statementTimeoutMs: 15_000 }),
 };

@@ -1,5 +1,11 @@
 import { connect, type Socket } from 'node:net';
-import { DatabaseClient, databaseDriver, DatabasePool, statementName } from '@certwright/postgres';
+import {
+  DatabaseClient,
+  type DatabaseClientConfig,
+  databaseDriver,
+  DatabasePool,
+  statementName,
+} from '@certwright/postgres';
 import type * as pg from 'pg';
 import { currentDatabaseTime, type DatabaseTime } from './database-time';
 
@@ -19,9 +25,9 @@ class PreparingClient extends DatabaseClient {
   private patience: NodeJS.Timeout | undefined;
   private endWait: () => void = () => undefined;
 
-  constructor(config: pg.ClientConfig = {}) {
+  constructor(config: DatabaseClientConfig = {}) {
     super(config);
-    this.patienceMs = patienceFor(config.statement_timeout);
+    this.patienceMs = patienceFor(Number(config.session?.['statement_timeout'] ?? 0));
     // Every statement that was sent has been answered.
     this.on('drain', () => this.endPatience());
     this.on('end', () => this.endPatience());
@@ -91,7 +97,7 @@ function sendCancelRequest({ host, port, processID, secretKey }: Cancelable): vo
 }
 
 /** The server itself ends a statement at its timeout and reports it; after 1.5 times that, no result will come. */
-function patienceFor(statementTimeout: number | false | undefined): number {
+function patienceFor(statementTimeout: number): number {
   const withoutTimeoutMs = 60 * 60 * 1_000;
   return 1.5 * (statementTimeout || withoutTimeoutMs);
 }
@@ -103,7 +109,7 @@ type Connected = (
 ) => void;
 
 class PreparingPool extends DatabasePool {
-  constructor(config: pg.PoolConfig) {
+  constructor(config: DatabaseClientConfig) {
     super(config, PreparingClient);
   }
 

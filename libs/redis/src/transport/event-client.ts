@@ -1,3 +1,4 @@
+import type { RedisAccess } from '@certwright/redis-client';
 import { ClientProxy, type ReadPacket } from '@nestjs/microservices';
 import { connectRedis, type RedisConnection, type RedisLog } from '../redis-connection';
 import { whenReady } from './when-ready';
@@ -15,11 +16,11 @@ export class EventClient extends ClientProxy {
   readonly #connection: RedisConnection;
   readonly #readyWithinMs: number;
 
-  constructor(redisUrl: string, { readyWithinMs = 0, ...options }: EventClientOptions) {
+  constructor(redis: RedisAccess, { readyWithinMs = 0, ...options }: EventClientOptions) {
     super();
     this.initializeSerializer({});
     this.#readyWithinMs = readyWithinMs;
-    this.#connection = connectRedis(redisUrl, options);
+    this.#connection = connectRedis(redis, options);
   }
 
   override async connect(): Promise<void> {

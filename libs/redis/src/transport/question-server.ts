@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { RedisAccess } from '@certwright/redis-client';
 import {
   BaseRpcContext,
   type CustomTransportStrategy,
@@ -7,7 +8,7 @@ import {
   type OutgoingResponse,
 } from '@nestjs/microservices';
 import { connectRedis, type RedisConnection, type RedisLog } from '../redis-connection';
-import { listKey, probeQueue, questionKey } from './question-keys';
+import { listKey, questionKey } from './question-keys';
 import { whenReady } from './when-ready';
 
 export interface QuestionServerOptions {
@@ -41,19 +42,17 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
   readonly #stopping = new AbortController();
   #loop: Promise<void> = Promise.resolve();
 
-  /** @param queue another name keeps specs apart */
   constructor(
-    redisUrl: string,
+    redis: RedisAccess,
     private readonly options: QuestionServerOptions,
-    private readonly queue = probeQueue,
   ) {
     super();
     this.initializeSerializer({});
     this.initializeDeserializer({});
     const { name, log } = options;
     const commandTimeoutMs = waitS * 1_000 + overdueMs;
-    this.#taking = connectRedis(redisUrl, { name: `${name}-taking`, log, commandTimeoutMs });
-    this.#responding = connectRedis(redisUrl, { name: `${name}-answering`, log });
+    this.#taking = connectRedis(redis, { name: `${name}-taking`, log, commandTimeoutMs });
+    this.#responding = connectRedis(redis, { name: `${name}-answering`, log });
   }
 
   /** Takes questions from when Redis is available, for ever. */
@@ -106,15 +105,9 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
   }
 
   async #nextId(): Promise<string | null> {
-    const { client } = this.#taking;
-    try {
-      const taken = await client.blpop(listKey(this.queue), waitS);
-      return taken?.[1] ?? null;
-    } catch (error) {
-      // A half-open connection would stay so for as long as TCP is patient; a new one fails at once.
-      if (client.status === 'ready') client.disconnect(true);
-      throw error;
-    }
+    const { client, prefix } = this.#taking;
+    const taken = await client.blpop(listKey(prefix), waitS);
+    return taken?.[1] ?? null;
   }
 
   #run(id: string): void {
@@ -126,12 +119,13 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
 
   async #respond(id: string): Promise<void> {
     // It was taken over the other connection.
-    await whenReady(this.#responding.client, readyWithinMs);
-    const text = await this.#responding.client.getdel(questionKey(this.queue, id));
+    const { client, prefix } = this.#responding;
+    await whenReady(client, readyWithinMs);
+    const text = await client.getdel(questionKey(prefix, id));
     // The client has given up.
     if (text === null) return;
     const question = (await this.deserializer.deserialize(JSON.parse(text), {
-      channel: this.queue,
+      channel: listKey(prefix),
     })) as Question;
     const handler = this.getHandlerByPattern(question.pattern);
     // A question of a newer client has no response, as if there were no prober.
