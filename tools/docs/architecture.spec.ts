@@ -56,8 +56,8 @@ function storesOf(app: string): string[] {
   const shared = own.includes('...frontSettings(') ? read('libs/service/src/config/front-settings.ts') : '';
   const settings = own + shared;
   const stores = {
-    core: 'DATABASE_URL: url',
-    ct: 'CT_DATABASE_URL: url',
+    core: 'DATABASE_URL: databaseUrl',
+    ct: 'CT_DATABASE_URL: databaseUrl',
     Redis: '\\.\\.\\.redisSettings\\(',
   };
   return Object.entries(stores).flatMap(([store, setting]) =>

@@ -7,6 +7,7 @@ export {
   type DatabaseUrl,
   databaseDriver,
 } from './database-pool';
+export { type DeploymentIdentity, deploymentIdentity } from './deployment-identity';
 export { LeaseLost, leases } from './lease';
 export { type AppliedGrants, applyGrants, type RoleSettings, type Transaction } from './roles/apply-grants';
 export { type ExcessPrivileges, excessPrivileges, warnOfExcessPrivileges } from './roles/excess-privileges';

@@ -6,6 +6,14 @@ export { freePort } from './free-port';
 export { type ReceivedResponse, exchange, type Sent } from './http-exchange';
 export { type DocumentedExample, examplesIn, faultsInOpenApi, shapeOf } from './openapi';
 export { citusDatabase, citusUrl, type TestDatabase, testDatabase } from './test-database';
+export {
+  type RedisCluster,
+  type RedisServer,
+  type RedisServers,
+  startRedisCluster,
+  startRedisSentinels,
+  startRedisServer,
+} from './redis-servers';
 export { rawRedis, type TestRedis, testRedis } from './test-redis';
 export { type SeverableLink, severableLink } from './severable-link';
 export { type ApiDocument, pastedKeyIn, type PastedKeyRequest, pastedKeyRequests } from './pasted-keys';

@@ -169,7 +169,6 @@ async function templateOf({ name, prepare }: TestTemplate): Promise<string> {
     // Of a spec that failed to prepare it.
     await client.query(`DROP DATABASE IF EXISTS "${unfinished}" WITH (FORCE)`);
     await client.query(createFrom(unfinished, template));
-    await copySettings(client, template, unfinished);
     await prepare(addressOf(unfinished).href, rolePrefix);
     await client.query(`ALTER DATABASE "${unfinished}" RENAME TO "${finished}"`);
   });

@@ -5,6 +5,8 @@ import {
   type DatabaseUrl,
   sessionSettings,
   settingsProblem,
+  type DeploymentIdentity,
+  deploymentIdentity,
 } from '@certwright/postgres';
 import { type ApiKeys, within } from '@certwright/service';
 import type { SearchKey } from './search-access';
@@ -79,6 +81,13 @@ export class CoreAccounts {
     } catch (error) {
       if (!(error instanceof CoreUnavailable)) throw error;
     }
+  }
+
+  /** For claims of shared services. @throws CoreUnavailable */
+  async deployment(): Promise<DeploymentIdentity | null> {
+    return await deploymentIdentity({
+      query: async (text) => await this.#query<DeploymentIdentity>({ text }),
+    });
   }
 
   /** Waits for pending queries. */

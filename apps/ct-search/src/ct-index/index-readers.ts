@@ -6,15 +6,9 @@ import {
   SettledHomes,
 } from '@certwright/ct-index';
 import { citusOnce } from '@certwright/ct-schema';
-import {
-  type DatabaseClient,
-  DatabasePool,
-  type DatabasePooler,
-  type DatabaseUrl,
-  statementName,
-} from '@certwright/postgres';
+import { DatabasePool, type DatabasePooler, type DatabaseUrl, statementName } from '@certwright/postgres';
 import type { Logger } from '@certwright/service';
-import type { PoolClient, QueryConfig } from 'pg';
+import type { QueryConfig } from 'pg';
 import { databaseProblem, timeLimitExceeded } from './database-problem';
 import { type RunQuery, type BatchLimits, LookupBatches } from './lookup-batches';
 
@@ -68,25 +62,12 @@ class IndexPool {
   readonly query: RunQuery = async (text, values, timeoutMs) => {
     const isSharded = await this.isSharded();
     this.pool ??= this.open(isSharded);
-    const client = (await this.pool.connect()) as unknown as DatabaseClient & PoolClient;
-    const query_timeout = Math.ceil(timeoutMs());
-    if (query_timeout <= 0) {
-      client.release();
-      throw timeLimitExceeded();
-    }
-    try {
-      const { rows } = await client.readOnce({
-        name: statementName(text),
-        text,
-        values,
-        query_timeout,
-      } as QueryConfig);
-      client.release();
-      return rows;
-    } catch (error) {
-      client.release(true);
-      throw error;
-    }
+    const { rows } = await this.pool.readOnce(() => {
+      const query_timeout = Math.ceil(timeoutMs());
+      if (query_timeout <= 0) throw timeLimitExceeded();
+      return { name: statementName(text), text, values, query_timeout } as QueryConfig;
+    });
+    return rows;
   };
 
   async end(): Promise<void> {

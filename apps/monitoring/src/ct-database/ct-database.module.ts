@@ -63,7 +63,7 @@ export class CtDatabase {
     return {
       query: async <T>(text: string, values: unknown[] = []) => {
         time.throwIfAborted();
-        return (await this.pool.readOnce({ text, values })).rows as T;
+        return (await this.pool.readOnce(() => ({ text, values }))).rows as T;
       },
     };
   }

@@ -17,6 +17,7 @@ import { BackfillMails1796730000000 } from './1796730000000-backfill-mails';
 import { OwnIssuance1796800000000 } from './1796800000000-own-issuance';
 import { EndpointChecks1796900000000 } from './1796900000000-endpoint-checks';
 import { FindingTurns1796910000000 } from './1796910000000-finding-turns';
+import { DeploymentId1797000000000 } from './1797000000000-deployment-id';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -39,4 +40,5 @@ export const coreMigrations = [
   OwnIssuance1796800000000,
   EndpointChecks1796900000000,
   FindingTurns1796910000000,
+  DeploymentId1797000000000,
 ];

@@ -85,7 +85,10 @@ interface Cancelable {
   readonly secretKey: number;
 }
 
-/** PostgreSQL protocol 3.0, CancelRequest: on a separate connection, in the clear, and without a response. */
+/**
+ * PostgreSQL protocol 3.0, CancelRequest: on a separate connection, in the clear, and without a response. The server closes
+ * the connection; PgBouncer drops a request whose client closes it first.
+ */
 function sendCancelRequest({ host, port, processID, secretKey }: Cancelable): void {
   const message = Buffer.alloc(16);
   [16, 80_877_102, processID, secretKey].forEach((value, index) => message.writeInt32BE(value, 4 * index));
@@ -93,7 +96,8 @@ function sendCancelRequest({ host, port, processID, secretKey }: Cancelable): vo
   socket.on('error', () => undefined);
   socket.setTimeout(cancelWithinMs, () => socket.destroy());
   socket.unref();
-  socket.end(message);
+  socket.write(message);
+  socket.resume();
 }
 
 /** The server itself ends a statement at its timeout and reports it; after 1.5 times that, no result will come. */

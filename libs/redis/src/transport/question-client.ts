@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis, RedisAccess } from '@certwright/redis-client';
+import { type Redis, type RedisAccess, type RedisLog, whenReady } from '@certwright/redis-client';
 import { ClientProxy, type ReadPacket, type WritePacket } from '@nestjs/microservices';
-import { connectRedis, connectSubscriber, type RedisConnection, type RedisLog } from '../redis-connection';
+import { connectRedis, connectSubscriber, type RedisConnection } from '../redis-connection';
 import { listKey, maxQueued, questionKey, responseChannel } from './question-keys';
-import { whenReady } from './when-ready';
 
 export interface QuestionClientOptions {
   /** Shown by `CLIENT LIST`. */

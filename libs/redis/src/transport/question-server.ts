@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RedisAccess } from '@certwright/redis-client';
+import { type RedisAccess, type RedisLog, whenReady } from '@certwright/redis-client';
 import {
   BaseRpcContext,
   type CustomTransportStrategy,
@@ -7,9 +7,8 @@ import {
   Server,
   type OutgoingResponse,
 } from '@nestjs/microservices';
-import { connectRedis, type RedisConnection, type RedisLog } from '../redis-connection';
+import { connectRedis, type RedisConnection } from '../redis-connection';
 import { listKey, questionKey } from './question-keys';
-import { whenReady } from './when-ready';
 
 export interface QuestionServerOptions {
   /** Shown by `CLIENT LIST`. */

@@ -1,4 +1,4 @@
-import type { RedisClient } from '@certwright/redis-client';
+import type { RedisClient } from './redis-access';
 
 /**
  * For who has two connections, of which either may be there first: at the start, and after both were cut. A connection that could not
