@@ -26,6 +26,7 @@ usage() {
 [ $# -gt 0 ] || usage 2
 command=$1
 shift
+[ "$command" != --help ] || usage 0
 
 build() {
   [ -x "$config" ] || { echo "$config is missing: install postgresql-server-dev-15, or set PG_CONFIG." >&2; exit 1; }

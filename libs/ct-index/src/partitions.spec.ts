@@ -41,10 +41,7 @@ async function transaction<T>(work: (runner: QueryRunner) => Promise<T>): Promis
   }
 }
 
-// On Citus, it waits for the end of the merge, for 3 s at a time.
-const itDuringMerges = citusUrl() === undefined ? it : it.skip;
-
-itDuringMerges('partitions are created during a merge of minutes, and dropped after it', async () => {
+it('partitions are created during a merge of minutes, and dropped after it', async () => {
   for (let nth = 0; nth < 25; nth += 1) await transaction(async (runner) => await store(runner, expired));
   const before = await tables();
   // A clock that is a week behind: everything is kept.
@@ -53,8 +50,11 @@ itDuringMerges('partitions are created during a merge of minutes, and dropped af
     expect(await mergeIn(merging.manager, 'large', weekAgo)).toMatchObject({
       runs: 19,
     });
-    await ensurePartitions(ct.database, new Date(), 80, positionsPerPartition);
-    expect(await tables()).toBe(before + 4);
+    const created = ensurePartitions(ct.database, new Date(), 80, positionsPerPartition);
+    // On Citus, it waits for the end of the merge, for 3 s at a time.
+    if (citusUrl() === undefined) await created;
+    else await expect(created).rejects.toMatchObject({ code: '55P03' });
+    expect(await tables()).toBe(before + (citusUrl() === undefined ? 4 : 0));
     expect(await dropExpired(ct.database, new Date())).toEqual([]);
   });
   expect(await dropExpired(ct.database, new Date())).toEqual(['ct_issuance_p20', 'ct_block_p20']);
@@ -75,7 +75,7 @@ it('a partition is dropped after a writer that has locked issuances but not bloc
     await writing.query('LOCK TABLE ct_block IN ROW EXCLUSIVE MODE');
     return { dropping };
   });
-  expect((await dropped.dropping).slice(-2)).toEqual(['ct_issuance_p40', 'ct_block_p40']);
+  expect(await dropped.dropping).toEqual(['ct_issuance_p40', 'ct_block_p40']);
 });
 
 it('partitions are also created and dropped in the schema of the previous release, which has no functions for that', async () => {
