@@ -9,15 +9,16 @@ import type { PageReader } from './page-reader';
 const prefix = 0x4354n;
 const positionBits = 48n;
 
-/** Expression: locks the commit that begins at a position, until it is visible on all servers. @param from placeholder or number */
-export const lockCommit = (from: string) =>
-  `pg_advisory_xact_lock(${prefix << positionBits} | ${from}::bigint)`;
+/** Before the commit that begins at a position ends: until it is visible on all servers. */
+export async function lockCommit(tx: Pick<EntityManager, 'query'>, from: number): Promise<void> {
+  await tx.query(`SELECT pg_advisory_xact_lock(${prefix << positionBits} | $1::bigint)`, [from]);
+}
 
 /**
- * Expression over `ct_sequence`: all issuances before this position are visible on all servers, or deleted. The snapshot is older
+ * Over `ct_sequence`: all issuances before this position are visible on all servers, or deleted. The snapshot is older
  * than the locks that are read: a commit of the snapshot without a lock has ended. On the server that writers connect to.
  */
-export const visibleEndExpression = `least(next, (
+const visibleEndExpression = `least(next, (
   SELECT min((classid::bigint << 32 | objid::bigint) & ${(1n << positionBits) - 1n}) FROM pg_locks
   WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND classid::bigint >> 16 = ${prefix}
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())))`;
