@@ -153,6 +153,7 @@ export async function createFront(
     toProblem: databaseOutage,
     authenticator: Authenticator,
     trustedProxies: config.TRUSTED_PROXIES,
+    traceparents: config.TRACEPARENT_OF_CALLERS,
     around: (handle) => withinDatabaseTime(config.DATABASE_TIME, handle),
     beginWrite: () => writes.begin(),
     documentation: { ...documentation, publicUrl: config.PUBLIC_URL, statusPath: '/readyz' },

@@ -3,6 +3,8 @@ export { type Child, type ChildOptions, type Ending, isAlive, startChild } from 
 export { DocumentedResponses, type JsonResponse } from './documented-responses';
 export { eventually, type Patience } from './eventually';
 export { freePort } from './free-port';
+export { type CollectedSpan, otlpCollector, type OtlpCollector } from './otlp-collector';
+export { recordSpans, type RecordedSpan } from './recorded-spans';
 export { type ReceivedResponse, exchange, type Sent } from './http-exchange';
 export { type DocumentedExample, examplesIn, faultsInOpenApi, shapeOf } from './openapi';
 export { citusDatabase, citusUrl, type TestDatabase, testDatabase } from './test-database';

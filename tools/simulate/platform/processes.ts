@@ -77,7 +77,6 @@ export async function openProcesses(
   });
   const workerConfig = workerSettings.read({
     ...common('issuance-worker'),
-    BUILT_IN_CA: 'true',
     DNS_RESOLVER: '127.0.0.1:53',
     APPROVAL_ZONE: 'approve.example.net',
     CA_PUBLICATION_URL: publicationUrl,

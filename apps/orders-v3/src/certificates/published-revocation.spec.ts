@@ -21,6 +21,7 @@ beforeAll(async () => {
   api = await RunningApi.start();
   tenant = await api.tenant();
   folder = mkdtempSync(path.join(tmpdir(), 'certwright-revocation-'));
+  createCa();
   worker = await startChild(process.execPath, {
     args: [path.join(workspaceRoot, 'dist/apps/issuance-worker/main.js')],
     env: {
@@ -42,6 +43,19 @@ afterAll(async () => {
   await api.stop();
   rmSync(folder, { recursive: true });
 });
+
+/** As the operator of a sandbox does before the first start of a worker. */
+function createCa(): void {
+  execFileSync(process.execPath, ['tools/run.mjs', 'admin', 'ca', 'create-sandbox'], {
+    cwd: workspaceRoot,
+    env: {
+      ...process.env,
+      DATABASE_URL: api.database.url,
+      BUILT_IN_CA_DIR: path.join(folder, 'ca'),
+      CA_PUBLICATION_URL: `${api.url}/ca`,
+    },
+  });
+}
 
 /** The resolver does not respond: the names are approved directly, and the worker continues. */
 const approve = async () =>

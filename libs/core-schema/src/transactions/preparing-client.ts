@@ -6,6 +6,7 @@ import {
   DatabasePool,
   statementName,
 } from '@certwright/postgres';
+import { startDatabaseWork } from '@certwright/tracing';
 import type * as pg from 'pg';
 import { currentDatabaseTime, type DatabaseTime } from './database-time';
 
@@ -46,7 +47,12 @@ class PreparingClient extends DatabaseClient {
   private beginPatience(): void {
     const time = currentDatabaseTime();
     const leftMs = time?.leftMs ?? Infinity;
-    this.endWait = time?.wait() ?? (() => undefined);
+    const endWait = time?.wait();
+    const endWork = startDatabaseWork();
+    this.endWait = () => {
+      endWait?.();
+      endWork();
+    };
     this.patience =
       leftMs < this.patienceMs
         ? setTimeout(() => this.cancel(leftMs), leftMs).unref()
@@ -75,6 +81,7 @@ class PreparingClient extends DatabaseClient {
     clearTimeout(this.patience);
     this.patience = undefined;
     this.endWait();
+    this.endWait = () => undefined;
   }
 }
 
