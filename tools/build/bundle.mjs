@@ -73,7 +73,8 @@ export function bundleOptions(entryPoints, outdir) {
     },
     // Packages that are ES modules; a bundle is CommonJS.
     define: { 'import.meta.url': 'bundleUrl' },
-    external: [...optionalPackages, 'swagger-ui-dist/package.json'],
+    // maildev, of the demo mailbox only, reads files beside its own modules.
+    external: [...optionalPackages, 'maildev', 'swagger-ui-dist/package.json'],
     minifyWhitespace: true,
     lineLimit: 160,
     legalComments: 'eof',

@@ -8,7 +8,7 @@ import { startPgbouncer } from '../embedded/pgbouncer.mjs';
 import { Copy } from '../faults/monitoring/platform.mjs';
 import { allChecksPass, UNLIMITED } from '../faults/platform.mjs';
 import { until } from '../faults/until.mjs';
-import { apps, gatewayFolder } from '../up/apps.mjs';
+import { apps, caPublicationUrl, gatewayFolder } from '../up/apps.mjs';
 import { databaseRoles } from '../up/database-roles.mjs';
 import {
   caAccountKeysFile,
@@ -18,7 +18,7 @@ import {
   places,
   sealingKeysFile,
 } from '../up/home.mjs';
-import { makeGatewayKeys, migrate } from '../up/programs.mjs';
+import { createCa, makeGatewayKeys, migrate } from '../up/programs.mjs';
 import { appService } from '../up/services.mjs';
 import { workspaceRoot } from '../up/workspace.mjs';
 import { LEARNS_LATE_MS, startBalancer } from './balancer.mjs';
@@ -124,6 +124,8 @@ export async function startPlatform({
   });
   const urlOf = await migrated();
   const migrateEnvironment = migrationSettings(direct);
+  const publicationUrl = caPublicationUrl({ port: ports.balanced });
+  await createCa(node, { databaseUrl: direct.databaseUrl, publicationUrl, signal });
   const runMigrate = async (/** @type {string[]} */ ...args) => {
     const file = path.join(workspaceRoot, 'dist/tools/migrate/main.js');
     return (await run(node, [file, ...args], { env: migrateEnvironment, signal })).stdout;
