@@ -1,8 +1,13 @@
-import { type DatabaseConnection, warnOfExcessPrivileges } from '@certwright/postgres';
+import {
+  awaitSchema,
+  type DatabaseConnection,
+  databaseTime,
+  warnOfExcessPrivileges,
+} from '@certwright/postgres';
 import { type DynamicModule, type FactoryProvider, Module, type Provider } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
-import { coreDataSourceOptions } from './core-data-source';
+import { coreDataSourceOptions, usedCoreSchema } from './core-data-source';
 import { awaitDeployment, claimDeployment, type DeploymentMode } from './deployment/deployment';
 import { Outbox } from './outbox/outbox';
 import { coreSchema } from './roles/core-schema';
@@ -29,7 +34,9 @@ const deployment: Provider = {
   provide: OwnDeployment,
   inject: [DataSource, coreProcess],
   useFactory: async (database: DataSource, { name, deployment, log, readiness }: CoreProcess) => {
-    readiness.add('database', async () => await database.query('SELECT 1'));
+    const query = async (text: string) => await database.query<object[]>(text);
+    await awaitSchema(query, usedCoreSchema, { log });
+    readiness.add('database', async () => await databaseTime(query, usedCoreSchema.setting));
     if (deployment?.access === 'claim') await claimDeployment(database, deployment.mode);
     if (deployment?.access === 'await') await awaitDeployment(database, deployment.mode);
     await warnOfExcessPrivileges(database, coreSchema, name, log);

@@ -1,8 +1,13 @@
-import { type DatabaseConnection, warnOfExcessPrivileges } from '@certwright/postgres';
+import {
+  awaitSchema,
+  type DatabaseConnection,
+  databaseTime,
+  warnOfExcessPrivileges,
+} from '@certwright/postgres';
 import { type DynamicModule, type FactoryProvider, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
-import { ctDataSourceOptions } from './ct-data-source';
+import { ctDataSourceOptions, usedCtSchema } from './ct-data-source';
 import { ctSchema } from './roles/ct-schema';
 
 /** When the database is unavailable at start, a process retries for half a minute before it gives up. */
@@ -41,7 +46,9 @@ export class CtSchemaModule {
           provide: CtSchemaModule.name,
           inject: [DataSource, ctProcess],
           useFactory: async (database: DataSource, { name, log, readiness }: CtProcess) => {
-            readiness.add('database', async () => await database.query('SELECT 1'));
+            const query = async (text: string) => await database.query<object[]>(text);
+            await awaitSchema(query, usedCtSchema, { log });
+            readiness.add('database', async () => await databaseTime(query, usedCtSchema.setting));
             await warnOfExcessPrivileges(database, ctSchema, name, log);
             return null;
           },

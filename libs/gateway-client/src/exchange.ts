@@ -54,6 +54,8 @@ async function attempt(
   return await new Promise<RawAnswer>((resolve, reject) => {
     const headers = {
       accept: 'application/json',
+      // The gateway has no database whose clock it could compare with its own (RFC 9110, section 6.6.1).
+      date: new Date().toUTCString(),
       ...(body === null
         ? {}
         : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),

@@ -13,4 +13,12 @@ export {
   roleOf,
   type TableGrants,
 } from './roles/role-grants';
+export {
+  awaitSchema,
+  databaseTime,
+  type Query,
+  schemaCheck,
+  schemaState,
+  type UsedSchema,
+} from './schema-version';
 export { statementName } from './statement-name';

@@ -31,6 +31,7 @@ export function openAccess(config: AccessConfig, running: RunningProcess): Searc
     statementTimeoutMs: config.KEY_TIMEOUT,
   });
   running.opened('core database', () => accounts.close());
+  readiness.add('core schema', () => accounts.checkSchema());
   readiness.shared.add('core database', () => accounts.check());
   const redis = connectRedis(config.REDIS_URL, { name: 'ct-search-limits', log });
   running.opened('redis', () => redis.close());

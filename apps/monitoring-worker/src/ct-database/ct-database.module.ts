@@ -1,5 +1,5 @@
-import { ctDataSource, ctSchema } from '@certwright/ct-schema';
-import { warnOfExcessPrivileges } from '@certwright/postgres';
+import { ctDataSource, ctSchema, usedCtSchema } from '@certwright/ct-schema';
+import { awaitSchema, databaseTime, warnOfExcessPrivileges } from '@certwright/postgres';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -18,7 +18,9 @@ async function openCtDatabase(
   const database = ctDataSource({ applicationName: name, url, poolSize, statementTimeoutMs });
   await database.initialize();
   opened('ct database', async () => await database.destroy());
-  readiness.add('ct database', async () => await database.query('SELECT 1'));
+  const query = async (text: string) => await database.query<object[]>(text);
+  await awaitSchema(query, usedCtSchema, { log });
+  readiness.add('ct database', async () => await databaseTime(query, usedCtSchema.setting));
   await warnOfExcessPrivileges(database, ctSchema, name, log);
   return database;
 }
