@@ -23,8 +23,8 @@ async function openAudit(config: GatewayConfig, running: RunningProcess): Promis
     now: () => new Date(),
   }).catch((error: unknown) => {
     const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === undefined ? message : `cannot be written: ${fileFault(error)}`;
-    throw new StartFault(`AUDIT_DIR ${reason}`, { cause: error });
+    const reason = code === undefined ? `: ${message}` : ` cannot be written: ${fileFault(error)}`;
+    throw new StartFault(`AUDIT_DIR${reason}`, { cause: error });
   });
   running.opened('audit', () => audit.close());
   readiness.add('audit', async () => {

@@ -117,7 +117,7 @@ describe('the connection to the DNS gateway', () => {
     expect(lines[0]).toMatch(/GATEWAY_CERTIFICATE does not belong to the key in GATEWAY_KEY/);
     expect(used).toEqual([]);
     writeFileSync(path.join(folder, 'GATEWAY_KEY'), renewed.key);
-    await eventually(() => expect(used).toEqual([renewed.certificate]));
+    await eventually(() => expect(used.map((pem) => pem.trim())).toEqual([renewed.certificate.trim()]));
     expect(await running.metrics.render()).toContain('certwright_tls_certificate_expires_seconds{setting=');
 
     jest.useFakeTimers({

@@ -115,6 +115,7 @@ export function fileFault(error: unknown): string {
 const fileFaults: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist; create it, mount it, or correct the path',
   EISDIR: 'it is a folder; name a file in it',
+  EEXIST: 'a part of its path is a file and not a folder; correct the path',
   ENOTDIR: 'a part of its path is a file and not a folder; correct the path',
   EACCES: 'this user has no permission; change its owner, group or mode',
   EPERM: 'this user has no permission; change its owner, group or mode',

@@ -1,6 +1,7 @@
 import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { StartFault } from '@certwright/errors';
 import { promisify } from 'node:util';
 
 /** Permission bits that a key file must not have: any for others, and write or execute for the group. */
@@ -39,16 +40,16 @@ export class KeyFiles {
     try {
       pem = await readFile(file, 'utf8');
     } catch (error) {
-      throw new Error(
-        `The private key of the built-in CA is not at ${file}, though its certificate is in the database. ` +
+      throw new StartFault(
+        `the private key of the built-in CA is not at ${file}, though its certificate is in the database. ` +
           `Restore the file, or set BUILT_IN_CA_DIR to where it is.`,
         { cause: error },
       );
     }
     const { mode } = await stat(file);
     if ((mode & refusedMode) !== 0) {
-      throw new Error(
-        `Other users may read or change ${file} (mode ${(mode & 0o777).toString(8)}): run "chmod 600 ${file}", or give a mounted Secret defaultMode 0440.`,
+      throw new StartFault(
+        `BUILT_IN_CA_DIR: other users may read or change ${file} (mode ${(mode & 0o777).toString(8)}): run "chmod 600 ${file}", or give a mounted Secret defaultMode 0440.`,
       );
     }
     return createPrivateKey(pem);
