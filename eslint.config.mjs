@@ -112,6 +112,11 @@ const poolsOfPostgres = {
   message: 'Use DatabasePool of @certwright/postgres: the loss of its connections ends no process.',
 };
 
+const clientsOfRedis = {
+  name: 'ioredis',
+  message: 'RedisAccess of @certwright/redis-client makes every connection; it exports the types.',
+};
+
 export default tseslint.config(
   { ignores: ['dist/**', 'node_modules/**', 'coverage/**', '.certwright/**', '.nx/**'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
@@ -130,6 +135,7 @@ export default tseslint.config(
           ignoredCircularDependencies: [
             ['*', 'core-testing'],
             ['*', 'ct-testing'],
+            ['*', 'testing'],
           ],
         },
       ],
@@ -155,6 +161,11 @@ export default tseslint.config(
         { object: 'process', property: 'env', message: 'Only config.ts reads the environment.' },
       ],
     },
+  },
+  {
+    files: ['**/*.{ts,mjs,cjs}'],
+    ignores: ['libs/redis-client/**'],
+    rules: { 'no-restricted-imports': ['error', { paths: [clientsOfRedis] }] },
   },
   {
     files: domainLibs.map((lib) => `libs/${lib}/src/**/*.ts`),

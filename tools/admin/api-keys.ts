@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { ApiKeyEntity } from '@certwright/core-schema';
 import { announceDisabledKey as announceKey } from '@certwright/redis';
-import { apiKeySha256, mintApiKey, permissions } from '@certwright/service';
+import { RedisAccess } from '@certwright/redis-client';
+import { apiKeySha256, defineSettings, mintApiKey, permissions, redisSettings } from '@certwright/service';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { existingAccount } from './accounts';
@@ -83,6 +84,8 @@ export async function createApiKey(
   return secret;
 }
 
+const settings = defineSettings(redisSettings({ meaning: 'Notifies running processes of disabled keys' }));
+
 const announcementTimeoutMs = 3_000;
 
 /** Messages about the connection do not belong in the output. */
@@ -90,10 +93,12 @@ const silentLog = { warn: () => undefined, info: () => undefined };
 
 /** Removes the key from the caches of running processes. The message may be lost: caches keep a key for at most 10 s. */
 async function announceDisabledKey(secretSha256: Buffer): Promise<void> {
-  const url = process.env['REDIS_URL'] ?? (await startedPlatform())?.redis_url;
-  if (url === undefined) return;
+  const REDIS_URL = (await startedPlatform())?.redis_url;
+  const environment = { REDIS_URL, ...process.env };
+  if (!environment.REDIS_URL && !process.env['REDIS_URL_FILE']) return;
+  const redis = new RedisAccess(settings.read(environment));
   try {
-    await announceKey(url, secretSha256, { log: silentLog, withinMs: announcementTimeoutMs });
+    await announceKey(redis, secretSha256, { log: silentLog, withinMs: announcementTimeoutMs });
   } catch {
     console.error('Redis is unreachable: running processes stop accepting the key within 10 seconds.');
   }

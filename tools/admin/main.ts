@@ -5,6 +5,7 @@ import { apiKeyCommands } from './api-keys';
 import { authorityCommands } from './authorities';
 import { billingCommands } from './billing';
 import { blockedKeyCommands } from './blocked-keys';
+import { caCommands } from './ca/ca';
 import { certificateCommands } from './certificates';
 import { clusterCommands } from './clusters';
 import { ctIssuerCommands } from './ct-issuers';
@@ -21,7 +22,7 @@ import { withCtDatabase, withDatabase } from './with-database';
 
 const program = new Command('admin')
   .description(
-    'Administer a Certwright deployment: accounts, users, API keys, balances, clusters, products, CAs, issuances, blocked keys, search plans, monitored domains.',
+    'Administer a Certwright deployment: accounts, users, API keys, balances, clusters, products, CAs, the built-in CA, issuances, blocked keys, search plans, monitored domains.',
   )
   .usage('<command> [options]    (npm run admin -- <command> --help)')
   .addHelpText(
@@ -47,6 +48,7 @@ for (const commands of [
   billingCommands,
   productCommands,
   authorityCommands,
+  caCommands,
   blockedKeyCommands,
   certificateCommands,
   issuanceCommands,

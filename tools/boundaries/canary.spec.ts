@@ -135,6 +135,18 @@ const refused: readonly Case[] = [
     rule: restricted,
   },
   {
+    what: 'a connection to Redis that is not made by its one factory',
+    filePath: 'libs/redis/src/canary.ts',
+    text: `import { Redis } from 'ioredis';\nconsole.log(Redis);\n`,
+    rule: imports,
+  },
+  {
+    what: 'a connection to Redis of a tool',
+    filePath: 'tools/bench/canary.mjs',
+    text: `import { Cluster } from 'ioredis';\nconsole.log(Cluster);\n`,
+    rule: imports,
+  },
+  {
     what: 'reading the environment outside config.ts',
     filePath: 'apps/orders-v3/src/orders/canary.ts',
     text: 'console.log(process.env.PORT);\n',

@@ -1,10 +1,11 @@
-// Bundles one entry point: our own sources in one CommonJS file, npm packages excluded.
+// Bundles one entry point: our own sources and the npm packages that they need, in one CommonJS file.
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { lowestNodeCheck } from './lowest-node.mjs';
+import { ownPositions } from './own-positions.mjs';
 
 const require = createRequire(import.meta.url);
 export const workspaceRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
@@ -25,12 +26,31 @@ const decoratorMetadata = {
 };
 
 /**
+ * Packages that others load if they are installed. None of them is, except msgpackr-extract, which is native: from
+ * dist/ of a checkout it is found in node_modules, in an image it is missing and msgpackr uses its JavaScript instead.
+ */
+const optionalPackages = [
+  '@fastify/multipart',
+  '@fastify/view',
+  '@nats-io/transport-node',
+  '@nestjs/platform-express',
+  '@nestjs/websockets',
+  '@valkey/valkey-glide',
+  'amqp-connection-manager',
+  'kafkajs',
+  'mqtt',
+  'msgpackr-extract',
+  'pg-native',
+];
+
+/**
  * One bundle per entry point: main.ts, and openapi.ts where an app has one.
- * @param {string} projectRoot such as apps/orders-v3
+ * @param {string} projectRoot such as apps/orders-v3, or tools, whose main.ts is not in src
  * @returns {Record<string, string>}
  */
 export function entryPointsOf(projectRoot) {
-  const sources = ['main', 'openapi'].map((name) => [name, `${projectRoot}/src/${name}.ts`]);
+  const folder = existsSync(path.join(workspaceRoot, projectRoot, 'src')) ? `${projectRoot}/src` : projectRoot;
+  const sources = ['main', 'openapi'].map((name) => [name, `${folder}/${name}.ts`]);
   return Object.fromEntries(sources.filter(([, source]) => existsSync(path.join(workspaceRoot, source))));
 }
 
@@ -48,16 +68,40 @@ export function bundleOptions(entryPoints, outdir) {
     format: 'cjs',
     // Syntax that an older Node.js parses, so that it can run the check of its version.
     target: 'node18',
-    banner: { js: lowestNodeCheck(path.basename(outdir)) },
-    packages: 'external',
+    banner: {
+      js: `${lowestNodeCheck(path.basename(outdir))}\nvar bundleUrl = require('node:url').pathToFileURL(__filename).href;`,
+    },
+    // Packages that are ES modules; a bundle is CommonJS.
+    define: { 'import.meta.url': 'bundleUrl' },
+    external: [...optionalPackages, 'swagger-ui-dist/package.json'],
+    minifyWhitespace: true,
+    lineLimit: 160,
+    legalComments: 'eof',
     // Data lists that are part of the program.
     loader: { '.txt': 'text' },
     // Workspace aliases look like packages but must be bundled.
-    plugins: [workspaceAliases(), decoratorMetadata],
+    plugins: [workspaceAliases(), requiredPackages, decoratorMetadata],
     sourcemap: true,
+    sourcesContent: false,
     logLevel: 'warning',
   };
 }
+
+/**
+ * Our sources are compiled to CommonJS everywhere else, so a package with both forms is loaded as CommonJS. Two copies of
+ * one package in a process would not recognize each other's classes.
+ */
+const requiredPackages = {
+  name: 'required-packages',
+  setup(build) {
+    build.onResolve({ filter: /^[^./]/ }, async ({ path: name, kind, importer, resolveDir, pluginData }) => {
+      if (kind !== 'import-statement' || pluginData === requiredPackages || isOfPackage(importer)) return null;
+      const options = { kind: 'require-call', importer, resolveDir, pluginData: requiredPackages };
+      const resolved = await build.resolve(name, options);
+      return resolved.errors.length === 0 ? resolved : null;
+    });
+  },
+};
 
 function workspaceAliases() {
   return {
@@ -84,17 +128,48 @@ export async function bundle(entryPoints, outdir) {
   const outputs = Object.values(metafile.outputs);
   for (const [name, source] of changed) {
     const inputs = Object.keys(outputs.find(({ entryPoint }) => entryPoint === source)?.inputs ?? {});
-    const files = [...inputs, ...builders, `${outdir}/${name}.js`].map((file) => [file, stampOf(file)]);
+    await shrinkSourceMap(path.resolve(workspaceRoot, outdir, `${name}.js.map`));
+    if (source.endsWith('src/main.ts') && entryPointsOf(source.replace('/src/main.ts', '')).openapi)
+      await copyDocumentationPage(path.resolve(workspaceRoot, outdir));
+    // The lock file decides what the files of packages contain.
+    const own = inputs.filter((file) => !isOfPackage(file));
+    const files = [...own, ...builders, `${outdir}/${name}.js`].map((file) => [file, stampOf(file)]);
     // A source that changed during the build may be in the bundle as it was before.
-    const isCertain = inputs.every((file) => statSync(path.resolve(workspaceRoot, file)).mtimeMs < begunMs);
+    const isCertain = own.every((file) => statSync(path.resolve(workspaceRoot, file)).mtimeMs < begunMs);
     if (isCertain) await writeFile(inputsFile(outdir, name), JSON.stringify({ source, files }));
+    else await rm(inputsFile(outdir, name), { force: true });
+    await writeFile(path.resolve(workspaceRoot, outdir, `${name}.packages.json`), packagesJson(inputs));
   }
+}
+
+const isOfPackage = (file) => file.includes('node_modules/');
+
+async function shrinkSourceMap(file) {
+  const map = ownPositions(JSON.parse(await readFile(file, 'utf8')), (source) => !isOfPackage(source));
+  await writeFile(file, JSON.stringify({ ...map, names: [] }));
+}
+
+/** Served by the documentation of an API. */
+async function copyDocumentationPage(outdir) {
+  const from = path.dirname(require.resolve('swagger-ui-dist/package.json'));
+  await mkdir(path.join(outdir, 'swagger-ui'), { recursive: true });
+  for (const file of documentationFiles)
+    await copyFile(path.join(from, file), path.join(outdir, 'swagger-ui', file));
+}
+
+export const documentationFiles = ['swagger-ui.css', 'swagger-ui-bundle.js'];
+
+/** Folders of the packages that are in a bundle, for its bill of materials. */
+function packagesJson(inputs) {
+  const folders = inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []);
+  return JSON.stringify([...new Set(folders)].sort(), null, 2);
 }
 
 /** Files besides its sources that decide what a bundle is; the lock file has the versions of the compilers. */
 const builders = [
   'tools/build/bundle.mjs',
   'tools/build/lowest-node.mjs',
+  'tools/build/own-positions.mjs',
   'tools/build/swc-options.cjs',
   'package-lock.json',
 ];

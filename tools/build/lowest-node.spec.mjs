@@ -9,7 +9,7 @@ import { isAtLeast, LOWEST_NODE } from './lowest-node.mjs';
 let folder;
 beforeAll(async () => {
   folder = mkdtempSync(path.join(process.env.CERTWRIGHT_TEST_RUN ?? '', 'lowest-node-'));
-  writeFileSync(path.join(folder, 'main.ts'), `import 'no-such-package';\n`);
+  writeFileSync(path.join(folder, 'main.ts'), `process.stderr.write('The program runs.');\n`);
   await bundle(
     { main: path.join(folder, 'main.ts') },
     path.relative(workspaceRoot, path.join(folder, 'sample')),
@@ -42,7 +42,7 @@ it.each(['16.20.2', '20.20.2', '22.18.0'])(
 );
 
 it.each(['22.19.0', '24.0.0', '100.1.0'])('a bundle runs with %s', async (version) => {
-  expect((await runOn(version)).stderr).toContain(`Cannot find module 'no-such-package'`);
+  expect((await runOn(version)).stderr).toBe('The program runs.');
 });
 
 it.each([

@@ -55,9 +55,13 @@ function storesOf(app: string): string[] {
     .join('\n');
   const shared = own.includes('...frontSettings(') ? read('libs/service/src/config/front-settings.ts') : '';
   const settings = own + shared;
-  const stores = { core: 'DATABASE_URL', ct: 'CT_DATABASE_URL', Redis: 'REDIS_URL' };
+  const stores = {
+    core: 'DATABASE_URL: databaseUrl',
+    ct: 'CT_DATABASE_URL: databaseUrl',
+    Redis: '\\.\\.\\.redisSettings\\(',
+  };
   return Object.entries(stores).flatMap(([store, setting]) =>
-    new RegExp(`^ *${setting}: url`, 'm').test(settings) ? [store] : [],
+    new RegExp(`^ *${setting}`, 'm').test(settings) ? [store] : [],
   );
 }
 

@@ -2,8 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { eventually } from '@certwright/testing';
-import { Redis } from 'ioredis';
+import { eventually, rawRedis } from '@certwright/testing';
 import { Client } from 'pg';
 import { type NameServers, startNameServers } from './name-servers';
 import { logsBesidesTheGateway, type Platform, readText, startPlatform, workspaceRoot } from './platform';
@@ -192,7 +191,7 @@ async function databaseText(url: string): Promise<string> {
 }
 
 async function redisText(url: string): Promise<string> {
-  const redis = new Redis(url);
+  const redis = rawRedis(url);
   try {
     const keys = await redis.keys('*');
     const dumps = await Promise.all(

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { Redis } from 'ioredis';
+import { rawRedis } from '@certwright/testing';
 import { places } from '../up/home.mjs';
 import { launch, stopChild } from './child.mjs';
 import { processesIn } from './process.mjs';
@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 async function config(server, name) {
-  const redis = new Redis(server.url);
+  const redis = rawRedis(server.url);
   try {
     return (await redis.config('GET', name))[1];
   } finally {

@@ -141,7 +141,7 @@ async function ports() {
  * An API is ready while its database is down, to say so. Here every check has to pass.
  * @param {string} url of a health page; only `/readyz` of the platform's processes names checks
  */
-const allChecksPass = (url) => async () => {
+export const allChecksPass = (url) => async () => {
   const response = await fetch(url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
   const report = await response.text();
   return response.ok && !report.includes('"degraded"');

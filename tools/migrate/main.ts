@@ -11,8 +11,8 @@ import { rolesTable } from './roles-table';
 
 const usage = `Migrates the core database, and the ct database if CT_DATABASE_URL is set.
 
-  npm run migrate                     runs the pending migrations, then creates missing roles and updates the grants of
-                                      each role to the declared ones
+  npm run migrate                     runs the pending migrations, then creates missing roles, updates the grants of
+                                      each role to the declared ones, and sets the timeouts that a role lacks
   npm run migrate -- --database ct    migrates only one of them: core or ct
   npm run migrate -- --revert         reverts the newest migration of core, or of ct with --database ct
   npm run migrate -- --create         first creates the ct database, if it is missing, on the server of DATABASE_URL
@@ -139,13 +139,21 @@ function roleSettings(processes: readonly string[]): RoleSettings {
   return { prefix, passwords };
 }
 
-function reportRoles({ name }: Schema, { created, absent, granted, revoked }: AppliedGrants): void {
+function reportRoles(
+  { name }: Schema,
+  { created, absent, granted, revoked, set, refused }: AppliedGrants,
+): void {
   if (created.length > 0) console.log(`created roles: ${created.join(', ')}`);
   console.log(
     granted + revoked === 0
       ? `The grants of ${name} are up to date.`
       : `granted in ${name}: ${granted} privileges; revoked: ${revoked}`,
   );
+  if (set > 0) console.log(`set in ${name}: ${set} settings of roles`);
+  if (refused.length > 0)
+    console.log(
+      `Behind a pooler, roles need settings that this user may not set. As a superuser:\n${refused.map((statement) => `  ${statement};`).join('\n')}`,
+    );
   if (absent.length > 0)
     console.log(
       `missing roles, which this user may not create: ${absent.join(', ')}. Create them and migrate again. Until then, ` +

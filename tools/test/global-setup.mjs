@@ -7,7 +7,7 @@ import { nodeBinary, workspaceRoot } from '../up/workspace.mjs';
 import { quickFolder, runFolder, startServices } from './run-services.mjs';
 
 /** Settings of a person's own deployment: no spec may reach it by accident. */
-const NOT_FOR_SPECS = ['DATABASE_URL', 'REDIS_URL'];
+const NOT_FOR_SPECS = ['DATABASE_URL', 'DATABASE_POOLER', 'REDIS_URL'];
 
 export default async function setUp() {
   const folder = process.env.CERTWRIGHT_TEST_RUN ?? runFolder(process.pid);

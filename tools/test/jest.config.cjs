@@ -12,6 +12,7 @@ module.exports = {
   globalSetup: path.join(__dirname, 'global-setup.mjs'),
   globalTeardown: path.join(__dirname, 'global-teardown.mjs'),
   reporters: ['default', path.join(__dirname, 'count-reporter.cjs')],
+  setupFiles: [path.join(__dirname, 'behind-pooler.cjs')],
   transform: { '\\.(ts|m?js|txt)$': path.join(__dirname, 'jest-swc.cjs') },
   transformIgnorePatterns: ['/node_modules/(typescript|typeorm|rxjs|swagger-ui-dist)/'],
   moduleNameMapper: { '^@certwright/([^/]+)$': root + '/libs/$1/src/index.ts' },

@@ -1,9 +1,11 @@
 #!/bin/sh
 # Real programs that some specs and benchmarks are held against: nginx, dig and nsupdate, the name servers that tools/peers
 # starts (BIND, Knot, PowerDNS, Unbound), the ACME test server pebble, the ACME clients lego and certbot, certspotter, and the servers that
-# certs-v2 hands out configuration for (Apache, HAProxy, lighttpd, Caddy, Postfix, Dovecot). As root they are installed from
+# certs-v2 hands out configuration for (Apache, HAProxy, lighttpd, Caddy, Postfix, Dovecot), and a token in software (SoftHSM) with
+# the package that connects to it. As root they are installed from
 # Debian's packages; otherwise the specs that need a missing one say so and are skipped. Nothing is started.
 set -eu
+cd "$(dirname "$0")/../.."
 missing=''
 # Usage: needs PACKAGE PROGRAM. Servers are in /usr/sbin, which is not on every PATH.
 needs() {
@@ -29,6 +31,10 @@ needs caddy caddy
 # Beside another mail server it cannot be, and apt would take that one away.
 [ -x /usr/sbin/sendmail ] || needs postfix postconf
 needs dovecot-core doveconf
+needs softhsm2 softhsm2-util
+needs g++ g++
+needs make make
+needs python3 python3
 [ -e /usr/lib/lighttpd/mod_openssl.so ] || missing="$missing lighttpd-mod-openssl"
 [ -r /usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql ] || missing="$missing pdns-backend-sqlite3"
 newer=/opt/pebble-new
@@ -59,12 +65,22 @@ pebble_new() {
   rm -rf "$scratch"
   return "$done"
 }
+# The package that the issuance worker loads for keys in a token; native, and no dependency of Certwright.
+pkcs11() {
+  [ ! -e /opt/certwright-pkcs11/node_modules/pkcs11js/build/Release/pkcs11.node ] || return 0
+  tools/pkcs11/install.sh /opt/certwright-pkcs11 >/dev/null 2>&1 ||
+    echo 'pkcs11js could not be built: the specs of keys in a token are skipped.'
+}
 may_install=''
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then may_install=1; fi
 if [ -n "$may_install" ] && ! pebble_new; then
   echo 'A newer pebble could not be fetched: the specs of profiles and renewal information are skipped.'
 fi
-[ -n "$missing" ] || { echo 'Every program is there.'; exit 0; }
+if [ -z "$missing" ]; then
+  [ -z "$may_install" ] || pkcs11
+  echo 'Every program is there.'
+  exit 0
+fi
 if [ -z "$may_install" ]; then
   echo "Not installed, their specs are skipped:$missing"
   exit 0
@@ -89,10 +105,11 @@ for package in $missing; do
   if apt-cache show "$package" >/dev/null 2>&1; then here="$here $package"; else elsewhere="$elsewhere $package"; fi
 done
 [ -z "$elsewhere" ] || echo "Not on this system, their specs are skipped:$elsewhere"
-[ -n "$here" ] || exit 0
+[ -n "$here" ] || { pkcs11; exit 0; }
 # shellcheck disable=SC2086
 if apt-get install -y -qq --no-install-recommends $here >/dev/null; then
   echo "Installed:$here"
+  pkcs11
 else
   echo "Could not be installed, their specs are skipped:$here"
 fi

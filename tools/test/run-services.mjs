@@ -16,6 +16,7 @@ import { freemem } from 'node:os';
 import path from 'node:path';
 import { bundle } from '../build/bundle.mjs';
 import { run } from '../embedded/child.mjs';
+import { pgbouncerBinary, startPgbouncer } from '../embedded/pgbouncer.mjs';
 import { startPostgres } from '../embedded/postgres.mjs';
 import {
   commandLine,
@@ -39,6 +40,7 @@ const CLEARING_ROUNDS = 10;
 const END_WITHIN_MS = 3_000;
 /** Below the folder of a run. */
 const QUICK = 'quick';
+const POOLER = 'pgbouncer';
 /** Linux: files in memory. */
 const MEMORY_FILES = '/dev/shm';
 /** Bytes; a whole run writes less than one GiB at a time. */
@@ -51,6 +53,8 @@ const MEMORY_NEEDED = 4 * 2 ** 30;
  * @property {string} CERTWRIGHT_TEST_TEMPLATE name of the migrated database
  * @property {string} CERTWRIGHT_TEST_ROLE_PREFIX begins the names of the roles of processes
  * @property {string} CERTWRIGHT_TEST_REDIS_URL
+ * @property {string} [CERTWRIGHT_TEST_POOLER_PORT] of a PgBouncer between specs and their databases; DATABASE_POOLER is its kind
+ * @property {string} [DATABASE_POOLER] of the processes that specs start
  * @property {string} CERTWRIGHT_TEST_RUN folder of this run, for files that end with it; also the mark of its processes
  */
 
@@ -104,7 +108,9 @@ export async function startServices(folder) {
     if (DATABASE_URL_TEST) undo.push(() => dropDatabases(databaseUrl, template));
     await createRoles(databaseUrl, rolePrefixOf(template), { isLogged: !DATABASE_URL_TEST });
     await makeTemplate({ databaseUrl, template, folder });
+    const pooler = await poolerOf(folder, { databaseUrl, rolePrefix: rolePrefixOf(template) }, undo);
     const services = {
+      ...pooler,
       CERTWRIGHT_TEST_DATABASE_URL: databaseUrl,
       CERTWRIGHT_TEST_TEMPLATE: template,
       CERTWRIGHT_TEST_ROLE_PREFIX: rolePrefixOf(template),
@@ -133,6 +139,7 @@ export async function clearRun(folder, { keepFiles = false } = {}) {
       ...processesIn(path.join(folder, QUICK), 'postgres'),
       ...processesIn(folder, 'postgres'),
       ...processesIn(folder, 'redis-server'),
+      ...processesIn(path.join(folder, POOLER), 'pgbouncer'),
     ];
     // To PostgreSQL an immediate shutdown: the data is discarded, shared memory is freed.
     await endAll(servers, 'SIGQUIT');
@@ -178,6 +185,35 @@ async function temporaryPostgres(folder, undo) {
   return server.url('postgres');
 }
 
+/**
+ * With TEST_POOLER=transaction or transaction-prepared, specs and the code under test connect through PgBouncer.
+ * @param {string} folder
+ * @param {{ databaseUrl: string, rolePrefix: string }} where
+ * @param {(() => Promise<void>)[]} undo
+ */
+async function poolerOf(folder, { databaseUrl, rolePrefix }, undo) {
+  const { TEST_POOLER: kind } = process.env;
+  if (!kind) return {};
+  if (kind !== 'transaction' && kind !== 'transaction-prepared')
+    throw new Error('TEST_POOLER must be transaction or transaction-prepared.');
+  const binary = pgbouncerBinary();
+  if (binary === undefined)
+    throw new Error(
+      'TEST_POOLER needs PgBouncer: install it (tools/test/peers.sh), or set PGBOUNCER to its path.',
+    );
+  const { username, password, port } = new URL(databaseUrl);
+  const roles = [decodeURIComponent(username), ...rolesOf(rolePrefix)];
+  const server = await startPgbouncer({
+    binary,
+    folder: path.join(folder, POOLER),
+    postgresPort: Number(port),
+    passwords: Object.fromEntries(roles.map((role) => [role, decodeURIComponent(password)])),
+    settings: kind === 'transaction-prepared' ? { max_prepared_statements: 200 } : {},
+  });
+  undo.push(server.stop);
+  return { CERTWRIGHT_TEST_POOLER_PORT: String(server.port), DATABASE_POOLER: kind };
+}
+
 /** @param {number} bytes */
 function hasMemoryFor(bytes) {
   if (process.platform !== 'linux' || !existsSync(MEMORY_FILES)) return false;
@@ -196,6 +232,10 @@ async function temporaryRedis(folder, undo) {
   return server.url;
 }
 
+/** @param {string} prefix */
+const rolesOf = (prefix) =>
+  readdirSync(path.join(workspaceRoot, 'apps')).map((app) => `${prefix}${app.replaceAll('-', '_')}`);
+
 /**
  * A role for each app, with the password of the run's own user. Which of them have grants is said by the schemas.
  * @param {string} databaseUrl
@@ -204,8 +244,8 @@ async function temporaryRedis(folder, undo) {
  */
 async function createRoles(databaseUrl, prefix, { isLogged }) {
   const password = decodeURIComponent(new URL(databaseUrl).password).replaceAll("'", "''");
-  for (const app of readdirSync(path.join(workspaceRoot, 'apps'))) {
-    const role = `"${prefix}${app.replaceAll('-', '_')}"`;
+  for (const name of rolesOf(prefix)) {
+    const role = `"${name}"`;
     await query(databaseUrl, `CREATE ROLE ${role} LOGIN PASSWORD '${password}'`);
     if (!isLogged) continue;
     await query(databaseUrl, `ALTER ROLE ${role} SET log_statement = 'all'`);

@@ -139,6 +139,8 @@ function environmentOf(app: App, database: TestDatabase): Environment {
     }),
     ...Object.fromEntries(['PORT', 'OPS_PORT', 'DNS_PORT'].map((name) => [name, '0'])),
     ...(app.name === 'ct-ingest' && { LOG_LIST: logList, REVOCATION: 'off' }),
+    // One Redis serves all databases of the spec.
+    REDIS_PREFIX: `spec-${database.url.slice(-6)}`,
     AUDIT_DIR: path.join(folder, `audit-${randomBytes(4).toString('hex')}`),
   };
 }

@@ -1,15 +1,17 @@
 import {
+  databaseUrl,
   defineSettings,
   durationMs,
   httpSettings,
   integer,
   list,
   oneOf,
+  poolerSettings,
   port,
   processSettings,
+  redisSettings,
   type SettingValues,
   string,
-  url,
 } from '@certwright/service';
 import { dnsSettings } from './dns/dns-settings';
 
@@ -19,10 +21,8 @@ export const responderSettings = defineSettings({
     meaning: 'Which deployment this is; a database of the other mode is refused',
     default: 'sandbox',
   }),
-  DATABASE_URL: url<string>({
-    meaning: 'The core database (PostgreSQL)',
-    schemes: ['postgres', 'postgresql'],
-  }),
+  DATABASE_URL: databaseUrl({ meaning: 'The core database (PostgreSQL)' }),
+  ...poolerSettings,
   DATABASE_POOL_SIZE: integer({
     meaning: 'Connections to the database that this process keeps at most; each request uses one at a time',
     unit: 'connections',
@@ -36,10 +36,9 @@ export const responderSettings = defineSettings({
     maxMs: 600_000,
     default: 5_000,
   }),
-  REDIS_URL: url<string>({
+  ...redisSettings({
     meaning:
       'Redis, for limits over all processes and values that CAs look for; while it is unavailable each process limits by itself, and the database is queried',
-    schemes: ['redis', 'rediss'],
   }),
   HOST: string({ meaning: 'Address to listen on; a container needs 0.0.0.0', default: '127.0.0.1' }),
   PORT: port({ meaning: 'Port to listen on; 0 takes any free one', default: 4330 }),

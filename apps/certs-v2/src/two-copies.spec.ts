@@ -57,7 +57,7 @@ it('answer long polls of both when the worker publishes the instance once', asyn
   await createObject(here, cn);
   const { id } = (await here.post(`${pathOf(cn)}/buy`)).json as { id: number };
   const quiet = { warn: () => undefined, info: () => undefined };
-  const news = new IssuanceNews(one.redis.url, { name: 'spec', log: quiet });
+  const news = new IssuanceNews(one.redis.access, { name: 'spec', log: quiet });
   // Longer than the spec may take.
   const polls = [here, there].map(
     async (tenant) => await tenant.get(`${pathOf(cn)}/instances/${id}?poll=170`),

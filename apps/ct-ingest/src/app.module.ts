@@ -15,9 +15,9 @@ import { WatchModule } from './watch/watch.module';
     CtSchemaModule.forRootAsync({
       inject: [Config, RunningProcess],
       useFactory: (
-        { CT_DATABASE_URL: url, CT_DATABASE_POOL_SIZE: poolSize }: Config,
+        { CT_DATABASE_URL: url, DATABASE_POOLER: pooler, CT_DATABASE_POOL_SIZE: poolSize }: Config,
         { name, log, readiness }: RunningProcess,
-      ): CtProcess => ({ name, url, poolSize, statementTimeoutMs, log, readiness }),
+      ): CtProcess => ({ name, url, pooler, poolSize, statementTimeoutMs, log, readiness }),
     }),
     FollowingModule,
     HousekeepingModule,

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { bodyPackings } from '@certwright/ct-index';
 import { logStates } from '@certwright/ct';
 import {
+  databaseUrl,
   defineSettings,
   durationMs,
   filePath,
@@ -9,11 +10,11 @@ import {
   integer,
   list,
   oneOf,
+  poolerSettings,
   processSettings,
   SettingsError,
   type SettingValues,
   string,
-  url,
 } from '@certwright/service';
 import { perLog, type PerLog } from './log-list/per-log';
 import { readStart, type Start } from './following/start-point';
@@ -26,7 +27,8 @@ const perLogMeaning = 'For all logs, then exceptions as `log=value`, a log by it
 /** Every setting of ct-ingest. */
 export const settings = defineSettings({
   ...processSettings({ opsPort: 4395 }),
-  CT_DATABASE_URL: url({ schemes: ['postgres', 'postgresql'], meaning: 'The ct database' }),
+  CT_DATABASE_URL: databaseUrl({ meaning: 'The ct database' }),
+  ...poolerSettings,
   CT_DATABASE_POOL_SIZE: integer({
     meaning: 'Connections to the database at most; a batch holds one while it is committed',
     unit: 'connections',

@@ -1,5 +1,6 @@
 import {
   boolean,
+  databaseUrl,
   defineSettings,
   httpSettings,
   integer,
@@ -8,15 +9,13 @@ import {
   processSettings,
   type SettingValues,
   string,
-  url,
 } from '@certwright/service';
 import { accessSettings } from './access/access-settings';
 
 /** The settings of the search API: meaning, unit and default. */
 export const searchSettings = defineSettings({
-  CT_DATABASE_URL: url<string>({
+  CT_DATABASE_URL: databaseUrl({
     meaning: 'The ct database (PostgreSQL); it is only read, so that a replica will do',
-    schemes: ['postgres', 'postgresql'],
   }),
   CT_DATABASE_POOL_SIZE: integer({
     meaning:

@@ -34,19 +34,14 @@ describe('the gateway bundle', () => {
 
   const inputs = (): readonly string[] => Object.keys(metafile.inputs);
   const packages = (): readonly string[] => {
-    const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
-    return [...new Set(imports.filter(({ external }) => external).map(({ path: name }) => name))].sort();
+    const names = inputs().flatMap((file) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? []);
+    return [...new Set(names)].sort();
   };
+  const own = (): readonly string[] => inputs().filter((file) => !file.includes('node_modules/'));
 
   it('reaches no database, no Redis, no ORM and no queue', () => {
     expect(packages().length).toBeGreaterThan(5);
-    const names = packages().map((name) =>
-      name
-        .split('/')
-        .slice(0, name.startsWith('@') ? 2 : 1)
-        .join('/'),
-    );
-    expect(names.filter((name) => forbidden.includes(name))).toEqual([]);
+    expect(packages().filter((name) => forbidden.includes(name))).toEqual([]);
     expect(
       inputs().filter((file) => /^libs\/(core-schema|ct-schema|ct-index|redis|bullmq|jobs)\//.test(file)),
     ).toEqual([]);
@@ -60,14 +55,17 @@ describe('the gateway bundle', () => {
       'errors',
       'gateway-contract',
       'outbound',
+      // Parses a setting that this app does not have; connects nowhere.
+      'redis-address',
       'sealing',
       'service',
+      'tracing',
     ]);
-    expect(inputs().filter((file) => /testing\/|\.spec\.|fixture|\/fake-/.test(file))).toEqual([]);
+    expect(own().filter((file) => /testing\/|\.spec\.|fixture|\/fake-/.test(file))).toEqual([]);
   });
 
-  it('is small', () => {
+  it('is small, with its packages', () => {
     const [code] = Object.entries(metafile.outputs).filter(([file]) => file.endsWith('.js'));
-    expect(code?.[1].bytes).toBeLessThan(600 * 1024);
+    expect(code?.[1].bytes).toBeLessThan(6 * 1024 * 1024);
   });
 });

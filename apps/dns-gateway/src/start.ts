@@ -49,6 +49,8 @@ export async function start(config: GatewayConfig, running: RunningProcess): Pro
     timeouts: { keepAliveMs: config.KEEP_ALIVE_TIME },
     renderProblem,
     maxBodyBytes,
+    // Every caller is a process of the platform, with a client certificate.
+    traceparents: 'parent',
     tls,
     logOf: ({ client }) => ({ client }),
     documentation: { path: '', statusPath: '/readyz', document: openApiDocument },

@@ -42,7 +42,7 @@ beforeAll(async () => {
     SANDBOX_AUTHORITIES: 'true',
     CA_ACCOUNT_KEYS: randomBytes(32).toString('base64'),
     DATABASE_URL: acme.databaseUrl,
-    REDIS_URL: redis.url,
+    ...redis.environment,
     DNS_RESOLVER: resolver,
     APPROVAL_RESPONDERS: resolver,
     APPROVAL_ZONE: approvalZone,

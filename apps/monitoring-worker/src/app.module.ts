@@ -1,6 +1,9 @@
 import { CoreSchemaModule } from '@certwright/core-schema';
+import { deploymentIdentity } from '@certwright/postgres';
+import { RedisModule } from '@certwright/redis';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { BackfillModule } from './backfill/backfill.module';
 import { Config } from './config';
 import { CtDatabaseModule } from './ct-database/ct-database.module';
@@ -18,17 +21,26 @@ import { TasksModule } from './tasks/tasks.module';
     CoreSchemaModule.forRootAsync({
       inject: [Config, RunningProcess],
       useFactory: (
-        { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize }: Config,
+        { DATABASE_URL: url, DATABASE_POOLER: pooler, DATABASE_POOL_SIZE: poolSize }: Config,
         { name, log, readiness }: RunningProcess,
       ) => ({
         name,
         url,
+        pooler,
         poolSize,
         statementTimeoutMs: 10_000,
         plansEachTime: true,
         deployment: null,
         log,
         readiness,
+      }),
+    }),
+    RedisModule.forRootAsync({
+      inject: [Config, RunningProcess, DataSource],
+      useFactory: (settings: Config, process: RunningProcess, core: DataSource) => ({
+        settings,
+        process,
+        findOwner: async () => await deploymentIdentity(core),
       }),
     }),
     CtDatabaseModule,

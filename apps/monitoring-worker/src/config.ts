@@ -1,20 +1,23 @@
 import {
   boolean,
+  databaseUrl,
   defineSettings,
   durationMs,
   filePath,
   integer,
   oneOf,
+  poolerSettings,
   processSettings,
+  redisSettings,
   type SettingValues,
   string,
-  url,
 } from '@certwright/service';
 
 /** Every setting of monitoring-worker. */
 export const settings = defineSettings({
   ...processSettings({ opsPort: 4319 }),
-  DATABASE_URL: url({ schemes: ['postgres', 'postgresql'], meaning: 'The core database' }),
+  DATABASE_URL: databaseUrl({ meaning: 'The core database' }),
+  ...poolerSettings,
   DATABASE_POOL_SIZE: integer({
     meaning: 'Max connections to the core database',
     unit: 'connections',
@@ -22,10 +25,7 @@ export const settings = defineSettings({
     max: 50,
     default: 8,
   }),
-  CT_DATABASE_URL: url({
-    schemes: ['postgres', 'postgresql'],
-    meaning: 'The ct database, with the index of public certificates',
-  }),
+  CT_DATABASE_URL: databaseUrl({ meaning: 'The ct database, with the index of public certificates' }),
   CT_DATABASE_POOL_SIZE: integer({
     meaning: 'Max connections to the ct database',
     unit: 'connections',
@@ -38,8 +38,7 @@ export const settings = defineSettings({
       'Tables of the ct database are distributed over several servers (Citus, ct_block by shard): each key is looked up in a statement that determines its shard',
     default: false,
   }),
-  REDIS_URL: url({
-    schemes: ['redis', 'rediss'],
+  ...redisSettings({
     meaning: 'Carries wake-ups and questions to the prober; losing it costs time, never work',
   }),
   SEARCH_URL: string({

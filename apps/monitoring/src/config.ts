@@ -1,12 +1,18 @@
-import { defineSettings, frontSettings, integer, list, type SettingValues, url } from '@certwright/service';
+import {
+  databaseUrl,
+  defineSettings,
+  frontSettings,
+  integer,
+  list,
+  type SettingValues,
+} from '@certwright/service';
 
 /** The settings of the monitoring API: those of every front end, the index, and ports of endpoints. */
 export const monitoringSettings = defineSettings({
   ...frontSettings({ path: '/api/v3/monitoring', port: 4316, opsPort: 4317 }),
-  CT_DATABASE_URL: url<string>({
+  CT_DATABASE_URL: databaseUrl({
     meaning:
       'The ct database (PostgreSQL), with the index of public certificates; it is only read, so that a replica will do. While it is down, certificates are shown without their issuance',
-    schemes: ['postgres', 'postgresql'],
   }),
   CT_DATABASE_POOL_SIZE: integer({
     meaning: 'Max connections to the ct database; unused ones are closed',

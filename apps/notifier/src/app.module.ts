@@ -1,7 +1,11 @@
 import { JobProcessorsModule, JobQueuesModule, type JobsOptions } from '@certwright/bullmq';
 import { CoreSchemaModule } from '@certwright/core-schema';
+import { deploymentIdentity } from '@certwright/postgres';
+import { RedisModule } from '@certwright/redis';
+import { RedisAccess } from '@certwright/redis-client';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { Config } from './config';
 import { MailModule } from './mail/mail.module';
 import { WebhooksModule } from './webhooks/webhooks.module';
@@ -9,9 +13,9 @@ import { WebhooksModule } from './webhooks/webhooks.module';
 const inject = [Config, RunningProcess];
 
 const jobs = {
-  inject,
-  useFactory: ({ REDIS_URL: redisUrl }: Config, { log, readiness }: RunningProcess): JobsOptions => ({
-    redisUrl,
+  inject: [RedisAccess, RunningProcess],
+  useFactory: (redis: RedisAccess, { log, readiness }: RunningProcess): JobsOptions => ({
+    redis,
     log,
     readiness,
   }),
@@ -22,9 +26,17 @@ const jobs = {
     CoreSchemaModule.forRootAsync({
       inject,
       useFactory: (
-        { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize }: Config,
+        { DATABASE_URL: url, DATABASE_POOLER: pooler, DATABASE_POOL_SIZE: poolSize }: Config,
         { name, log, readiness }: RunningProcess,
-      ) => ({ name, url, poolSize, statementTimeoutMs: 10_000, deployment: null, log, readiness }),
+      ) => ({ name, url, pooler, poolSize, statementTimeoutMs: 10_000, deployment: null, log, readiness }),
+    }),
+    RedisModule.forRootAsync({
+      inject: [...inject, DataSource],
+      useFactory: (settings: Config, process: RunningProcess, core: DataSource) => ({
+        settings,
+        process,
+        findOwner: async () => await deploymentIdentity(core),
+      }),
     }),
     JobQueuesModule.forRootAsync(jobs),
     JobProcessorsModule.forRootAsync(jobs),

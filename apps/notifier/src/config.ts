@@ -1,10 +1,13 @@
 import {
   boolean,
+  databaseUrl,
   defineSettings,
   hostPort,
   integer,
   list,
+  poolerSettings,
   processSettings,
+  redisSettings,
   sealingKeys,
   secret,
   SettingsError,
@@ -17,7 +20,8 @@ import { senderOf } from './mail/mail-address';
 /** Every setting of the notifier. */
 export const settings = defineSettings({
   ...processSettings({ opsPort: 4341 }),
-  DATABASE_URL: url({ schemes: ['postgres', 'postgresql'], meaning: 'The core database' }),
+  DATABASE_URL: databaseUrl({ meaning: 'The core database' }),
+  ...poolerSettings,
   DATABASE_POOL_SIZE: integer({
     meaning: 'Max database connections; a delivery holds one briefly, never while it waits for a response',
     unit: 'connections',
@@ -25,10 +29,7 @@ export const settings = defineSettings({
     max: 200,
     default: 20,
   }),
-  REDIS_URL: url({
-    schemes: ['redis', 'rediss'],
-    meaning: 'Where wake-ups are queued; losing it costs time, never work',
-  }),
+  ...redisSettings({ meaning: 'Where wake-ups are queued; losing it costs time, never work' }),
   SEALING_KEYS: sealingKeys({
     meaning: 'Open the secrets and credentials of webhooks; the same for every process that has the setting',
   }),

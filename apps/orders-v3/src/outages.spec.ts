@@ -4,7 +4,6 @@ import { claimDeployment } from '@certwright/core-schema';
 import { disabledKeysChannel } from '@certwright/redis';
 import { apiKeySha256 } from '@certwright/service';
 import { eventually, freePort, type SeverableLink, severableLink } from '@certwright/testing';
-import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { certificateRequest, keyPair } from './testing/certificate-request';
@@ -175,19 +174,19 @@ describe('a disabled API key', () => {
   it('stops working as soon as its news arrives', async () => {
     const api = await RunningApi.start();
     const tenant = await api.tenant();
-    const publisher = new Redis(api.redis.url);
+    const publisher = api.redis.connect();
     expect((await tenant.get('/api/v3/orders')).status).toBe(200);
     await api.database.query(`UPDATE api_key SET disabled_at = now() WHERE account_id = $1`, [
       tenant.accountId,
     ]);
     const secretSha256 = apiKeySha256(tenant.apiKey).toString('hex');
-    const news = JSON.stringify({ pattern: disabledKeysChannel, data: { secretSha256 } });
+    const channel = disabledKeysChannel(api.redis.access);
+    const news = JSON.stringify({ pattern: channel, data: { secretSha256 } });
 
     await eventually(async () => {
-      await publisher.publish(disabledKeysChannel, news);
+      await publisher.publish(channel, news);
       expect((await tenant.get('/api/v3/orders')).json).toMatchObject({ code: 'disabled_credentials' });
     });
-    publisher.disconnect();
     await api.stop();
   });
 });

@@ -3,18 +3,22 @@ import {
   hostPort,
   integer,
   list,
+  oneOf,
   port,
   processSettings,
+  redisSettings,
   type SettingValues,
   string,
-  url,
 } from '@certwright/service';
 
-/** All settings of the prober. It has no database and no secret except the password in REDIS_URL. */
+/** All settings of the prober. It has no database and no secret except the password of Redis. */
 export const settings = defineSettings({
   ...processSettings({ opsPort: 4351 }),
-  REDIS_URL: url({
-    schemes: ['redis', 'rediss'],
+  CERTWRIGHT_MODE: oneOf(['sandbox', 'production'], {
+    meaning: 'Which deployment this is; a REDIS_PREFIX that a deployment of the other mode uses is refused',
+    default: 'sandbox',
+  }),
+  ...redisSettings({
     meaning:
       'Queue of questions, where results are published, and which addresses have a connection; nothing is probed while it is unavailable',
   }),

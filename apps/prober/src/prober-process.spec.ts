@@ -2,9 +2,16 @@ import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import type { WebRuleAnswer } from '@certwright/jobs';
 import { ProbeQuestions } from '@certwright/redis';
-import { type Child, eventually, freePort, startChild } from '@certwright/testing';
+import { RedisAccess, redisSettingsOf } from '@certwright/redis-client';
+import {
+  type Child,
+  eventually,
+  freePort,
+  type RedisServer,
+  startChild,
+  startRedisServer,
+} from '@certwright/testing';
 import { serveLoopbackNames } from './testing/loopback-names';
-import { type OwnRedis, startOwnRedis } from './testing/own-redis';
 import { redirectsTo, says, serveSite, type WebSite } from './testing/web-site';
 
 const workspaceRoot = path.join(__dirname, '../../..');
@@ -12,7 +19,7 @@ const log = { warn: () => undefined, info: () => undefined };
 const silence = { kind: 'failed', problem: 'the prober did not answer', hops: [] };
 
 let redisPort: number;
-let redis: OwnRedis | undefined;
+let redis: RedisServer | undefined;
 let site: WebSite;
 let probes: ProbeQuestions;
 let environment: Record<string, string>;
@@ -38,7 +45,7 @@ beforeAll(async () => {
     PROBE_CONCURRENCY: '20',
     DRAIN_TIME: '1s',
   };
-  probes = new ProbeQuestions(redisUrl, { name: 'spec', log });
+  probes = new ProbeQuestions(new RedisAccess(redisSettingsOf(redisUrl)), { name: 'spec', log });
 }, 60_000);
 afterEach(() => site.requests.splice(0));
 afterAll(async () => {
@@ -46,7 +53,7 @@ afterAll(async () => {
 }, 30_000);
 
 async function startRedis(): Promise<void> {
-  redis = await startOwnRedis(redisPort);
+  redis = await startRedisServer(redisPort);
 }
 async function startProber(opsPort: number | string = 0): Promise<Child> {
   const args = ['--enable-source-maps', path.join(workspaceRoot, 'dist/apps/prober/main.js')];

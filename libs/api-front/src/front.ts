@@ -2,7 +2,9 @@ import { AccountsModule, AccountUsers, ApiKeys } from '@certwright/accounts';
 import { JobProcessorsModule, type JobsOptions } from '@certwright/bullmq';
 import { CoreSchemaModule, withinDatabaseTime, WriteConnections } from '@certwright/core-schema';
 import { databaseOutage } from '@certwright/errors';
-import { connectRedis, followDisabledKeys, RedisTokenBuckets } from '@certwright/redis';
+import { deploymentIdentity } from '@certwright/postgres';
+import { connectRedis, followDisabledKeys, RedisModule, RedisTokenBuckets } from '@certwright/redis';
+import { RedisAccess } from '@certwright/redis-client';
 import {
   ApiKeyCache,
   Authenticator,
@@ -22,13 +24,13 @@ import {
 } from '@certwright/service';
 import {
   type DynamicModule,
-  Inject,
   Injectable,
   Module,
   type OnApplicationBootstrap,
   type Provider,
   type Type,
 } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 
 export type FrontConfig = SettingValues<ReturnType<typeof frontSettings>>;
@@ -53,12 +55,12 @@ export class DisabledKeys implements OnApplicationBootstrap {
   constructor(
     private readonly keys: ApiKeyCache,
     private readonly running: RunningProcess,
-    @Inject(FrontSettings) private readonly config: Pick<FrontConfig, 'REDIS_URL'>,
+    private readonly redis: RedisAccess,
   ) {}
 
   onApplicationBootstrap(): void {
     const { name, log, opened } = this.running;
-    const following = followDisabledKeys(this.config.REDIS_URL, { name, keys: this.keys, log });
+    const following = followDisabledKeys(this.redis, { name, keys: this.keys, log });
     opened('disabled keys', async () => await following.close());
   }
 }
@@ -66,11 +68,11 @@ export class DisabledKeys implements OnApplicationBootstrap {
 const admission: Provider[] = [
   {
     provide: FallbackTokenBuckets,
-    inject: [FrontSettings, RunningProcess],
-    useFactory: ({ REDIS_URL }: FrontConfig, { name, log, opened }: RunningProcess) => {
-      const redis = connectRedis(REDIS_URL, { name: `${name}-limits`, log });
+    inject: [RedisAccess, RunningProcess],
+    useFactory: (access: RedisAccess, { name, log, opened }: RunningProcess) => {
+      const redis = connectRedis(access, { name: `${name}-limits`, log });
       opened('redis', async () => await redis.close());
-      return new FallbackTokenBuckets(new RedisTokenBuckets(redis.client), new MemoryTokenBuckets());
+      return new FallbackTokenBuckets(new RedisTokenBuckets(redis), new MemoryTokenBuckets());
     },
   },
   { provide: ApiKeyCache, inject: [ApiKeys], useFactory: (keys: ApiKeys) => new ApiKeyCache(keys) },
@@ -99,6 +101,7 @@ class FrontModule {
           useFactory: () => ({
             name,
             url: config.DATABASE_URL,
+            pooler: config.DATABASE_POOLER,
             poolSize: config.DATABASE_POOL_SIZE,
             statementTimeoutMs: config.STATEMENT_TIMEOUT,
             deployment: { mode: config.CERTWRIGHT_MODE, access: 'claim' },
@@ -106,8 +109,17 @@ class FrontModule {
             readiness: readiness.shared,
           }),
         }),
+        RedisModule.forRootAsync({
+          inject: [DataSource],
+          useFactory: (core: DataSource) => ({
+            settings: config,
+            process: running,
+            findOwner: async () => await deploymentIdentity(core),
+          }),
+        }),
         JobProcessorsModule.forRootAsync({
-          useFactory: (): JobsOptions => ({ redisUrl: config.REDIS_URL, log, readiness: readiness.shared }),
+          inject: [RedisAccess],
+          useFactory: (redis: RedisAccess): JobsOptions => ({ redis, log, readiness: readiness.shared }),
         }),
         AccountsModule,
         front.module,
@@ -141,6 +153,7 @@ export async function createFront(
     toProblem: databaseOutage,
     authenticator: Authenticator,
     trustedProxies: config.TRUSTED_PROXIES,
+    traceparents: config.TRACEPARENT_OF_CALLERS,
     around: (handle) => withinDatabaseTime(config.DATABASE_TIME, handle),
     beginWrite: () => writes.begin(),
     documentation: { ...documentation, publicUrl: config.PUBLIC_URL, statusPath: '/readyz' },

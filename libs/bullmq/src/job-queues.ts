@@ -1,34 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { type Job, type QueueName, queueNames, queueOf, queues } from '@certwright/jobs';
+import { checkWrites, type RedisAccess, type RedisClient } from '@certwright/redis-client';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { Queue } from 'bullmq';
-import { Redis } from 'ioredis';
 
 /** Redis keys of a queue carry a hash tag, so that a Redis Cluster keeps them on one node. */
-export const queuePrefix = '{certwright}';
-
-/** Redis accepts a wake-up at once or not at all; the outbox keeps what could not be sent. */
-const commandTimeoutMs = 5_000;
-
-/** How long the key of a readiness check stays, ms. */
-const readinessKeyMs = 10_000;
+export const queuePrefix = ({ prefix }: Pick<RedisAccess, 'prefix'>): string => `{${prefix}}`;
 
 /** Puts jobs on Redis. */
 export class JobQueues implements OnApplicationShutdown {
-  private readonly connection: Redis;
-  private readonly readinessKey = `${queuePrefix}:ready:${randomUUID()}`;
+  private readonly connection: RedisClient;
+  private readonly readinessKey: string;
   private readonly byName: ReadonlyMap<QueueName, Queue>;
 
   /** @param onError called with every Redis error; must not throw */
-  constructor(redisUrl: string, onError: (error: Error) => void) {
-    this.connection = new Redis(redisUrl, {
-      enableOfflineQueue: false,
-      maxRetriesPerRequest: 1,
-      commandTimeout: commandTimeoutMs,
-      retryStrategy: (times) => Math.min(times * 100, 2_000),
-      // After a fail-over the old address may still respond, but as a replica.
-      reconnectOnError: (error) => error.message.startsWith('READONLY'),
-    });
+  constructor(redis: RedisAccess, onError: (error: Error) => void) {
+    // Redis accepts a wake-up at once or not at all; the outbox keeps what could not be sent.
+    this.connection = redis.open({ kind: 'queue', name: 'job-queues' });
+    this.readinessKey = `${redis.prefix}:ready:job-queues:${randomUUID()}`;
     // Every queue emits the errors of the connection that they share.
     const reported = new WeakSet<Error>();
     const report = (error: Error) => {
@@ -40,7 +29,7 @@ export class JobQueues implements OnApplicationShutdown {
     const queue = (name: QueueName) =>
       new Queue(name, {
         connection: this.connection,
-        prefix: queuePrefix,
+        prefix: queuePrefix(redis),
         skipMetasUpdate: true,
         defaultJobOptions: {
           attempts: queues[name].attempts,
@@ -57,9 +46,9 @@ export class JobQueues implements OnApplicationShutdown {
       const own = jobs.filter((job) => queueOf[job.name] === name);
       if (own.length === 0) continue;
       await queue.addBulk(
-        own.map(({ name: job, id, payload, priority }) => ({
+        own.map(({ name: job, id, payload, priority, cause }) => ({
           name: job,
-          data: payload,
+          data: cause === undefined ? payload : { ...payload, cause },
           opts: { jobId: id, ...(priority === undefined ? {} : { priority }) },
         })),
       );
@@ -78,9 +67,9 @@ export class JobQueues implements OnApplicationShutdown {
     return lengths;
   }
 
-  /** Rejects when Redis does not respond, or refuses writes (OOM, READONLY, MISCONF): a readiness check. */
+  /** Rejects when Redis does not respond, or refuses writes: a readiness check. */
   async checkWrites(): Promise<void> {
-    await this.connection.set(this.readinessKey, '1', 'PX', readinessKeyMs);
+    await checkWrites(this.connection, this.readinessKey);
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -1,5 +1,14 @@
-import { type JobName, type JobPayloads, type QueueName, queueOf, queues } from '@certwright/jobs';
-import { Worker } from 'bullmq';
+import {
+  type JobCause,
+  type JobName,
+  type JobPayloads,
+  type QueueName,
+  queueOf,
+  queues,
+} from '@certwright/jobs';
+import type { RedisAccess, RedisClient } from '@certwright/redis-client';
+import { inSpan, isTracing } from '@certwright/tracing';
+import { type ConnectionOptions, Worker } from 'bullmq';
 import { queuePrefix } from './job-queues';
 
 export type JobsOf<Q extends QueueName> = {
@@ -25,29 +34,37 @@ export interface RunningJobs {
 
 /** Runs the jobs of one queue in this process, as many side by side as the queue's table says. */
 export function runJobs<Q extends QueueName>(
-  redisUrl: string,
+  redis: RedisAccess,
   queue: Q,
   handlers: Handlers<Q>,
   events: RunnerEvents,
   concurrency: number = queues[queue].concurrency,
 ): RunningJobs {
   const byName = handlersByName(queue, handlers);
-  // While Redis is unavailable, a worker that closes would go on trying to connect.
-  let closing = false;
+  const connections: RedisClient[] = [];
+  const connect = () => {
+    const opened = redis.open({ kind: 'worker', name: `jobs-${queue}` });
+    connections.push(opened);
+    return opened;
+  };
+  // BullMQ waits for jobs on a second connection.
+  const connection = Object.assign(connect(), { duplicate: connect });
   const worker = new Worker(
     queue,
     async ({ name, data }) => {
       const handler = byName.get(name);
       if (handler === undefined) throw new Error(`No handler for job "${name}" on queue "${queue}".`);
-      await handler(data as never);
+      const { cause, ...payload } = data as Readonly<Record<string, string>> & { cause?: JobCause };
+      const handle = async () => await handler(payload as never);
+      if (!isTracing()) return await handle();
+      const attributes = { 'messaging.destination.name': queue, ...idAttributes(payload) };
+      await inSpan(`job ${name}`, { kind: 'consumer', cause: cause ?? null, attributes }, handle);
     },
     {
-      connection: {
-        url: redisUrl,
-        maxRetriesPerRequest: null,
-        retryStrategy: (times: number) => (closing ? null : Math.min(times * 100, 2_000)),
-      },
-      prefix: queuePrefix,
+      connection: connection as ConnectionOptions,
+      prefix: queuePrefix(redis),
+      // After a fail-over jobs are taken again within seconds.
+      runRetryDelay: 1_000,
       skipVersionCheck: true,
       concurrency,
       lockDuration: queues[queue].lockDurationMs,
@@ -60,10 +77,19 @@ export function runJobs<Q extends QueueName>(
   worker.on('failed', (job, error) => events.failed(job?.name ?? 'unknown', error));
   return {
     close: async () => {
-      closing = true;
+      // A worker that closes would go on trying to connect.
+      for (const each of connections) if (each.status !== 'ready') each.disconnect();
       await closeWorker(worker);
+      for (const each of connections) each.disconnect();
     },
   };
+}
+
+/** `issuanceId` → `certwright.issuance_id`. */
+function idAttributes(payload: Readonly<Record<string, string>>): Record<string, string> {
+  const attribute = (name: string) =>
+    `certwright.${name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`;
+  return Object.fromEntries(Object.entries(payload).map(([name, id]) => [attribute(name), id]));
 }
 
 /** How long running jobs may take to finish; beyond it, and while Redis is unavailable, the connection is cut. */
@@ -75,9 +101,8 @@ async function closeWorker(worker: Worker): Promise<void> {
   const late = new Promise<'late'>((resolve) => {
     timer = setTimeout(resolve, closingMs, 'late');
   });
-  const outcome = await Promise.race([worker.close(), late]);
+  await Promise.race([worker.close(), late]);
   clearTimeout(timer);
-  if (outcome === 'late') void worker.disconnect().catch(() => undefined);
 }
 
 /** What the compiler checks for typed callers is checked again at start: each declared job has exactly one handler. */

@@ -1,4 +1,3 @@
-import { Redis } from 'ioredis';
 import { advanceIssuance, type JobPayloads } from '@certwright/jobs';
 import { eventually, testRedis, type TestRedis } from '@certwright/testing';
 import { Injectable, type Provider } from '@nestjs/common';
@@ -13,7 +12,7 @@ const events: RunnerEvents = { failed: () => undefined, error: () => undefined }
 
 beforeAll(async () => {
   redis = await testRedis();
-  queues = new JobQueues(redis.url, () => undefined);
+  queues = new JobQueues(redis.access, () => undefined);
 });
 beforeEach(async () => await redis.flush());
 afterAll(async () => {
@@ -32,7 +31,7 @@ function collecting(): { readonly seen: string[]; readonly handlers: Handlers<'i
 describe('jobs', () => {
   it('reach their handler with their payload', async () => {
     const { seen, handlers } = collecting();
-    const runner = runJobs(redis.url, 'issuance', handlers, events);
+    const runner = runJobs(redis.access, 'issuance', handlers, events);
     await queues.addAll([advanceIssuance('1', 0), advanceIssuance('2', 0)]);
     await eventually(() => expect([...seen].sort()).toEqual(['1', '2']));
     await runner.close();
@@ -52,7 +51,7 @@ describe('jobs', () => {
         await Promise.reject(new Error('fails'));
       },
     };
-    const runner = runJobs(redis.url, 'issuance', failing, events);
+    const runner = runJobs(redis.access, 'issuance', failing, events);
     for (let nth = 1; nth <= 3; nth += 1) {
       await queues.addAll([advanceIssuance('1', 0)]);
       await eventually(async () => {
@@ -65,7 +64,7 @@ describe('jobs', () => {
 
   it('come again after Redis forgot everything', async () => {
     const { seen, handlers } = collecting();
-    const runner = runJobs(redis.url, 'issuance', handlers, events);
+    const runner = runJobs(redis.access, 'issuance', handlers, events);
     await redis.flush();
     await eventually(async () => {
       await queues.addAll([advanceIssuance('9', 0)]);
@@ -77,7 +76,7 @@ describe('jobs', () => {
 
 it('trouble with Redis is reported once, and not once for each queue', async () => {
   const errors: Error[] = [];
-  const unreachable = new JobQueues('redis://127.0.0.1:1', (error) => errors.push(error));
+  const unreachable = new JobQueues(redis.accessAt('redis://127.0.0.1:1'), (error) => errors.push(error));
   await eventually(() => expect(errors.length).toBeGreaterThan(2));
   await unreachable.close();
   expect(new Set(errors).size).toBe(errors.length);
@@ -85,17 +84,17 @@ it('trouble with Redis is reported once, and not once for each queue', async () 
 
 describe('a runner', () => {
   it('refuses to start when a declared job has no handler, or a handler no job', () => {
-    expect(() => runJobs(redis.url, 'issuance', {} as Handlers<'issuance'>, events)).toThrow(
+    expect(() => runJobs(redis.access, 'issuance', {} as Handlers<'issuance'>, events)).toThrow(
       'without handler: advance-issuance',
     );
     const { handlers } = collecting();
     const many = { ...handlers, 'unheard-of': async () => await Promise.resolve() };
-    expect(() => runJobs(redis.url, 'issuance', many, events)).toThrow('unheard-of');
+    expect(() => runJobs(redis.access, 'issuance', many, events)).toThrow('unheard-of');
   });
 
   it('closes in bounded time while Redis is unavailable', async () => {
     const { handlers } = collecting();
-    const runner = runJobs('redis://127.0.0.1:1', 'issuance', handlers, events);
+    const runner = runJobs(redis.accessAt('redis://127.0.0.1:1'), 'issuance', handlers, events);
     const start = performance.now();
     await runner.close();
     expect(performance.now() - start).toBeLessThan(8_000);
@@ -125,7 +124,7 @@ describe('processors', () => {
   const compiled = async (providers: Provider[]) => {
     const log = { warn: () => undefined, error: () => undefined };
     const readiness = { add: (name: string) => void checks.push(name) };
-    const options = { useFactory: () => ({ redisUrl: redis.url, log, readiness }) };
+    const options = { useFactory: () => ({ redis: redis.access, log, readiness }) };
     const module = Test.createTestingModule({
       imports: [JobQueuesModule.forRootAsync(options), JobProcessorsModule.forRootAsync(options)],
       providers,
@@ -154,13 +153,13 @@ describe('processors', () => {
 
 describe('the readiness check', () => {
   it('fails while Redis responds but refuses writes', async () => {
-    const admin = new Redis(redis.url);
+    const admin = redis.connect();
     const user = `reader-${new URL(redis.url).pathname.slice(1)}`;
     await admin.call('ACL', 'SETUSER', user, 'on', 'nopass', '~*', '&*', '+@all', '-@write');
     const url = new URL(redis.url);
     url.username = user;
     url.password = 'any';
-    const reading = new JobQueues(url.href, () => undefined);
+    const reading = new JobQueues(redis.accessAt(url.href), () => undefined);
     try {
       await eventually(async () => await expect(reading.checkWrites()).rejects.toThrow('NOPERM'));
       await admin.call('ACL', 'SETUSER', user, '+@write');
@@ -168,7 +167,6 @@ describe('the readiness check', () => {
     } finally {
       await reading.close();
       await admin.call('ACL', 'DELUSER', user);
-      admin.disconnect();
     }
   });
 });

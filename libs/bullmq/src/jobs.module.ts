@@ -1,4 +1,5 @@
 import { type QueueName, queues } from '@certwright/jobs';
+import type { RedisAccess } from '@certwright/redis-client';
 import {
   type BeforeApplicationShutdown,
   type DynamicModule,
@@ -15,7 +16,7 @@ import { JobQueues } from './job-queues';
 import { type Handlers, type RunningJobs, runJobs } from './job-runner';
 
 export interface JobsOptions {
-  readonly redisUrl: string;
+  readonly redis: RedisAccess;
   readonly log: {
     warn(members: object, message: string): void;
     error(members: object, message: string): void;
@@ -41,8 +42,8 @@ export class JobQueuesModule {
     const queues = {
       provide: JobQueues,
       inject: [jobsOptions],
-      useFactory: ({ redisUrl, log, readiness }: JobsOptions) => {
-        const opened = new JobQueues(redisUrl, (error) => log.warn({ err: error }, 'redis'));
+      useFactory: ({ redis, log, readiness }: JobsOptions) => {
+        const opened = new JobQueues(redis, (error) => log.warn({ err: error }, 'redis'));
         readiness.add('redis', async () => await opened.checkWrites());
         return opened;
       },
@@ -97,14 +98,14 @@ export class JobProcessors implements OnApplicationBootstrap, OnModuleDestroy, B
 
   #run(queue: QueueName, handlers: Handlers<QueueName>): void {
     if (this.#running.has(queue)) throw new Error(`Queue "${queue}" has two processors.`);
-    const { redisUrl, log, concurrency } = this.options;
+    const { redis, log, concurrency } = this.options;
     const events = {
       failed: (job: string, error: Error) =>
         log.error({ job, err: error }, 'job failed; retried from its row'),
       error: (error: Error) => log.warn({ err: error }, 'redis'),
     };
     const atOnce = concurrency?.[queue] ?? queues[queue].concurrency;
-    this.#running.set(queue, runJobs(redisUrl, queue, handlers, events, atOnce));
+    this.#running.set(queue, runJobs(redis, queue, handlers, events, atOnce));
   }
 }
 

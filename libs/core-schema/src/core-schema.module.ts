@@ -1,7 +1,9 @@
 import {
   awaitSchema,
+  awaitSettings,
   type DatabaseConnection,
   databaseTime,
+  sessionSettings,
   warnOfExcessPrivileges,
 } from '@certwright/postgres';
 import { type DynamicModule, type FactoryProvider, Module, type Provider } from '@nestjs/common';
@@ -33,10 +35,12 @@ const coreProcess = Symbol('CoreProcess');
 const deployment: Provider = {
   provide: OwnDeployment,
   inject: [DataSource, coreProcess],
-  useFactory: async (database: DataSource, { name, deployment, log, readiness }: CoreProcess) => {
+  useFactory: async (database: DataSource, process: CoreProcess) => {
+    const { name, deployment, pooler, log, readiness } = process;
     const query = async (text: string) => await database.query<object[]>(text);
     await awaitSchema(query, usedCoreSchema, { log });
     readiness.add('database', async () => await databaseTime(query, usedCoreSchema.setting));
+    await awaitSettings(database, pooler, sessionSettings(process), log);
     if (deployment?.access === 'claim') await claimDeployment(database, deployment.mode);
     if (deployment?.access === 'await') await awaitDeployment(database, deployment.mode);
     await warnOfExcessPrivileges(database, coreSchema, name, log);

@@ -85,7 +85,7 @@ export class RunningFront {
     const databaseUrl = database.urlOf(name);
     const config = settings.read({
       DATABASE_URL: databaseUrl,
-      REDIS_URL: redis.url,
+      ...redis.environment,
       PORT: '0',
       LOG_LEVEL: 'silent',
       READS_PER_S: '100000',

@@ -1,4 +1,5 @@
 import { type Home, young } from '@certwright/ct-schema';
+import type { SessionSettings } from '@certwright/postgres';
 import type { EntityManager } from 'typeorm';
 
 /** Lookups that can be batched: most of the cost of a small one is its round trip. */
@@ -30,8 +31,12 @@ export function readingAlone(reader: Pick<EntityManager, 'query'>, isSharded = f
  * Settings of connections for reading pages: a statement is sent with all of its parameters, so that a plan made once fits
  * every page; each part of it is an index lookup, regardless of the table statistics at planning; read-only.
  */
-export const pageSession =
-  '-c default_transaction_read_only=on -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off';
+export const pageSession: SessionSettings = {
+  default_transaction_read_only: 'on',
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  jit: 'off',
+};
 
 /** Known partitions of positions that were merged to one run each: where to look first. */
 export class SettledHomes {

@@ -1,7 +1,9 @@
 import {
   awaitSchema,
+  awaitSettings,
   type DatabaseConnection,
   databaseTime,
+  sessionSettings,
   warnOfExcessPrivileges,
 } from '@certwright/postgres';
 import { type DynamicModule, type FactoryProvider, Module } from '@nestjs/common';
@@ -45,10 +47,12 @@ export class CtSchemaModule {
         {
           provide: CtSchemaModule.name,
           inject: [DataSource, ctProcess],
-          useFactory: async (database: DataSource, { name, log, readiness }: CtProcess) => {
+          useFactory: async (database: DataSource, process: CtProcess) => {
+            const { name, pooler, log, readiness } = process;
             const query = async (text: string) => await database.query<object[]>(text);
             await awaitSchema(query, usedCtSchema, { log });
             readiness.add('database', async () => await databaseTime(query, usedCtSchema.setting));
+            await awaitSettings(database, pooler, sessionSettings(process), log);
             await warnOfExcessPrivileges(database, ctSchema, name, log);
             return null;
           },

@@ -10,7 +10,7 @@ beforeEach(async () => {
   const url = new URL(database.url);
   link = await severableLink({ host: url.hostname, port: Number(url.port) });
   url.host = `127.0.0.1:${link.port}`;
-  pool = new DatabasePool({ connectionString: url.href, max: 1 });
+  pool = new DatabasePool({ url: url.href, max: 1 });
 });
 afterEach(async () => {
   await pool.end();

@@ -1,5 +1,24 @@
 import type { EventEmitter } from 'node:events';
 import * as pg from 'pg';
+import { beginReading, type SessionSettings, startupOptions } from './session-settings';
+
+/** `postgres://user:password@host:port/database`; a function is called for each connection: the password may change. */
+export type DatabaseUrl = string | (() => string);
+
+/**
+ * What is between the process and PostgreSQL. `transaction`: a pooler, such as PgBouncer in transaction mode, which gives each
+ * transaction another session. `transaction-prepared`: one that also keeps prepared statements (PgBouncer 1.21 or newer
+ * with `max_prepared_statements`).
+ */
+export type DatabasePooler = 'none' | 'transaction' | 'transaction-prepared';
+
+export interface DatabaseClientConfig extends Omit<pg.PoolConfig, 'connectionString'> {
+  readonly url?: DatabaseUrl;
+  /** Default: none. */
+  readonly pooler?: DatabasePooler;
+  /** Startup parameters without a pooler; of each transaction of `readOnce` behind one. */
+  readonly session?: SessionSettings;
+}
 
 /**
  * A connection whose loss never ends the process. `pg` emits `error` on a client when its connection is lost, and
@@ -8,9 +27,17 @@ import * as pg from 'pg';
  */
 export class DatabaseClient extends pg.Client {
   private isOfStandby = false;
+  private readonly pooler: DatabasePooler;
+  private readonly session: SessionSettings;
 
-  constructor(config?: string | pg.ClientConfig) {
-    super(config);
+  constructor({ url, pooler = 'none', session = {}, ...config }: DatabaseClientConfig = {}) {
+    super({
+      ...config,
+      ...(url !== undefined && { connectionString: typeof url === 'function' ? url() : url }),
+    });
+    if (pooler === 'none') this.addOptions(startupOptions(session));
+    this.pooler = pooler;
+    this.session = session;
     this.on('error', () => undefined);
     const { connection } = this as unknown as { readonly connection: EventEmitter };
     connection.on('errorMessage', ({ code }: { readonly code?: string }) => {
@@ -18,11 +45,45 @@ export class DatabaseClient extends pg.Client {
     });
   }
 
-  /** After a fail-over, a connection to the old primary, which is a standby now, would refuse every write for good. */
+  /** Besides those of the URL, which `pg` prefers. */
+  private addOptions(options: string): void {
+    const { connectionParameters } = this as unknown as { connectionParameters: { options?: string } };
+    connectionParameters.options = [connectionParameters.options, options].filter(Boolean).join(' ');
+  }
+
+  // pg declares a dozen overloads.
+  override query(...args: unknown[]): never {
+    const [config, ...others] = args;
+    const plain = super.query.bind(this) as (...args: unknown[]) => never;
+    if (this.pooler !== 'transaction' || !isNamed(config)) return plain(...args);
+    const { name: _ofAnotherSession, ...unnamed } = config;
+    return plain(unnamed, ...others);
+  }
+
+  /** One statement that only reads, with the settings of the session also behind a pooler: there in a transaction. */
+  async readOnce<Row extends pg.QueryResultRow>(config: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
+    const run = this.query.bind(this) as unknown as (config: pg.QueryConfig) => Promise<pg.QueryResult<Row>>;
+    if (this.pooler === 'none') return await run(config);
+    const { query_timeout } = config as { readonly query_timeout?: number };
+    await run({ text: beginReading(this.session), query_timeout } as pg.QueryConfig);
+    const result = await run(config);
+    await run({ text: 'COMMIT', query_timeout } as pg.QueryConfig);
+    return result;
+  }
+
+  /**
+   * After a fail-over, a connection to the old primary, which is a standby now, would refuse every write for good. A
+   * pooler keeps its own connection to the server, unless the client leaves it within a transaction.
+   */
   endIfOfStandby(): void {
-    if (this.isOfStandby) void this.end().catch(() => undefined);
+    if (!this.isOfStandby) return;
+    if (this.pooler !== 'none') super.query('BEGIN', () => undefined);
+    void this.end().catch(() => undefined);
   }
 }
+
+const isNamed = (config: unknown): config is { readonly name: string } =>
+  typeof config === 'object' && config !== null && 'name' in config && !('submit' in config);
 
 /** read_only_sql_transaction (PostgreSQL, appendix A). */
 const readOnlyTransaction = '25006';
@@ -33,7 +94,7 @@ const readOnlyTransaction = '25006';
  * @param Client the class of its connections
  */
 export class DatabasePool extends pg.Pool {
-  constructor(config: pg.PoolConfig, Client: typeof DatabaseClient = DatabaseClient) {
+  constructor(config: DatabaseClientConfig, Client: typeof DatabaseClient = DatabaseClient) {
     super({ ...config, Client } as pg.PoolConfig);
     // An idle connection that is lost is replaced when one is needed.
     this.on('error', () => undefined);
@@ -42,7 +103,55 @@ export class DatabasePool extends pg.Pool {
       if (client instanceof DatabaseClient) client.endIfOfStandby();
     });
   }
+
+  /**
+   * As `DatabaseClient.readOnce`. Repeats a statement that a replica ended because it conflicted with what the primary did.
+   *
+   * @param configOf called once there is a connection; it may throw
+   */
+  async readOnce<Row extends pg.QueryResultRow>(
+    configOf: () => pg.QueryConfig,
+  ): Promise<pg.QueryResult<Row>> {
+    for (let attempt = 1; ; attempt += 1) {
+      const client = (await this.connect()) as unknown as DatabaseClient & pg.PoolClient;
+      try {
+        return await this.readWith<Row>(client, configOf);
+      } catch (error) {
+        if (attempt >= maxReads || !isRecoveryConflict(error)) throw error;
+      }
+    }
+  }
+
+  private async readWith<Row extends pg.QueryResultRow>(
+    client: DatabaseClient & pg.PoolClient,
+    configOf: () => pg.QueryConfig,
+  ): Promise<pg.QueryResult<Row>> {
+    let isUsable = true;
+    try {
+      const config = configOf();
+      isUsable = false;
+      const result = await client.readOnce<Row>(config);
+      isUsable = true;
+      return result;
+    } finally {
+      client.release(!isUsable);
+    }
+  }
 }
+
+/** Max executions of a statement: the next one has a newer snapshot, so it conflicts only with what happens meanwhile. */
+const maxReads = 5;
+
+/** Of a replica that ended a statement or session, so that it need not wait with what the primary did (PostgreSQL, 26.4.2). */
+const recoveryConflicts: ReadonlySet<unknown> = new Set([
+  '40001', // canceling statement due to conflict with recovery; also of a session that was idle
+  '40P01', // the statement and the replay waited for each other
+  '57P01', // terminating connection due to conflict with recovery
+  '57P04', // its database was dropped, and may be created again
+]);
+
+const isRecoveryConflict = (error: unknown): boolean =>
+  recoveryConflicts.has((error as { readonly code?: unknown } | null)?.code);
 
 /** The package `pg` for TypeORM's option `driver`. */
 export const databaseDriver = { ...pg, Client: DatabaseClient, Pool: DatabasePool };

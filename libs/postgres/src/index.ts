@@ -1,5 +1,13 @@
 export { type DatabaseConnection, dataSourceOptions } from './data-source-options';
-export { DatabaseClient, DatabasePool, databaseDriver } from './database-pool';
+export {
+  DatabaseClient,
+  type DatabaseClientConfig,
+  DatabasePool,
+  type DatabasePooler,
+  type DatabaseUrl,
+  databaseDriver,
+} from './database-pool';
+export { type DeploymentIdentity, deploymentIdentity } from './deployment-identity';
 export { LeaseLost, leases } from './lease';
 export { type AppliedGrants, applyGrants, type RoleSettings, type Transaction } from './roles/apply-grants';
 export { type ExcessPrivileges, excessPrivileges, warnOfExcessPrivileges } from './roles/excess-privileges';
@@ -22,3 +30,5 @@ export {
   type UsedSchema,
 } from './schema-version';
 export { statementName } from './statement-name';
+export { type SessionSettings, sessionSettings, type StatementLimits } from './session-settings';
+export { awaitSettings, settingsProblem } from './settings-check';

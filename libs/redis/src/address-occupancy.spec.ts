@@ -9,7 +9,7 @@ let prefixes = 0;
 beforeAll(async () => {
   redis = await testRedis();
   const log = { warn: () => undefined, info: () => undefined };
-  connections = [1, 2].map(() => connectRedis(redis.url, { name: 'spec', log, commandTimeoutMs: 20_000 }));
+  connections = [1, 2].map(() => connectRedis(redis.access, { name: 'spec', log, commandTimeoutMs: 20_000 }));
   for (const connection of connections) await eventually(() => connection.ping());
 });
 afterAll(async () => {
@@ -22,7 +22,9 @@ const client = () => (connections[0] as RedisConnection).client;
 function processes(more = {}) {
   const prefix = `spec-${prefixes++}`;
   const options = { maxPerNetwork: 3, lifetimeMs: 600_000, patienceMs: 600_000, ...more };
-  const [one, other] = connections.map((each) => new AddressOccupancy(each.client, options, prefix));
+  const [one, other] = connections.map(
+    (each) => new AddressOccupancy({ client: each.client, prefix }, options),
+  );
   return { one: one as AddressOccupancy, other: other as AddressOccupancy, prefix };
 }
 const occupant = (token: string, address: string, network = 'a') => ({ token, address, network });
@@ -46,8 +48,8 @@ describe('an address', () => {
     await eventually(async () => expect(await other.occupy(occupant('t2', '192.0.2.1'))).toBe(true));
     const late = processes({ lifetimeMs: 600_000 });
     expect(await late.one.occupy(occupant('t1', '192.0.2.1'))).toBe(true);
-    await eventually(async () => expect(await client().exists(`${prefix}:{a}:occupied`)).toBe(0));
-    expect(await client().pttl(`${late.prefix}:{a}:occupied`)).toBeGreaterThan(500_000);
+    await eventually(async () => expect(await client().exists(`${prefix}:connections:{a}:occupied`)).toBe(0));
+    expect(await client().pttl(`${late.prefix}:connections:{a}:occupied`)).toBeGreaterThan(500_000);
   });
 
   it('goes to those who wait in the order in which they came', async () => {

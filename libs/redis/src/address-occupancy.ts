@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisKeys } from './redis-connection';
 import { RedisScript } from './redis-script';
 
 /**
@@ -100,27 +100,26 @@ export interface AddressOccupancyOptions {
  * attempt. Both methods reject when Redis is unavailable or slow; an address may then be occupied or not.
  */
 export class AddressOccupancy {
-  /** @param prefix separates deployments that share a Redis */
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: RedisKeys,
     private readonly options: AddressOccupancyOptions,
-    private readonly prefix = 'connections',
   ) {}
 
   /** Can be repeated. @returns whether the occupant may connect; otherwise it waits until the next attempt */
   async occupy({ token, address, network }: Occupant): Promise<boolean> {
     const { maxPerNetwork, lifetimeMs, patienceMs } = this.options;
     const args = [token, address, maxPerNetwork, lifetimeMs * 1_000, patienceMs * 1_000];
-    return (await occupy.run(this.redis, this.#keys(network), args)) === 1;
+    return (await occupy.run(this.redis.client, this.#keys(network), args)) === 1;
   }
 
   /** Ends the connection, or the wait for one. */
   async vacate({ token, address, network }: Occupant): Promise<void> {
-    await vacate.run(this.redis, this.#keys(network), [token, address]);
+    await vacate.run(this.redis.client, this.#keys(network), [token, address]);
   }
 
   /** The braces are the hash tag of Redis Cluster: both keys of a network are on the same node. */
   #keys(network: string): readonly string[] {
-    return [`${this.prefix}:{${network}}:occupied`, `${this.prefix}:{${network}}:waiting`];
+    const tagged = `${this.redis.prefix}:connections:{${network}}`;
+    return [`${tagged}:occupied`, `${tagged}:waiting`];
   }
 }

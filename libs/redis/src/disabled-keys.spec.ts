@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { eventually, testRedis, type TestRedis } from '@certwright/testing';
-import { Redis } from 'ioredis';
+import type { Redis } from '@certwright/redis-client';
 import { disabledKeysChannel, followDisabledKeys } from './disabled-keys';
 
 let redis: TestRedis;
@@ -13,11 +13,11 @@ const keys = { clear: jest.fn(), forget: jest.fn() };
 
 beforeEach(async () => {
   redis = await testRedis();
-  publisher = new Redis(redis.url);
-  channel = redis.prefix + disabledKeysChannel;
+  publisher = redis.connect();
+  channel = disabledKeysChannel(redis.access);
   name = `${redis.prefix}reader`;
   const log = { warn: () => undefined, info: () => undefined };
-  following = followDisabledKeys(redis.url, { name, keys, log, channel });
+  following = followDisabledKeys(redis.access, { name, keys, log });
   // No receivers: the subscription is not active yet.
   await eventually(async () => expect(await publish('{}')).toBe(1));
   // Once for the connection, once for the news.
@@ -26,7 +26,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await following.close();
-  publisher.disconnect();
   await redis.dispose();
   jest.clearAllMocks();
 });

@@ -1,10 +1,11 @@
+import type { RedisAccess, RedisLog } from '@certwright/redis-client';
 import { lastValueFrom } from 'rxjs';
-import type { RedisLog } from './redis-connection';
 import { EventClient } from './transport/event-client';
 import { EventServer } from './transport/event-server';
 
 /** Channel of the event that an operator has disabled a key; its data is `DisabledKey`. */
-export const disabledKeysChannel = 'api-key-disabled';
+export const disabledKeysChannel = ({ prefix }: Pick<RedisAccess, 'prefix'>): string =>
+  `${prefix}:api-key-disabled`;
 
 interface DisabledKey {
   /** SHA-256 over the whole key as sent, hex. */
@@ -24,8 +25,6 @@ export interface DisabledKeysOptions {
   readonly name: string;
   readonly keys: RememberedKeys;
   readonly log: RedisLog;
-  /** Another channel, when the Redis is shared: channels do not belong to a database. */
-  readonly channel?: string;
 }
 
 /**
@@ -33,16 +32,16 @@ export interface DisabledKeysOptions {
  * bound.
  */
 export function followDisabledKeys(
-  redisUrl: string,
-  { name, keys, log, channel = disabledKeysChannel }: DisabledKeysOptions,
+  redis: RedisAccess,
+  { name, keys, log }: DisabledKeysOptions,
 ): { close(): Promise<void> } {
-  const server = new EventServer(redisUrl, { name: `${name}-disabled-keys`, log });
+  const server = new EventServer(redis, { name: `${name}-disabled-keys`, log });
   const forget = async (data: unknown) => {
     const secretSha256 = digestIn(data);
     // An event that cannot be read is about some key all the same.
     await Promise.resolve(secretSha256 === null ? keys.clear() : keys.forget(secretSha256));
   };
-  server.addHandler(channel, forget, true);
+  server.addHandler(disabledKeysChannel(redis), forget, true);
   server.status.subscribe((status) => {
     // What was published while the connection was down is lost.
     if (status === 'subscribed') keys.clear();
@@ -57,14 +56,14 @@ export function followDisabledKeys(
  * @throws Error when Redis does not take the event in time
  */
 export async function announceDisabledKey(
-  redisUrl: string,
+  redis: RedisAccess,
   secretSha256: Buffer,
   { log, withinMs }: { readonly log: RedisLog; readonly withinMs: number },
 ): Promise<void> {
-  const client = new EventClient(redisUrl, { name: 'announcement', log, readyWithinMs: withinMs });
+  const client = new EventClient(redis, { name: 'announcement', log, readyWithinMs: withinMs });
   const disabled: DisabledKey = { secretSha256: secretSha256.toString('hex') };
   try {
-    await lastValueFrom(client.emit(disabledKeysChannel, disabled), { defaultValue: undefined });
+    await lastValueFrom(client.emit(disabledKeysChannel(redis), disabled), { defaultValue: undefined });
   } finally {
     await client.close();
   }

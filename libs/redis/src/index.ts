@@ -1,14 +1,14 @@
 export {
   connectRedis,
   type RedisConnection,
+  type RedisKeys,
   type RedisConnectionOptions,
-  type RedisLog,
 } from './redis-connection';
+export { openRedis, RedisModule, type RedisOptions } from './redis.module';
 export { AddressOccupancy, type AddressOccupancyOptions, type Occupant } from './address-occupancy';
 export { RedisTokenBuckets } from './redis-token-buckets';
 export { ProbeQuestions } from './probe-questions';
 export { QuestionServer, type QuestionServerOptions } from './transport/question-server';
-export { probeQueue } from './transport/question-keys';
 export {
   type ChallengePlace,
   ChallengeValues,

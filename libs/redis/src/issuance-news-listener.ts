@@ -1,5 +1,5 @@
+import type { RedisAccess, RedisLog } from '@certwright/redis-client';
 import { issuanceNewsChannel, type IssuanceNewsOptions } from './issuance-news';
-import type { RedisLog } from './redis-connection';
 import { EventServer } from './transport/event-server';
 
 export interface IssuanceNewsListenerOptions extends IssuanceNewsOptions {
@@ -17,15 +17,11 @@ export class IssuanceNewsListener {
   readonly #reconnected = new Set<() => void>();
   readonly #log: RedisLog;
 
-  /** @param channel another name keeps specs apart */
-  constructor(
-    redisUrl: string,
-    { name, log, pingEveryMs }: IssuanceNewsListenerOptions,
-    channel: string = issuanceNewsChannel,
-  ) {
+  constructor(redis: RedisAccess, { name, log, pingEveryMs }: IssuanceNewsListenerOptions) {
     this.#log = log;
-    this.#server = new EventServer(redisUrl, { name, log, ...(pingEveryMs && { pingEveryMs }) });
-    this.#server.addHandler(channel, async (ids: unknown) => await Promise.resolve(this.#wake(ids)), true);
+    this.#server = new EventServer(redis, { name, log, ...(pingEveryMs && { pingEveryMs }) });
+    const wake = async (ids: unknown) => await Promise.resolve(this.#wake(ids));
+    this.#server.addHandler(issuanceNewsChannel(redis), wake, true);
     this.#server.status.subscribe((status) => {
       if (status === 'subscribed') this.#callAll(this.#reconnected);
     });

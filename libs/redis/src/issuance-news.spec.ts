@@ -1,8 +1,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { eventually, severableLink, testRedis, type TestRedis } from '@certwright/testing';
-import { Redis } from 'ioredis';
-import type { RedisLog } from './redis-connection';
-import { IssuanceNews } from './issuance-news';
+import type { Redis, RedisLog } from '@certwright/redis-client';
+import { IssuanceNews, issuanceNewsChannel } from './issuance-news';
 import { IssuanceNewsListener } from './issuance-news-listener';
 
 /** A machine that is busy with other specs. */
@@ -22,11 +21,10 @@ const log: RedisLog = {
 beforeAll(async () => {
   redis = await testRedis();
   // Channels know no databases.
-  channel = `${redis.prefix}issuance-changed`;
-  raw = new Redis(redis.url);
+  channel = issuanceNewsChannel(redis.access);
+  raw = redis.connect();
 });
 afterAll(async () => {
-  raw.disconnect();
   await redis.dispose();
 });
 afterEach(async () => {
@@ -35,14 +33,14 @@ afterEach(async () => {
 });
 
 function publisher(url = redis.url): IssuanceNews {
-  const news = new IssuanceNews(url, { name: 'spec-news', log }, channel);
+  const news = new IssuanceNews(redis.accessAt(url), { name: 'spec-news', log });
   closing.push(async () => await news.close());
   return news;
 }
 
 /** Pings its connection often. */
 function listener(url = redis.url, name = 'spec-listener'): IssuanceNewsListener {
-  const listening = new IssuanceNewsListener(url, { name, log, pingEveryMs: 100 }, channel);
+  const listening = new IssuanceNewsListener(redis.accessAt(url), { name, log, pingEveryMs: 100 });
   closing.push(async () => await listening.close());
   return listening;
 }
@@ -236,7 +234,7 @@ describe('a listener', () => {
   });
 
   it('that is closed stays closed, and stopped listeners are not notified', async () => {
-    const heard = new Heard(new IssuanceNewsListener(redis.url, { name: 'spec-closed', log }, channel));
+    const heard = new Heard(new IssuanceNewsListener(redis.access, { name: 'spec-closed', log }));
     await heard.connected();
     const once = new Heard(listener());
     const end = once.listening.onReconnected(() => expect('called').toBe('never'));

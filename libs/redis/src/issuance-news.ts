@@ -1,10 +1,11 @@
+import type { RedisAccess, RedisLog } from '@certwright/redis-client';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { lastValueFrom } from 'rxjs';
-import type { RedisLog } from './redis-connection';
 import { EventClient } from './transport/event-client';
 
 /** Channel of the event that issuances have changed for callers; its data are their ids, as decimal strings. */
-export const issuanceNewsChannel = 'issuance-changed';
+export const issuanceNewsChannel = ({ prefix }: Pick<RedisAccess, 'prefix'>): string =>
+  `${prefix}:issuance-changed`;
 
 export interface IssuanceNewsOptions {
   /** Shown by `CLIENT LIST`. */
@@ -23,16 +24,13 @@ const maxTogether = 500;
  */
 export class IssuanceNews implements OnApplicationShutdown {
   readonly #client: EventClient;
+  readonly #channel: string;
   readonly #waiting = new Set<string>();
   #sending = false;
 
-  /** @param channel another name keeps specs apart */
-  constructor(
-    redisUrl: string,
-    { name, log }: IssuanceNewsOptions,
-    private readonly channel: string = issuanceNewsChannel,
-  ) {
-    this.#client = new EventClient(redisUrl, { name, log });
+  constructor(redis: RedisAccess, { name, log }: IssuanceNewsOptions) {
+    this.#client = new EventClient(redis, { name, log });
+    this.#channel = issuanceNewsChannel(redis);
   }
 
   /** Call after the change is committed. */
@@ -56,7 +54,7 @@ export class IssuanceNews implements OnApplicationShutdown {
       const ids = [...this.#waiting].slice(0, maxTogether);
       for (const id of ids) this.#waiting.delete(id);
       try {
-        await lastValueFrom(this.#client.emit(this.channel, ids), { defaultValue: undefined });
+        await lastValueFrom(this.#client.emit(this.#channel, ids), { defaultValue: undefined });
       } catch {
         // Redis is unavailable, which its connection has logged; waiting ids would be late.
         this.#waiting.clear();

@@ -11,18 +11,18 @@ import {
   type WebRuleAnswer,
   type WebRuleQuestion,
 } from '@certwright/jobs';
+import type { RedisAccess } from '@certwright/redis-client';
+import { annotateSpan, inSpan } from '@certwright/tracing';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { lastValueFrom, timeout } from 'rxjs';
 import { QuestionClient, type QuestionClientOptions } from './transport/question-client';
-import { probeQueue } from './transport/question-keys';
 
 /** Sends questions to the prober. Built once per process; connections are made in the background. */
 export class ProbeQuestions implements OnApplicationShutdown {
   readonly #questions: QuestionClient;
 
-  /** @param queue another name keeps specs apart */
-  constructor(redisUrl: string, options: QuestionClientOptions, queue = probeQueue) {
-    this.#questions = new QuestionClient(redisUrl, queue, options);
+  constructor(redis: RedisAccess, options: QuestionClientOptions) {
+    this.#questions = new QuestionClient(redis, options);
   }
 
   /**
@@ -65,8 +65,12 @@ export class ProbeQuestions implements OnApplicationShutdown {
 
   /** @returns undefined without a response in time, whatever the reason: no prober, no Redis, a lost response */
   async #ask(pattern: keyof ProbeMessages, question: object, withinMs: number): Promise<unknown> {
-    const responses = this.#questions.send<unknown>(pattern, question).pipe(timeout(withinMs));
-    return await lastValueFrom(responses, { defaultValue: undefined }).catch(() => undefined);
+    return await inSpan(`prober ${pattern}`, { kind: 'client' }, async () => {
+      const responses = this.#questions.send<unknown>(pattern, question).pipe(timeout(withinMs));
+      const response = await lastValueFrom(responses, { defaultValue: undefined }).catch(() => undefined);
+      annotateSpan({ 'certwright.outcome': response === undefined ? 'no_response' : 'response' });
+      return response;
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisKeys } from './redis-connection';
 import { RedisScript } from './redis-script';
 
 /**
@@ -45,17 +45,13 @@ export type Taken = { readonly ok: true } | { readonly ok: false; readonly retry
  * Redis is unavailable or slow; tokens may then have been taken or not.
  */
 export class RedisTokenBuckets {
-  /** @param prefix separates deployments that share a Redis */
-  constructor(
-    private readonly redis: Redis,
-    private readonly prefix = 'limits',
-  ) {}
+  constructor(private readonly redis: RedisKeys) {}
 
   async take(key: string, { ratePerS, burst, cost }: Take): Promise<Taken> {
     // The braces are Redis Cluster's hash tag: each bucket is on the node of its key.
-    const waitMs = Number(
-      await takeTokens.run(this.redis, [`${this.prefix}:{${key}}`], [ratePerS, burst, cost]),
-    );
+    const { client, prefix } = this.redis;
+    const bucket = `${prefix}:limits:{${key}}`;
+    const waitMs = Number(await takeTokens.run(client, [bucket], [ratePerS, burst, cost]));
     return waitMs === 0 ? { ok: true } : { ok: false, retryAfterS: Math.max(1, Math.ceil(waitMs / 1_000)) };
   }
 }

@@ -1,6 +1,7 @@
+import type { RedisLog } from '@certwright/redis-client';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { eventually, testRedis, type TestRedis } from '@certwright/testing';
-import { connectRedis, type RedisConnection, type RedisLog } from './redis-connection';
+import { connectRedis, type RedisConnection } from './redis-connection';
 import { RedisTokenBuckets, type Taken } from './redis-token-buckets';
 
 let redis: TestRedis;
@@ -16,7 +17,7 @@ afterEach(async () => {
 });
 
 function open(url: string, log: RedisLog = silent, commandTimeoutMs = 20_000): RedisConnection {
-  const connection = connectRedis(url, { name: 'spec', log, commandTimeoutMs });
+  const connection = connectRedis(redis.accessAt(url), { name: 'spec', log, commandTimeoutMs });
   opened.push(connection);
   return connection;
 }
@@ -33,7 +34,7 @@ describe('a token bucket on Redis', () => {
 
   it('grants the burst to all connections together, however many take at once', async () => {
     const [one, other] = [await openReady(), await openReady()].map(
-      ({ client }) => new RedisTokenBuckets(client),
+      (connection) => new RedisTokenBuckets(connection),
     );
     const takes = Array.from({ length: 60 }, (_, n) => (n % 2 === 0 ? one : other)?.take('shared', hourly));
     const answers = (await Promise.all(takes)).filter((each) => each !== undefined);
@@ -44,42 +45,45 @@ describe('a token bucket on Redis', () => {
   });
 
   it('fills at its rate by the clock of Redis, up to the burst', async () => {
-    const { client } = await openReady();
-    const buckets = new RedisTokenBuckets(client);
+    const connection = await openReady();
+    const { client } = connection;
+    const buckets = new RedisTokenBuckets(connection);
     const rate = { ratePerS: 0.01, burst: 20, cost: 20 };
     expect(await buckets.take('filling', rate)).toEqual({ ok: true });
     const refused = await buckets.take('filling', rate);
     // At most 2,000 s to wait, less what the spec has taken.
     expect(refused.ok ? 0 : refused.retryAfterS).toBeGreaterThan(1_900);
     expect(refused.ok ? 0 : refused.retryAfterS).toBeLessThanOrEqual(2_000);
-    const at = Number(await client.hget('limits:{filling}', 'at'));
-    await client.hset('limits:{filling}', { at: at - 1_000_000 });
+    const at = Number(await client.hget(`${redis.prefix}:limits:{filling}`, 'at'));
+    await client.hset(`${redis.prefix}:limits:{filling}`, { at: at - 1_000_000 });
     expect(await buckets.take('filling', { ...rate, cost: 10 })).toEqual({ ok: true });
-    await client.hset('limits:{filling}', { at: at - 3_600_000_000 });
+    await client.hset(`${redis.prefix}:limits:{filling}`, { at: at - 3_600_000_000 });
     expect(await buckets.take('filling', rate)).toEqual({ ok: true });
     expect(await buckets.take('filling', { ...rate, cost: 1 })).toMatchObject({ ok: false });
   });
 
   it('is not emptied or filled by a clock that was set back', async () => {
-    const { client } = await openReady();
-    const buckets = new RedisTokenBuckets(client);
+    const connection = await openReady();
+    const { client } = connection;
+    const buckets = new RedisTokenBuckets(connection);
     await buckets.take('clock', { ...hourly, cost: 5 });
-    await client.hset('limits:{clock}', { at: Date.now() + 3_600_000 });
+    await client.hset(`${redis.prefix}:limits:{clock}`, { at: Date.now() + 3_600_000 });
     expect(await buckets.take('clock', { ...hourly, cost: 15 })).toEqual({ ok: true });
     expect(await buckets.take('clock', hourly)).toMatchObject({ ok: false });
   });
 
   it('expires when it would be full again', async () => {
-    const { client } = await openReady();
-    await new RedisTokenBuckets(client).take('expiring', { ratePerS: 0.005, burst: 20, cost: 10 });
-    const leftMs = await client.pttl('limits:{expiring}');
+    const connection = await openReady();
+    await new RedisTokenBuckets(connection).take('expiring', { ratePerS: 0.005, burst: 20, cost: 10 });
+    const leftMs = await connection.client.pttl(`${redis.prefix}:limits:{expiring}`);
     expect(leftMs).toBeGreaterThan(1_900_000);
     expect(leftMs).toBeLessThanOrEqual(2_001_000);
   });
 
   it('survives that Redis forgets its scripts', async () => {
-    const { client } = await openReady();
-    const buckets = new RedisTokenBuckets(client);
+    const connection = await openReady();
+    const { client } = connection;
+    const buckets = new RedisTokenBuckets(connection);
     await buckets.take('scripts', hourly);
     await client.script('FLUSH');
     expect(await buckets.take('scripts', { ...hourly, cost: 19 })).toEqual({ ok: true });
@@ -142,7 +146,7 @@ describe('while Redis is unavailable', () => {
     await eventually(() => connection.ping());
     line.freeze();
     await expect(
-      new RedisTokenBuckets(connection.client).take('a', { ratePerS: 1, burst: 1, cost: 1 }),
+      new RedisTokenBuckets(connection).take('a', { ratePerS: 1, burst: 1, cost: 1 }),
     ).rejects.toThrow('timed out');
   });
 

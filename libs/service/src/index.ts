@@ -18,6 +18,7 @@ export {
   gatewayConnection,
   gatewaySettings,
 } from './config/gateway-settings';
+export { databaseUrl, poolerSettings } from './config/database-settings';
 export { sealingKeys } from './config/sealing-keys';
 export { type Setting } from './config/setting';
 export { Secret } from './config/secret';
@@ -116,6 +117,7 @@ export { Drain, ProcessModule, startModules, startRounds } from './lifecycle/pro
 export { Round, type RoundOfWork, Rounds } from './lifecycle/rounds';
 export { frontSettings } from './config/front-settings';
 export { httpSettings } from './config/http-settings';
+export { redisSettings } from './config/redis-settings';
 export {
   emptyResponse,
   type HttpResponse,

@@ -7,6 +7,8 @@ export interface TestRun {
   /** Begins the names of the roles of processes. */
   readonly rolePrefix: string;
   readonly redisUrl: string;
+  /** Of a PgBouncer between specs and their databases; null: there is none. */
+  readonly poolerPort: string | null;
 }
 
 /** @throws Error when specs run without the run's global setup */
@@ -16,6 +18,7 @@ export function testRun(): TestRun {
     template: setting('CERTWRIGHT_TEST_TEMPLATE'),
     rolePrefix: setting('CERTWRIGHT_TEST_ROLE_PREFIX'),
     redisUrl: setting('CERTWRIGHT_TEST_REDIS_URL'),
+    poolerPort: process.env['CERTWRIGHT_TEST_POOLER_PORT'] ?? null,
   };
 }
 

@@ -36,12 +36,17 @@ export interface TestTemplate {
  * `afterAll`, after whatever was connected to it. One that is forgotten goes when the run ends.
  */
 export async function testDatabase(prepared?: TestTemplate): Promise<TestDatabase> {
-  const { databaseUrl, template, rolePrefix } = testRun();
+  const { databaseUrl, template, rolePrefix, poolerPort } = testRun();
   const name = `${rolePrefix}${randomBytes(6).toString('hex')}`;
   const source = prepared === undefined ? template : await templateOf(prepared);
   await administer(databaseUrl, createFrom(name, source));
-  const url = addressOf(name);
-  const pool = new Pool({ connectionString: url.href, max: poolSize, allowExitOnIdle: true });
+  const direct = addressOf(name);
+  const pool = new Pool({ connectionString: direct.href, max: poolSize, allowExitOnIdle: true });
+  const url = new URL(direct);
+  if (poolerPort !== null) {
+    await withClient(direct.href, async (client) => await copySettings(client, source, name));
+    url.port = poolerPort;
+  }
   // A spec may stop the server or end the session on purpose; the next query tells it, not the process.
   pool.on('error', () => undefined);
   let disposed: Promise<void> | undefined;
@@ -62,6 +67,18 @@ export async function testDatabase(prepared?: TestTemplate): Promise<TestDatabas
 /** Copies files: half the processor time of copying pages through the write-ahead log. */
 const createFrom = (name: string, template: string) =>
   `CREATE DATABASE "${name}" TEMPLATE "${template}" STRATEGY FILE_COPY`;
+
+/** A copy of a database lacks the settings that roles have in the original. */
+async function copySettings(client: Client, from: string, to: string): Promise<void> {
+  const { rows } = await client.query<{ statement: string }>(
+    `SELECT format('ALTER ROLE %I IN DATABASE %I SET %I = %L', rolname, $2::text, split_part(setting, '=', 1),
+       substr(setting, strpos(setting, '=') + 1)) AS statement
+     FROM pg_db_role_setting JOIN pg_roles ON pg_roles.oid = setrole, unnest(setconfig) AS setting
+     WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = $1)`,
+    [from, to],
+  );
+  for (const { statement } of rows) await client.query(statement);
+}
 
 function addressOf(database: string): URL {
   const url = new URL(testRun().databaseUrl);

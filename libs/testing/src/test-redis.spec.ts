@@ -1,5 +1,5 @@
-import { Redis } from 'ioredis';
-import { type TestRedis, testRedis } from './test-redis';
+import type { Redis } from '@certwright/redis-client';
+import { rawRedis, type TestRedis, testRedis } from './test-redis';
 
 let mine: TestRedis;
 let other: TestRedis;
@@ -7,10 +7,9 @@ let connection: Redis;
 
 beforeAll(async () => {
   [mine, other] = await Promise.all([testRedis(), testRedis()]);
-  connection = new Redis(mine.url);
+  connection = mine.connect();
 });
 afterAll(async () => {
-  connection.disconnect();
   await Promise.all([mine.dispose(), other.dispose()]);
 });
 
@@ -20,18 +19,17 @@ it('has a database and a prefix of its own', () => {
 });
 
 it('flushes only its own keys', async () => {
-  const neighbour = new Redis(other.url);
+  const neighbour = other.connect();
   await connection.set('key', 'mine');
   await neighbour.set('key', 'other');
   await mine.flush();
   expect(await connection.get('key')).toBeNull();
   expect(await neighbour.get('key')).toBe('other');
-  neighbour.disconnect();
 });
 
 it('is empty when its number is given out again', async () => {
   const first = await testRedis();
-  const writer = new Redis(first.url);
+  const writer = rawRedis(first.url);
   await writer.set('key', 'left behind');
   await first.dispose();
   expect(await writer.dbsize()).toBe(0);

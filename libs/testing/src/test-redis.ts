@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis';
+import { type Redis, RedisAccess, redisSettingsOf } from '@certwright/redis-client';
 import { testRun } from './run';
 
 /** Number 0 holds the list of those in use. */
@@ -11,8 +11,16 @@ const claimTtlS = 60 * 60;
 export interface TestRedis {
   /** For the code under test: `redis://127.0.0.1:port/number`. */
   readonly url: string;
-  /** Unique among specs that run at the same time. Channels of publish/subscribe know no databases: name them with it. */
+  /** `REDIS_PREFIX`, unique among specs that run at the same time: channels of publish/subscribe know no databases. */
   readonly prefix: string;
+  /** Both as settings of a process. */
+  readonly environment: { readonly REDIS_URL: string; readonly REDIS_PREFIX: string };
+  /** Of `url` and `prefix`, for the code under test. */
+  readonly access: RedisAccess;
+  /** Over another address, such as a link that the spec cuts, or with another prefix. */
+  accessAt(url: string, prefix?: string): RedisAccess;
+  /** A connection of the spec's own, until `dispose`. Commands wait for it. */
+  connect(): Redis;
   /** Forgets every key of this spec, as a restarted Redis would. */
   flush(): Promise<void>;
   dispose(): Promise<void>;
@@ -23,17 +31,29 @@ export async function testRedis(): Promise<TestRedis> {
   const { redisUrl } = testRun();
   const database = await claim(redisUrl);
   const url = at(redisUrl, database);
-  const connection = new Redis(url);
-  connection.on('error', () => undefined);
-  const flush = async () => void (await connection.flushdb());
+  const prefix = `spec${database}`;
+  const connections: Redis[] = [];
+  const connect = () => {
+    const connection = rawRedis(url);
+    connections.push(connection);
+    return connection;
+  };
+  const own = connect();
+  const flush = async () => void (await own.flushdb());
   await flush();
   let disposed: Promise<void> | undefined;
   const dispose = async () => {
     await flush();
-    connection.disconnect();
+    for (const connection of connections) connection.disconnect();
     await inDirectory(redisUrl, (redis) => redis.del(claimKey(database)));
   };
-  return { url, prefix: `spec${database}:`, flush, dispose: () => (disposed ??= dispose()) };
+  const accessAt = (otherUrl: string, REDIS_PREFIX = prefix) =>
+    new RedisAccess(redisSettingsOf(otherUrl, { REDIS_PREFIX }));
+  return {
+    ...{ url, prefix, environment: { REDIS_URL: url, REDIS_PREFIX: prefix } },
+    ...{ access: accessAt(url), accessAt, connect },
+    ...{ flush, dispose: () => (disposed ??= dispose()) },
+  };
 }
 
 /** @throws Error when every logical database is in use */
@@ -52,12 +72,18 @@ async function claim(redisUrl: string): Promise<number> {
 }
 
 async function inDirectory<T>(redisUrl: string, work: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = new Redis(at(redisUrl, directory));
+  const redis = rawRedis(at(redisUrl, directory));
   try {
     return await work(redis);
   } finally {
     redis.disconnect();
   }
+}
+
+/** A connection to inspect a server with: its commands wait until it is connected. Disconnect it. */
+export function rawRedis(url: string): Redis {
+  const connection = new RedisAccess(redisSettingsOf(url)).open({ kind: 'worker', name: 'spec' }) as Redis;
+  return connection.on('error', () => undefined);
 }
 
 function at(redisUrl: string, database: number): string {

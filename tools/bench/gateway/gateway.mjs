@@ -247,7 +247,7 @@ function section({ changes, image, startMs, atRest, afterwards, added, removed, 
     ['memory when idle', `${atRest.toFixed(0)} MB`],
     [`memory after ${2 * changes} changes`, `${afterwards.toFixed(0)} MB`],
     ['bundle, all providers', `${megabytes(image.bundleBytes)} MB`],
-    [`its ${image.packages.length} packages`, `${megabytes(image.packageBytes)} MB`],
+    ['packages in it', String(image.packages.length)],
   ]);
   const [{ model }] = os.cpus();
   const machine = `${os.cpus().length} cores (${model.trim()}), Node ${process.version}, ${inFlight} in flight, ${changes} changes in one zone`;

@@ -60,6 +60,7 @@ class LooksBench {
     this.undo.push(() => rmSync(folder, { recursive: true }));
     this.libs = await loaded({
       redis: 'libs/redis/src/index.ts',
+      redisClient: 'libs/redis-client/src/index.ts',
       'dns-authority': 'libs/dns-authority/src/index.ts',
     });
     await bundle(entryPointsOf('apps/prober'), 'dist/apps/prober');
@@ -96,7 +97,9 @@ class LooksBench {
 
   async prober(seconds) {
     const log = { warn: () => undefined, info: () => undefined };
-    const probes = new this.libs.redis.ProbeQuestions(this.redisUrl, { name: 'bench', log });
+    const { RedisAccess, redisSettingsOf } = this.libs.redisClient;
+    const access = new RedisAccess(redisSettingsOf(this.redisUrl));
+    const probes = new this.libs.redis.ProbeQuestions(access, { name: 'bench', log });
     const ask = async (nth) => {
       const host = { host: `h${nth}.example.com`, ports: [this.servers.port] };
       const look = await probes.askLook({ hosts: [host], serverName: null, withHttpStatus: true });

@@ -38,7 +38,6 @@ const SETTINGS = { ...UNLIMITED, LEASE_TIME: '2s' };
 /** A process that is killed, frozen and restarted. */
 export class Copy {
   #launchIt;
-  #health;
   #unexpected;
   /** @type {import('../../embedded/child.mjs').Child | undefined} */
   #child;
@@ -53,8 +52,8 @@ export class Copy {
   constructor(name, url, launchIt, health, unexpected) {
     this.name = name;
     this.url = url;
+    this.health = health;
     this.#launchIt = launchIt;
-    this.#health = health;
     this.#unexpected = unexpected;
     this.metricsUrl = new URL('/metrics', health).href;
   }
@@ -69,7 +68,7 @@ export class Copy {
   }
 
   async untilReady() {
-    const probe = httpProbe(this.#health);
+    const probe = httpProbe(this.health);
     const child = this.#child;
     await until(async () => (await probe()) || child?.hasEnded(), {
       what: `${this.name} to be ready`,
@@ -77,13 +76,17 @@ export class Copy {
     });
   }
 
-  /** @param {NodeJS.Signals} signal SIGKILL or SIGTERM */
+  /**
+   * @param {NodeJS.Signals} signal SIGKILL or SIGTERM
+   * @returns {Promise<string | undefined>} how it ended; undefined: it did not run
+   */
   async end(signal = 'SIGKILL') {
     const child = this.#child;
     this.#child = undefined;
-    if (child === undefined) return;
+    if (child === undefined) return undefined;
     send(child.pid, signal);
     if (!(await isGone(child.pid, ENDED_WITHIN_MS))) throw new Error(`${this.name} did not end`);
+    return await child.ended;
   }
 
   freeze() {

@@ -1,6 +1,7 @@
 import { type Answered, DnsServer } from '@certwright/dns-authority';
 import { Challenges } from '@certwright/approvals';
 import { ChallengeValues, connectRedis } from '@certwright/redis';
+import { RedisAccess } from '@certwright/redis-client';
 import { RunningProcess } from '@certwright/service';
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { ResponderConfig } from '../config';
@@ -41,6 +42,7 @@ export class ApprovalDns implements OnApplicationBootstrap {
     @Inject(ResponderConfig) private readonly config: ResponderConfig,
     private readonly running: RunningProcess,
     private readonly challenges: Challenges,
+    private readonly redis: RedisAccess,
   ) {}
 
   /** @throws SettingsError; the system's error when it cannot listen */
@@ -56,7 +58,7 @@ export class ApprovalDns implements OnApplicationBootstrap {
 
   private server(zone: ZoneSettings): DnsServer {
     const { log, metrics: registries, opened } = this.running;
-    const redis = connectRedis(this.config.REDIS_URL, {
+    const redis = connectRedis(this.redis, {
       name: 'approval-responder-dns',
       log,
       commandTimeoutMs: redisTimeoutMs,
@@ -65,7 +67,7 @@ export class ApprovalDns implements OnApplicationBootstrap {
     const metrics = new DnsMetrics(registries);
     const responses = new ResponseLimit({ ratePerS: this.config.DNS_ANSWERS_PER_S });
     const values = new KnownValues({
-      remembered: new ChallengeValues(redis.client),
+      remembered: new ChallengeValues(redis),
       stored: this.challenges,
       limit: new LookUpLimit(this.config.DNS_LOOKUPS),
       databaseTimeoutMs,

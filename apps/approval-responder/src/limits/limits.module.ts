@@ -1,5 +1,6 @@
 import { Problem } from '@certwright/errors';
 import { connectRedis, RedisTokenBuckets } from '@certwright/redis';
+import { RedisAccess } from '@certwright/redis-client';
 import { addressKey, FallbackTokenBuckets, MemoryTokenBuckets, RunningProcess } from '@certwright/service';
 import { type CanActivate, type ExecutionContext, Inject, Injectable, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
@@ -41,11 +42,11 @@ class AddressLimit implements CanActivate {
     { provide: APP_GUARD, useClass: AddressLimit },
     {
       provide: FallbackTokenBuckets,
-      inject: [ResponderConfig, RunningProcess],
-      useFactory: ({ REDIS_URL }: ResponderConfig, { name, log, opened }: RunningProcess) => {
-        const redis = connectRedis(REDIS_URL, { name: `${name}-limits`, log });
+      inject: [RedisAccess, RunningProcess],
+      useFactory: (access: RedisAccess, { name, log, opened }: RunningProcess) => {
+        const redis = connectRedis(access, { name: `${name}-limits`, log });
         opened('redis', async () => await redis.close());
-        return new FallbackTokenBuckets(new RedisTokenBuckets(redis.client), new MemoryTokenBuckets());
+        return new FallbackTokenBuckets(new RedisTokenBuckets(redis), new MemoryTokenBuckets());
       },
     },
   ],

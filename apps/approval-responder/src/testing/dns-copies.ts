@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { Challenges } from '@certwright/approvals';
 import { coreDataSource } from '@certwright/core-schema';
 import { ChallengeValues, connectRedis, type RedisConnection } from '@certwright/redis';
+import { RedisAccess } from '@certwright/redis-client';
 import { createLogger, Metrics, Readiness } from '@certwright/service';
-import { eventually, testDatabase, testRedis } from '@certwright/testing';
+import { eventually, testDatabase, testRedis, type TestRedis } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import { responderSettings } from '../config';
 import { ApprovalDns } from '../dns/approval-dns';
@@ -38,26 +39,27 @@ export class DnsCopies {
     readonly database: DataSource,
     /** With the role of the process. */
     readonly databaseUrl: string,
-    readonly redisUrl: string,
-    readonly flushRedis: () => Promise<void>,
+    private readonly store: TestRedis,
     private readonly redis: RedisConnection,
   ) {
     this.challenges = new Challenges(database);
+  }
+
+  get redisUrl(): string {
+    return this.store.url;
+  }
+
+  async flushRedis(): Promise<void> {
+    await this.store.flush();
   }
 
   static async open(): Promise<DnsCopies> {
     const [store, redis] = await Promise.all([testDatabase(), testRedis()]);
     const database = await dataSource(store.url).initialize();
     const log = { warn: () => undefined, info: () => undefined };
-    const connection = connectRedis(redis.url, { name: 'spec', log });
+    const connection = connectRedis(redis.access, { name: 'spec', log });
     await eventually(() => connection.ping());
-    const copies = new DnsCopies(
-      database,
-      store.urlOf('approval-responder'),
-      redis.url,
-      () => redis.flush(),
-      connection,
-    );
+    const copies = new DnsCopies(database, store.urlOf('approval-responder'), redis, connection);
     copies.closes.push(
       () => Promise.all([database.destroy(), connection.close()]),
       () => Promise.all([store.dispose(), redis.dispose()]),
@@ -73,7 +75,8 @@ export class DnsCopies {
     closes.push(() => database.destroy());
     const config = responderSettings.read({
       DATABASE_URL: databaseUrl ?? this.databaseUrl,
-      REDIS_URL: redisUrl ?? this.redisUrl,
+      ...this.store.environment,
+      ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
       DNS_PORT: '0',
       APPROVAL_ZONE: zone,
       APPROVAL_NAME_SERVERS: nameServers,
@@ -87,7 +90,7 @@ export class DnsCopies {
       readiness: new Readiness(),
       opened: (_name: string, close: () => unknown) => void closes.unshift(close),
     };
-    const dns = new ApprovalDns(config, running, new Challenges(database));
+    const dns = new ApprovalDns(config, running, new Challenges(database), new RedisAccess(config));
     await dns.onApplicationBootstrap();
     const port = dns.port ?? 0;
     let closed: Promise<void> | undefined;
@@ -124,7 +127,7 @@ export class DnsCopies {
   async publish(accountId: string, dnsName: string, label: string): Promise<string> {
     const value = randomBytes(32).toString('base64url');
     await this.challenges.publishRecords([{ accountId, dnsName, label, value }]);
-    await new ChallengeValues(this.redis.client).changed([`target:${label}`, `name:${dnsName}`]);
+    await new ChallengeValues(this.redis).changed([`target:${label}`, `name:${dnsName}`]);
     return value;
   }
 

@@ -77,7 +77,7 @@ export class RunningResponder {
     const special = await settings(store.urlOf('approval-responder'));
     const config = responderSettings.read({
       DATABASE_URL: store.urlOf('approval-responder'),
-      REDIS_URL: redis.url,
+      ...redis.environment,
       PORT: '0',
       DRAIN_TIME: '0',
       ...special,

@@ -15,7 +15,7 @@ let respond: ((question: WebRuleQuestion) => Promise<unknown>) | null = null;
 beforeAll(async () => {
   api = await RunningApi.start();
   const log = { warn: () => undefined, info: () => undefined };
-  prober = new QuestionServer(api.redis.url, { name: 'spec-prober', log, concurrency: 20, drainMs: 0 });
+  prober = new QuestionServer(api.redis.access, { name: 'spec-prober', log, concurrency: 20, drainMs: 0 });
   prober.addHandler('probe-web-rule', async (data: WebRuleQuestion) => await respond?.(data));
   prober.listen(() => undefined);
   await api.database.query(`UPDATE product SET http_approval = false, email_approval = false, available = true

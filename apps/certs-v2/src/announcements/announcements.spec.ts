@@ -142,7 +142,7 @@ describe('when there is no current instance any more', () => {
 describe('the wake-up', () => {
   let queues: JobQueues;
   beforeAll(() => {
-    queues = new JobQueues(api.redis.url, () => undefined);
+    queues = new JobQueues(api.redis.access, () => undefined);
   });
   afterAll(async () => await queues.close());
 
@@ -185,7 +185,7 @@ describe('the wake-up', () => {
 
 describe('two copies of the process', () => {
   it('make one delivery per webhook and version, also concurrently', async () => {
-    const copy = await RunningApi.start({ DATABASE_URL: api.database.url, REDIS_URL: api.redis.url });
+    const copy = await RunningApi.start({ DATABASE_URL: api.database.url, ...api.redis.environment });
     const webhooks = [await addWebhook(api, tenant), await addWebhook(api, tenant)];
     const id = await planId();
     for (let version = 1; version <= 10; version += 1) {
@@ -246,7 +246,7 @@ describe('the sweep', () => {
 it('announces with a single connection to the database', async () => {
   const small = await RunningApi.start({
     DATABASE_URL: api.database.url,
-    REDIS_URL: api.redis.url,
+    ...api.redis.environment,
     DATABASE_POOL_SIZE: '1',
   });
   await addWebhook(api, tenant);

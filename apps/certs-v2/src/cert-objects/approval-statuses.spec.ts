@@ -23,7 +23,7 @@ let prober: QuestionServer;
 beforeAll(async () => {
   api = await RunningApi.start();
   const log = { warn: () => undefined, info: () => undefined };
-  prober = new QuestionServer(api.redis.url, { name: 'spec-prober', log, concurrency: 20, drainMs: 0 });
+  prober = new QuestionServer(api.redis.access, { name: 'spec-prober', log, concurrency: 20, drainMs: 0 });
   prober.addHandler('probe-web-rule', async (data: WebRuleQuestion) => {
     questions.push(data);
     return await respond?.(data);

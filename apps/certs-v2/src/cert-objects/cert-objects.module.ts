@@ -3,8 +3,8 @@ import { ApprovalsModule } from '@certwright/approvals';
 import { IdempotencyModule } from '@certwright/idempotency';
 import { OrderingModule } from '@certwright/ordering';
 import { ProbeQuestions } from '@certwright/redis';
+import { RedisAccess } from '@certwright/redis-client';
 import { RunningProcess } from '@certwright/service';
-import { CertsConfig } from '../config';
 import { InstancesModule } from '../instances/instances.module';
 import { ApprovalHistory, ApprovalStatuses } from './approval-statuses';
 import { CertObjectChanges } from './cert-object-changes';
@@ -32,9 +32,9 @@ import { WebRuleChecks } from './web-rule-checks';
     WebRuleCheckLimit,
     {
       provide: ProbeQuestions,
-      inject: [CertsConfig, RunningProcess],
-      useFactory: ({ REDIS_URL }: CertsConfig, { log }: RunningProcess) =>
-        new ProbeQuestions(REDIS_URL, { name: 'certs-v2-probes', log }),
+      inject: [RedisAccess, RunningProcess],
+      useFactory: (redis: RedisAccess, { log }: RunningProcess) =>
+        new ProbeQuestions(redis, { name: 'certs-v2-probes', log }),
     },
     RetrieveCertObjects,
     SaveCertObject,

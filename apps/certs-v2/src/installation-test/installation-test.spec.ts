@@ -23,7 +23,7 @@ let proberResult: Look | undefined;
 beforeAll(async () => {
   keys = keyPair('p256');
   api = await RunningApi.start({ INSTALLATION_TESTS_PER_MIN: '1000' });
-  prober = new QuestionServer(api.redis.url, { name: 'prober', log, concurrency: 10, drainMs: 0 });
+  prober = new QuestionServer(api.redis.access, { name: 'prober', log, concurrency: 10, drainMs: 0 });
   prober.addHandler('look-at-hosts', (data: LookQuestion) => {
     questions.push(data);
     return Promise.resolve(proberResult);
@@ -389,7 +389,7 @@ describe('the limit of tests', () => {
   let limitedProber: QuestionServer;
   beforeAll(async () => {
     limited = await RunningApi.start({ INSTALLATION_TESTS_PER_MIN: '2' });
-    limitedProber = new QuestionServer(limited.redis.url, {
+    limitedProber = new QuestionServer(limited.redis.access, {
       name: 'prober',
       log,
       concurrency: 1,

@@ -3,8 +3,8 @@ import { BlockedKeysCheck } from '@certwright/api-front';
 import { IdempotencyModule } from '@certwright/idempotency';
 import { OrderingModule } from '@certwright/ordering';
 import { IssuanceNews } from '@certwright/redis';
+import { RedisAccess } from '@certwright/redis-client';
 import { RunningProcess } from '@certwright/service';
-import { CertsConfig } from '../config';
 import { CertObjectsModule } from '../cert-objects/cert-objects.module';
 import { InstancesModule } from '../instances/instances.module';
 import { ImportInstance } from './import-instance.use-case';
@@ -26,9 +26,9 @@ import { RevokeInstances } from './revoke-instances.use-case';
     BlockedKeysCheck,
     {
       provide: IssuanceNews,
-      inject: [CertsConfig, RunningProcess],
-      useFactory: ({ REDIS_URL }: CertsConfig, { log }: RunningProcess) =>
-        new IssuanceNews(REDIS_URL, { name: 'certs-v2-news', log }),
+      inject: [RedisAccess, RunningProcess],
+      useFactory: (redis: RedisAccess, { log }: RunningProcess) =>
+        new IssuanceNews(redis, { name: 'certs-v2-news', log }),
     },
     ImportedCertificates,
     ImportInstance,

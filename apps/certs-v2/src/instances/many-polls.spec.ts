@@ -39,8 +39,8 @@ beforeAll(async () => {
   link = await severableLink({ host: real.hostname, port: Number(real.port) });
   const severable = new URL(redis.url);
   severable.port = String(link.port);
-  api = await RunningApi.start({ DATABASE_POOL_SIZE: '2', REDIS_URL: severable.href });
-  news = new IssuanceNews(redis.url, { name: 'spec', log: quiet });
+  api = await RunningApi.start({ DATABASE_POOL_SIZE: '2', ...redis.environment, REDIS_URL: severable.href });
+  news = new IssuanceNews(redis.access, { name: 'spec', log: quiet });
 });
 beforeEach(async () => {
   tenants = [];

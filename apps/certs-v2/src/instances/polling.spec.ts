@@ -39,7 +39,7 @@ describe('poll', () => {
   let news: IssuanceNews;
   beforeAll(async () => {
     api = await RunningApi.start();
-    news = new IssuanceNews(api.redis.url, {
+    news = new IssuanceNews(api.redis.access, {
       name: 'spec',
       log: quiet,
     });
@@ -113,7 +113,7 @@ describe('poll', () => {
 
   it('ends when the instance is canceled, by a newer purchase or by a revocation, which is published', async () => {
     const heard: string[] = [];
-    const listener = new IssuanceNewsListener(api.redis.url, { name: 'spec', log: quiet });
+    const listener = new IssuanceNewsListener(api.redis.access, { name: 'spec', log: quiet });
     await new Promise<void>((resolve) => listener.onReconnected(resolve));
     const listenTo = async (instanceId: number) => {
       const [row] = await api.database.query<{ id: string }>(`SELECT id FROM issuance WHERE public_id = $1`, [

@@ -1,21 +1,21 @@
 import { withoutDatabaseTime } from '@certwright/core-schema';
 import { IssuanceNewsListener } from '@certwright/redis';
+import { RedisAccess } from '@certwright/redis-client';
 import { RunningProcess } from '@certwright/service';
 import { type FactoryProvider, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Gauge } from 'prom-client';
-import { CertsConfig } from '../config';
 import { InstancesRepository } from './instances.repository';
 import { PendingInstances } from './pending-instances';
 
 export const pendingInstances: FactoryProvider<PendingInstances> = {
   provide: PendingInstances,
-  inject: [CertsConfig, RunningProcess, InstancesRepository],
+  inject: [RedisAccess, RunningProcess, InstancesRepository],
   useFactory: (
-    { REDIS_URL }: CertsConfig,
+    redis: RedisAccess,
     { log, metrics, opened }: RunningProcess,
     instances: InstancesRepository,
   ) => {
-    const news = new IssuanceNewsListener(REDIS_URL, { name: 'certs-v2-news-listener', log });
+    const news = new IssuanceNewsListener(redis, { name: 'certs-v2-news-listener', log });
     opened('listener to news of issuances', async () => await news.close());
     const pending = new PendingInstances({
       news,

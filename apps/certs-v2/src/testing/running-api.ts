@@ -53,7 +53,7 @@ export class RunningApi {
     const api = new RunningApi(database, redis, new Readiness({ reuseMs: 0 }));
     const config = certsSettings.read({
       DATABASE_URL: database.urlOf('certs-v2'),
-      REDIS_URL: redis.url,
+      ...redis.environment,
       PORT: '0',
       LOG_LEVEL: 'silent',
       READS_PER_S: '100000',

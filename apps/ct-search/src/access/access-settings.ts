@@ -1,13 +1,22 @@
-import { durationMs, integer, limitSettings, type Rate, type SettingValues, url } from '@certwright/service';
+import {
+  databaseUrl,
+  durationMs,
+  integer,
+  limitSettings,
+  poolerSettings,
+  type Rate,
+  redisSettings,
+  type SettingValues,
+} from '@certwright/service';
 import type { AnonymousRates } from './anonymous-limits';
 
 /** Settings of search access; spread into the application's own table. The limits of a plan are in the core database. */
 export const accessSettings = {
-  DATABASE_URL: url<string>({
+  DATABASE_URL: databaseUrl({
     meaning:
       'The core database (PostgreSQL), where API keys and search plans are looked up; while it is unavailable, queries with a key get 503, and queries without a key continue',
-    schemes: ['postgres', 'postgresql'],
   }),
+  ...poolerSettings,
   DATABASE_POOL_SIZE: integer({
     meaning: 'Connections to the core database at most; each key is looked up once in 10 s',
     unit: 'connections',
@@ -21,10 +30,9 @@ export const accessSettings = {
     maxMs: 60_000,
     default: 3_000,
   }),
-  REDIS_URL: url<string>({
+  ...redisSettings({
     meaning:
       'Redis, for rate limits and news of disabled keys; while it is unavailable, limits hold per process, and a disabled key works for up to 10 s',
-    schemes: ['redis', 'rediss'],
   }),
   FAILED_AUTHENTICATION_PER_MIN: limitSettings.FAILED_AUTHENTICATION_PER_MIN,
   ANONYMOUS_PER_S: integer({

@@ -18,7 +18,6 @@ import {
   testRedis,
   type TestRedis,
 } from '@certwright/testing';
-import { Redis } from 'ioredis';
 import { accessSettings } from './access-settings';
 import { openAccess } from './access.module';
 import type { SearchAccess } from './search-access';
@@ -28,6 +27,8 @@ let redis: TestRedis;
 const closes: (() => unknown)[] = [];
 beforeAll(async () => {
   [database, redis] = await Promise.all([testDatabase(), testRedis()]);
+  // As an API or the worker does.
+  await database.query(`INSERT INTO deployment (mode) VALUES ('sandbox')`);
 });
 afterEach(async () => {
   for (const close of closes.splice(0).reverse()) await close();
@@ -38,7 +39,7 @@ afterAll(async () => await Promise.all([database.dispose(), redis.dispose()]));
 function open(environment: Readonly<Record<string, string>> = {}) {
   const config = defineSettings(accessSettings).read({
     DATABASE_URL: database.urlOf('ct-search'),
-    REDIS_URL: redis.url,
+    ...redis.environment,
     ...environment,
   });
   const readiness = new Readiness({ reuseMs: 0 });
@@ -97,14 +98,14 @@ it('rejects only the API key that was disabled in the core database, as soon as 
   const [lost, kept] = [await tenant('standard'), await tenant('standard')];
   expect(await codeOf(admit(access, lost.key))).toBe('admitted');
   await database.query(`UPDATE api_key SET disabled_at = now() WHERE account_id = $1`, [lost.accountId]);
-  const publisher = new Redis(redis.url);
-  closes.push(() => publisher.disconnect());
+  const publisher = redis.connect();
+  const channel = disabledKeysChannel(redis.access);
   const data = { secretSha256: apiKeySha256(lost.key).toString('hex') };
-  const news = JSON.stringify({ pattern: disabledKeysChannel, data });
+  const news = JSON.stringify({ pattern: channel, data });
   // Earlier than the cached key expires, 10 s after it was first admitted.
   await eventually(
     async () => {
-      await publisher.publish(disabledKeysChannel, news);
+      await publisher.publish(channel, news);
       expect(await codeOf(admit(access, lost.key))).toBe('disabled_credentials');
     },
     { withinMs: 8_000, everyMs: 100 },
@@ -144,5 +145,5 @@ it('returns service_outage while the core database is unavailable, but admits an
     retryAfterS: 5,
   });
   expect(await access.admit({ addressKey: '192.0.2.1' })).toMatchObject({ kind: 'anonymous' });
-  expect((await readiness.report()).checks).toEqual({ 'core database': 'failed' });
+  expect((await readiness.report()).checks).toEqual({ 'core database': 'failed', 'redis prefix': 'ok' });
 });

@@ -1,4 +1,4 @@
-import { connectRedis, followDisabledKeys, RedisTokenBuckets } from '@certwright/redis';
+import { connectRedis, followDisabledKeys, openRedis, RedisTokenBuckets } from '@certwright/redis';
 import {
   ApiKeyCache,
   FailedAuthentication,
@@ -26,6 +26,7 @@ export function openAccess(config: AccessConfig, running: RunningProcess): Searc
   const { log, readiness } = running;
   const accounts = new CoreAccounts({
     url: config.DATABASE_URL,
+    pooler: config.DATABASE_POOLER,
     applicationName: 'ct-search',
     poolSize: config.DATABASE_POOL_SIZE,
     statementTimeoutMs: config.KEY_TIMEOUT,
@@ -33,11 +34,15 @@ export function openAccess(config: AccessConfig, running: RunningProcess): Searc
   running.opened('core database', () => accounts.close());
   readiness.add('core schema', () => accounts.checkSchema());
   readiness.shared.add('core database', () => accounts.check());
-  const redis = connectRedis(config.REDIS_URL, { name: 'ct-search-limits', log });
+  if (config.DATABASE_POOLER !== 'none')
+    readiness.add('settings of the core database', () => accounts.checkSettings());
+  const findOwner = async () => await accounts.deployment();
+  const access = openRedis({ settings: config, process: running, findOwner });
+  const redis = connectRedis(access, { name: 'ct-search-limits', log });
   running.opened('redis', () => redis.close());
-  const buckets = new FallbackTokenBuckets(new RedisTokenBuckets(redis.client), new MemoryTokenBuckets());
+  const buckets = new FallbackTokenBuckets(new RedisTokenBuckets(redis), new MemoryTokenBuckets());
   const keys = new ApiKeyCache(new SearchKeys(accounts), { ttlMs: keptMs });
-  const news = followDisabledKeys(config.REDIS_URL, { name: 'ct-search', keys, log });
+  const news = followDisabledKeys(access, { name: 'ct-search', keys, log });
   running.opened('disabled keys', () => news.close());
   const failures = new FailedAuthentication(buckets, failedAuthenticationRate(config));
   return new SearchAccess(

@@ -1,11 +1,22 @@
 import { Problem, StartFault } from '@certwright/errors';
-import { DatabasePool, databaseTime } from '@certwright/postgres';
+import {
+  databaseTime,
+  DatabasePool,
+  type DatabasePooler,
+  type DatabaseUrl,
+  sessionSettings,
+  settingsProblem,
+  type DeploymentIdentity,
+  deploymentIdentity,
+} from '@certwright/postgres';
 import { type ApiKeys, within } from '@certwright/service';
 import type { SearchKey } from './search-access';
 
 export interface CoreAccountsOptions {
-  /** The core database: `postgres://user:password@host:port/database`. */
-  readonly url: string;
+  /** The core database. */
+  readonly url: DatabaseUrl;
+  /** Default: none. */
+  readonly pooler?: DatabasePooler;
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
   /** Max connections; they are opened on demand. */
@@ -31,14 +42,15 @@ export class CoreAccounts {
   readonly #timeoutMs: number;
   #hasFitted = false;
 
-  constructor({ url, applicationName, poolSize, statementTimeoutMs }: CoreAccountsOptions) {
+  constructor({ url, pooler, applicationName, poolSize, statementTimeoutMs }: CoreAccountsOptions) {
     this.#timeoutMs = statementTimeoutMs;
     this.#pool = new DatabasePool({
-      connectionString: url,
+      url,
+      pooler,
       application_name: applicationName,
       max: poolSize,
       connectionTimeoutMillis: statementTimeoutMs,
-      statement_timeout: statementTimeoutMs,
+      session: sessionSettings({ statementTimeoutMs }),
       // After a server freeze or an unnoticed fail-over nothing comes back, not even the timeout.
       query_timeout: 1.5 * statementTimeoutMs,
       keepAlive: true,
@@ -73,6 +85,26 @@ export class CoreAccounts {
         `DATABASE_URL: API keys cannot be looked up (${(error as Error).message}); run "npm run migrate" of this release, or correct DATABASE_URL`,
       );
     }
+  }
+
+  /** @throws Error when sessions behind a pooler lack settings; not while the database is unavailable */
+  async checkSettings(): Promise<void> {
+    const settings = sessionSettings({ statementTimeoutMs: this.#timeoutMs });
+    const query = async <Rows>(text: string, values?: unknown[]) =>
+      (await this.#query({ text, values })) as Rows;
+    try {
+      const problem = await settingsProblem({ query }, settings);
+      if (problem !== null) throw new Error(problem);
+    } catch (error) {
+      if (!(error instanceof CoreUnavailable)) throw error;
+    }
+  }
+
+  /** For claims of shared services. @throws CoreUnavailable */
+  async deployment(): Promise<DeploymentIdentity | null> {
+    return await deploymentIdentity({
+      query: async (text) => await this.#query<DeploymentIdentity>({ text }),
+    });
   }
 
   /** Waits for pending queries. */

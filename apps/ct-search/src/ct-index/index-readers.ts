@@ -1,13 +1,14 @@
 import { type Lookup, type PageReader, pageSession, SettledHomes } from '@certwright/ct-index';
-import { DatabasePool, statementName } from '@certwright/postgres';
+import { DatabasePool, type DatabasePooler, type DatabaseUrl, statementName } from '@certwright/postgres';
 import type { Logger } from '@certwright/service';
 import type { QueryConfig } from 'pg';
 import { databaseProblem, timeLimitExceeded } from './database-problem';
 import { type RunQuery, type BatchLimits, LookupBatches } from './lookup-batches';
 
 export interface IndexDatabase {
-  /** `postgres://user:password@host:port/database`. */
-  readonly url: string;
+  readonly url: DatabaseUrl;
+  /** Default: none. */
+  readonly pooler?: DatabasePooler;
   /** Max connections for each time limit. */
   readonly poolSize: number;
   /** Whether the tables are distributed over several servers. */
@@ -37,7 +38,7 @@ class IndexPool {
   private readonly batches = new Map<unknown, unknown>();
 
   constructor(
-    private readonly pool: Pick<DatabasePool, 'connect' | 'end'>,
+    private readonly pool: Pick<DatabasePool, 'readOnce' | 'end'>,
     private readonly limits: BatchLimits,
   ) {}
 
@@ -50,25 +51,12 @@ class IndexPool {
   }
 
   readonly query: RunQuery = async (text, values, timeoutMs) => {
-    const client = await this.pool.connect();
-    const query_timeout = Math.ceil(timeoutMs());
-    if (query_timeout <= 0) {
-      client.release();
-      throw timeLimitExceeded();
-    }
-    try {
-      const { rows } = await client.query({
-        name: statementName(text),
-        text,
-        values,
-        query_timeout,
-      } as QueryConfig);
-      client.release();
-      return rows;
-    } catch (error) {
-      client.release(true);
-      throw error;
-    }
+    const { rows } = await this.pool.readOnce(() => {
+      const query_timeout = Math.ceil(timeoutMs());
+      if (query_timeout <= 0) throw timeLimitExceeded();
+      return { name: statementName(text), text, values, query_timeout } as QueryConfig;
+    });
+    return rows;
   };
 
   async end(): Promise<void> {
@@ -160,16 +148,16 @@ export class IndexReaders {
   }
 
   private openPool(timeLimitMs: number): IndexPool {
-    const { url, poolSize, isSharded, log } = this.database;
+    const { url, pooler, poolSize, isSharded, log } = this.database;
     const pool = new DatabasePool({
-      connectionString: url,
+      url,
+      pooler,
       application_name: 'ct-search',
       max: poolSize,
       connectionTimeoutMillis: Math.max(connectTimeoutMs.min, Math.min(connectTimeoutMs.max, timeLimitMs)),
       idleTimeoutMillis: idleTimeoutMs,
       keepAlive: true,
-      statement_timeout: timeLimitMs,
-      options: pageSession,
+      session: { ...pageSession, statement_timeout: timeLimitMs },
     });
     pool.on('error', (error) => log.warn({ err: error }, 'connection to the ct database lost'));
     const maxRunning = Math.max(1, Math.floor(poolSize * shareOfBatches));

@@ -9,6 +9,7 @@ import { IndexReaders } from './index-readers';
 function openIndex(config: SearchConfig, { log, readiness, opened }: RunningProcess): IndexReaders {
   const readers = new IndexReaders({
     url: config.CT_DATABASE_URL,
+    pooler: config.DATABASE_POOLER,
     poolSize: config.CT_DATABASE_POOL_SIZE,
     isSharded: config.CT_DATABASE_SHARDED,
     log,

@@ -66,14 +66,20 @@ export class RunningSearch {
     readonly readiness: Readiness,
   ) {}
 
-  /** @param settings on top of generous limits; may depend on where the database is */
+  /**
+   * @param settings on top of generous limits; may depend on where the database is
+   * @param ownCtUrl where issuances are stored; absent: the database of the spec
+   */
   static async start(
     settings: Settings | ((databaseUrl: string) => Promise<Settings>) = {},
+    ownCtUrl?: string,
   ): Promise<RunningSearch> {
     const [database, redis] = await Promise.all([ctTestDatabase(positionsPerPartition, room), testRedis()]);
+    // As an API or the worker does.
+    await database.query(`INSERT INTO deployment (mode) VALUES ('sandbox')`);
     const special = typeof settings === 'function' ? await settings(database.urlOf('ct-search')) : settings;
     const ct = ctDataSource({
-      url: database.url,
+      url: ownCtUrl ?? database.url,
       applicationName: 'spec',
       poolSize: 4,
       statementTimeoutMs: 30_000,
@@ -83,7 +89,7 @@ export class RunningSearch {
     const config = searchSettings.read({
       DATABASE_URL: database.urlOf('ct-search'),
       CT_DATABASE_URL: database.urlOf('ct-search'),
-      REDIS_URL: redis.url,
+      ...redis.environment,
       PORT: '0',
       PUBLIC_URL: 'https://ct.example.com',
       LOG_LEVEL: 'silent',
@@ -124,7 +130,7 @@ export class RunningSearch {
     const crls = await crlsOf(this.ct.manager, this.crls, this.ids, issuances);
     await this.ct.transaction(async (tx) => await storeIssuances(tx, this.ids, issuances, crls));
     const hashes = issuances.map(({ tbsSha256 }) => Buffer.from(tbsSha256, 'hex'));
-    const rows = await this.database.query<{ position: string }>(
+    const rows = await this.ct.query<{ position: string }[]>(
       `SELECT position FROM unnest($1::bytea[]) WITH ORDINALITY AS given (tbs_sha256, nth)
        JOIN ct_issuance USING (tbs_sha256) ORDER BY nth`,
       [hashes],

@@ -7,6 +7,7 @@ import {
 } from '@certwright/approvals';
 import { GatewayClient } from '@certwright/gateway-client';
 import { ProbeQuestions } from '@certwright/redis';
+import { RedisAccess } from '@certwright/redis-client';
 import { Round, RunningProcess } from '@certwright/service';
 import { Injectable, Module } from '@nestjs/common';
 import { Config } from '../config';
@@ -47,9 +48,9 @@ class ExpiredApprovals {
     ExpiredApprovals,
     {
       provide: ProbeQuestions,
-      inject: [Config, RunningProcess],
-      useFactory: ({ REDIS_URL }: Config, { name, log }: RunningProcess) =>
-        new ProbeQuestions(REDIS_URL, { name: `${name}-probes`, log }),
+      inject: [RedisAccess, RunningProcess],
+      useFactory: (redis: RedisAccess, { name, log }: RunningProcess) =>
+        new ProbeQuestions(redis, { name: `${name}-probes`, log }),
     },
     {
       provide: Approvers,

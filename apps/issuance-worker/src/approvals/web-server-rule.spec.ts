@@ -57,7 +57,7 @@ onNginx(
       const responderPort = await freePort();
       await startApp('approval-responder', {
         DATABASE_URL: store.urlOf('approval-responder'),
-        REDIS_URL: redis.url,
+        ...redis.environment,
         PORT: String(responderPort),
       });
       const nginx = await startWebServers(`http://127.0.0.1:${responderPort}`);
@@ -65,14 +65,14 @@ onNginx(
       const { host, port } = await dns.listen();
       undo.push(async () => await dns.close());
       await startApp('prober', {
-        REDIS_URL: redis.url,
+        ...redis.environment,
         DNS_RESOLVERS: `${host}:${port}`,
         ALLOWED_NETWORKS: '127.0.0.0/8',
         HTTP_PORT: String(nginx.port),
         REDIRECT_PORTS: String(responderPort),
       });
       const silent = { warn: () => undefined, info: () => undefined };
-      const probes = new ProbeQuestions(redis.url, { name: 'spec', log: silent });
+      const probes = new ProbeQuestions(redis.access, { name: 'spec', log: silent });
       undo.push(async () => await probes.close());
       approver = new HttpApprover(
         new HttpChallenges(asWorker),

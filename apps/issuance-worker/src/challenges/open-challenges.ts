@@ -2,6 +2,7 @@ import type { Challenges } from '@certwright/approvals';
 import type { LeasedIntegrations } from '@certwright/dns-integrations';
 import type { GatewayClient } from '@certwright/gateway-client';
 import { ChallengeValues, connectRedis } from '@certwright/redis';
+import type { RedisAccess } from '@certwright/redis-client';
 import { type RunningProcess, SettingsError } from '@certwright/service';
 import { Counter } from 'prom-client';
 import type { Config } from '../config';
@@ -54,6 +55,7 @@ export interface ChallengeDependencies {
   /** Null: no integration is set up. */
   readonly gateway: GatewayClient | null;
   readonly nameServers: NameServers;
+  readonly redis: RedisAccess;
 }
 
 export interface OpenChallenges {
@@ -93,15 +95,15 @@ export function openChallenges(
 }
 
 function storedChallenges(
-  { REDIS_URL, APPROVAL_ZONE, APPROVAL_RESPONDERS }: Config,
+  { APPROVAL_ZONE, APPROVAL_RESPONDERS }: Config,
   { log, opened }: RunningProcess,
-  { lookUp, stored }: Pick<ChallengeDependencies, 'lookUp' | 'stored'>,
+  { lookUp, stored, redis }: Pick<ChallengeDependencies, 'lookUp' | 'stored' | 'redis'>,
 ): StoredChallenges {
-  const redis = connectRedis(REDIS_URL, { name: 'issuance-worker-challenges', log });
-  opened('challenges', async () => await redis.close());
+  const values = connectRedis(redis, { name: 'issuance-worker-challenges', log });
+  opened('challenges', async () => await values.close());
   const responders = new DnsServers(new ServerAddresses(APPROVAL_RESPONDERS), { recursion: false });
   opened('responders', () => responders.close());
   const queried = APPROVAL_RESPONDERS.length === 0 ? () => [lookUp] : async () => await responders.each();
   const seen = new ValuesSeen(APPROVAL_ZONE, queried);
-  return new StoredChallenges(stored, new ChallengeValues(redis.client), seen);
+  return new StoredChallenges(stored, new ChallengeValues(values), seen);
 }

@@ -3,6 +3,7 @@ import { JobQueues } from '@certwright/bullmq';
 import { Outbox } from '@certwright/core-schema';
 import { Attachments, LeasedIssuances, OrderingModule, WaitingIssuances } from '@certwright/ordering';
 import { IssuanceNews } from '@certwright/redis';
+import { RedisAccess } from '@certwright/redis-client';
 import { Rounds, RunningProcess } from '@certwright/service';
 import { Inject, Injectable, Module, type OnModuleInit } from '@nestjs/common';
 import type { Approver } from '../approvals/approver';
@@ -49,9 +50,9 @@ class AuthorityWatch implements OnModuleInit {
     IssuanceStatisticsReader,
     {
       provide: IssuanceNews,
-      inject: [Config, RunningProcess],
-      useFactory: ({ REDIS_URL }: Config, { name, log }: RunningProcess) =>
-        new IssuanceNews(REDIS_URL, { name: `${name}-news`, log }),
+      inject: [RedisAccess, RunningProcess],
+      useFactory: (redis: RedisAccess, { name, log }: RunningProcess) =>
+        new IssuanceNews(redis, { name: `${name}-news`, log }),
     },
     {
       provide: events,

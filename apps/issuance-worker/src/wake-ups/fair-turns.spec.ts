@@ -26,10 +26,10 @@ beforeAll(async () => {
   csr = opensslCsr(dnsNames);
   await issuing.database.query(`INSERT INTO account (id, name) VALUES ($1, 'Other')`, [otherAccount]);
   await openBacklog();
-  jobs = new JobQueues(redis.url, () => undefined);
+  jobs = new JobQueues(redis.access, () => undefined);
   const worker = issuing.worker();
   runner = runJobs(
-    redis.url,
+    redis.access,
     'issuance',
     { 'advance-issuance': async ({ issuanceId }) => await worker.run(issuanceId) },
     { failed: () => undefined, error: () => undefined },

@@ -1,5 +1,6 @@
 import { DeliveryModule } from '@certwright/delivery';
 import { ProbeQuestions } from '@certwright/redis';
+import { RedisAccess } from '@certwright/redis-client';
 import { Rounds, RunningProcess } from '@certwright/service';
 import { Inject, Injectable, Module, type OnModuleInit } from '@nestjs/common';
 import { Config } from '../config';
@@ -56,9 +57,9 @@ export class AlertsTask implements OnModuleInit {
     SendAlerts,
     {
       provide: ProbeQuestions,
-      inject: [Config, RunningProcess],
-      useFactory: ({ REDIS_URL }: Config, { name, log }: RunningProcess) =>
-        new ProbeQuestions(REDIS_URL, { name: `${name}-probes`, log }),
+      inject: [RedisAccess, RunningProcess],
+      useFactory: (redis: RedisAccess, { name, log }: RunningProcess) =>
+        new ProbeQuestions(redis, { name: `${name}-probes`, log }),
     },
     {
       provide: PublishedCaa,

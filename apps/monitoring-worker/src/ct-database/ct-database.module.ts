@@ -1,5 +1,11 @@
 import { ctDataSource, ctSchema, usedCtSchema } from '@certwright/ct-schema';
-import { awaitSchema, databaseTime, warnOfExcessPrivileges } from '@certwright/postgres';
+import {
+  awaitSchema,
+  awaitSettings,
+  databaseTime,
+  sessionSettings,
+  warnOfExcessPrivileges,
+} from '@certwright/postgres';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -12,15 +18,16 @@ const statementTimeoutMs = 20_000;
 export abstract class CtDatabase extends DataSource {}
 
 async function openCtDatabase(
-  { CT_DATABASE_URL: url, CT_DATABASE_POOL_SIZE: poolSize }: Config,
+  { CT_DATABASE_URL: url, DATABASE_POOLER: pooler, CT_DATABASE_POOL_SIZE: poolSize }: Config,
   { name, log, readiness, opened }: RunningProcess,
 ): Promise<CtDatabase> {
-  const database = ctDataSource({ applicationName: name, url, poolSize, statementTimeoutMs });
+  const database = ctDataSource({ applicationName: name, url, pooler, poolSize, statementTimeoutMs });
   await database.initialize();
   opened('ct database', async () => await database.destroy());
   const query = async (text: string) => await database.query<object[]>(text);
   await awaitSchema(query, usedCtSchema, { log });
   readiness.add('ct database', async () => await databaseTime(query, usedCtSchema.setting));
+  await awaitSettings(database, pooler, sessionSettings({ statementTimeoutMs }), log);
   await warnOfExcessPrivileges(database, ctSchema, name, log);
   return database;
 }

@@ -23,7 +23,7 @@ beforeAll(async () => {
   const child = await startChild(process.execPath, {
     args: [path.join(workspaceRoot, 'dist/apps/prober/main.js')],
     env: {
-      REDIS_URL: redis.url,
+      ...redis.environment,
       DNS_RESOLVERS: `${farm.resolver.host}:${farm.resolver.port}`,
       ALLOWED_NETWORKS: farm.allowedNetworks.join(),
       // So few connections at a time that each is made in time on a busy machine.
@@ -33,7 +33,7 @@ beforeAll(async () => {
   });
   await child.says(/"started"/, 60_000);
   const log = { warn: () => undefined, info: () => undefined };
-  const prober = new ProbeQuestions(redis.url, { name: 'spec', log });
+  const prober = new ProbeQuestions(redis.access, { name: 'spec', log });
   undo.push(async () => await prober.close());
   fixture = await EndpointsFixture.open();
   undo.push(async () => await fixture.close());

@@ -28,7 +28,7 @@ export class CtDatabase {
   private restsUntilMs = -Infinity;
 
   constructor(
-    private readonly pool: Pick<DatabasePool, 'query'>,
+    private readonly pool: Pick<DatabasePool, 'readOnce'>,
     private readonly log: { warn(members: object, message: string): void },
     private readonly withinMs = maxReadMs,
   ) {}
@@ -64,7 +64,7 @@ export class CtDatabase {
     return {
       query: async <T>(text: string, values: unknown[] = []) => {
         time.throwIfAborted();
-        return (await this.pool.query(text, values)).rows as T;
+        return (await this.pool.readOnce(() => ({ text, values }))).rows as T;
       },
     };
   }
@@ -78,14 +78,14 @@ export class CtDatabase {
       inject: [MonitoringConfig, RunningProcess],
       useFactory: (config: MonitoringConfig, { name, log, opened, readiness }: RunningProcess) => {
         const pool = new DatabasePool({
-          connectionString: config.CT_DATABASE_URL,
+          url: config.CT_DATABASE_URL,
+          pooler: config.DATABASE_POOLER,
           application_name: name,
           max: config.CT_DATABASE_POOL_SIZE,
           connectionTimeoutMillis: timeLimitsMs.connection,
           idleTimeoutMillis: idleTimeoutMs,
           keepAlive: true,
-          statement_timeout: timeLimitsMs.statement,
-          options: pageSession,
+          session: { ...pageSession, statement_timeout: timeLimitsMs.statement },
           // A server that is unreachable does not end the statement itself.
           query_timeout: 1.5 * timeLimitsMs.statement,
         });

@@ -4,7 +4,7 @@ import { CtDatabase } from './ct-database.module';
 
 it('does without a database that responds, but takes too long for all statements together', async () => {
   const database = await testDatabase();
-  const pool = new DatabasePool({ connectionString: database.url, max: 1 });
+  const pool = new DatabasePool({ url: database.url, max: 1 });
   try {
     const warnings: string[] = [];
     const log = { warn: (_members: object, message: string) => void warnings.push(message) };

@@ -54,7 +54,7 @@ async function startCopy(): Promise<Child> {
     args,
     env: {
       DATABASE_URL: database.urlOf('orders-v3'),
-      REDIS_URL: redis.url,
+      ...redis.environment,
       PORT: '0',
       OPS_PORT: '0',
       SEALING_KEYS: randomBytes(32).toString('base64'),

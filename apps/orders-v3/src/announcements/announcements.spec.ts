@@ -159,7 +159,7 @@ describe('a deleted order', () => {
 describe('the wake-up', () => {
   let queues: JobQueues;
   beforeAll(() => {
-    queues = new JobQueues(api.redis.url, () => undefined);
+    queues = new JobQueues(api.redis.access, () => undefined);
   });
   afterAll(async () => await queues.close());
 
@@ -195,7 +195,7 @@ describe('two copies of the process', () => {
   it('make one delivery per webhook and version, also concurrently', async () => {
     const copy = await RunningApi.start({
       DATABASE_URL: api.database.urlOf('orders-v3'),
-      REDIS_URL: api.redis.url,
+      ...api.redis.environment,
     });
     const webhooks = [await addWebhook(), await addWebhook(), await addWebhook()];
     const id = await planId();

@@ -21,12 +21,13 @@ beforeAll(async () => {
   api = await RunningApi.start();
   tenant = await api.tenant();
   folder = mkdtempSync(path.join(tmpdir(), 'certwright-revocation-'));
+  createCa();
   worker = await startChild(process.execPath, {
     args: [path.join(workspaceRoot, 'dist/apps/issuance-worker/main.js')],
     env: {
       CERTWRIGHT_MODE: 'sandbox',
       DATABASE_URL: api.database.url,
-      REDIS_URL: api.redis.url,
+      ...api.redis.environment,
       DNS_RESOLVER: '127.0.0.1:1',
       APPROVAL_ZONE: 'approval.example.net',
       BUILT_IN_CA_DIR: path.join(folder, 'ca'),
@@ -42,6 +43,19 @@ afterAll(async () => {
   await api.stop();
   rmSync(folder, { recursive: true });
 });
+
+/** As the operator of a sandbox does before the first start of a worker. */
+function createCa(): void {
+  execFileSync(process.execPath, ['tools/run.mjs', 'admin', 'ca', 'create-sandbox'], {
+    cwd: workspaceRoot,
+    env: {
+      ...process.env,
+      DATABASE_URL: api.database.url,
+      BUILT_IN_CA_DIR: path.join(folder, 'ca'),
+      CA_PUBLICATION_URL: `${api.url}/ca`,
+    },
+  });
+}
 
 /** The resolver does not respond: the names are approved directly, and the worker continues. */
 const approve = async () =>

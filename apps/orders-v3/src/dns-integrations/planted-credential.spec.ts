@@ -1,5 +1,4 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { Redis } from 'ioredis';
 import type { ReceivedResponse } from '@certwright/testing';
 import { FakeGateway, refusal } from '../testing/gateway';
 import { RunningApi, type Tenant } from '../testing/running-api';
@@ -107,12 +106,11 @@ it('is in no column of the database', async () => {
 });
 
 it('is in no key and no value of Redis', async () => {
-  const redis = new Redis(api.redis.url);
+  const redis = api.redis.connect();
   const dumps: string[] = [];
   for (const key of await redis.keys('*')) {
     dumps.push(key, (await redis.dumpBuffer(key))?.toString('latin1') ?? '');
   }
-  redis.disconnect();
   for (const trace of traces()) expect(dumps.join('\n')).not.toContain(trace);
 });
 

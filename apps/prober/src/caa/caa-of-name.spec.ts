@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { DnsServer, MemoryZone, MemoryZones, type ZoneRecord } from '@certwright/dns-authority';
 import { DnsClient, type LookUp } from '@certwright/dns-lookup';
 import { ProbeQuestions } from '@certwright/redis';
@@ -119,10 +118,9 @@ it.each([
 it('receives questions over Redis, and uses the resolvers of DNS_RESOLVERS', async () => {
   const redis = await testRedis();
   undo.push(() => redis.dispose());
-  const queue = `spec-${randomUUID()}`;
-  const config = settings.read({ REDIS_URL: redis.url, DNS_RESOLVERS: `${resolver.host}:${resolver.port}` });
-  await start(config, running(), queue);
-  const probes = new ProbeQuestions(redis.url, { name: 'spec', log }, queue);
+  const config = settings.read({ ...redis.environment, DNS_RESOLVERS: `${resolver.host}:${resolver.port}` });
+  await start(config, running());
+  const probes = new ProbeQuestions(redis.access, { name: 'spec', log });
   undo.push(() => probes.close());
   const question = { dnsName: 'www.example.com', issuerDomains: ['ca.example'] };
   expect(await probes.askCaa(question, enoughMs)).toMatchObject({ verdict: 'allows', at: 'example.com' });

@@ -1,7 +1,7 @@
 import { AddressOccupancy, connectRedis } from '@certwright/redis';
+import { RedisAccess } from '@certwright/redis-client';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
-import { Config } from '../config';
 import { ResolversModule } from '../resolvers/resolvers.module';
 import { ConnectionPlaces, occupancyOptions } from './connection-places';
 import { LookAtHosts } from './look-at-hosts';
@@ -15,11 +15,11 @@ import { LooksController } from './looks.controller';
     LookAtHosts,
     {
       provide: ConnectionPlaces,
-      inject: [Config, RunningProcess],
-      useFactory: ({ REDIS_URL }: Config, { name, log, opened }: RunningProcess) => {
-        const { client, close } = connectRedis(REDIS_URL, { name: `${name}-occupying`, log });
-        opened('occupancy of addresses', close);
-        return new ConnectionPlaces(new AddressOccupancy(client, occupancyOptions));
+      inject: [RedisAccess, RunningProcess],
+      useFactory: (redis: RedisAccess, { name, log, opened }: RunningProcess) => {
+        const occupying = connectRedis(redis, { name: `${name}-occupying`, log });
+        opened('occupancy of addresses', occupying.close);
+        return new ConnectionPlaces(new AddressOccupancy(occupying, occupancyOptions));
       },
     },
   ],

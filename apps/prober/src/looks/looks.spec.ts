@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import type { AddressInfo } from 'node:net';
 import type { AddressLook, HostLook, Look, LookQuestion } from '@certwright/endpoint-checks';
@@ -67,9 +67,8 @@ beforeAll(async () => {
   undo.push(() => servers.close());
   closedPort = await freePort();
   guard = new AddressGuard({ allowedNetworks: ['127.0.0.0/8', '::1/128'] });
-  const queue = `spec-${randomUUID()}`;
   const config = settings.read({
-    REDIS_URL: redis.url,
+    ...redis.environment,
     DNS_RESOLVERS: `${names.address.host}:${names.address.port}`,
     ALLOWED_NETWORKS: '127.0.0.0/8,::1/128',
   });
@@ -81,9 +80,9 @@ beforeAll(async () => {
     opened: (_: string, close: () => unknown) => void undo.push(close),
   };
   // Two copies take questions.
-  await start(config, running, queue);
-  await start(config, { ...running, metrics: metricsOfOther }, queue);
-  probes = new ProbeQuestions(redis.url, { name: 'spec', log }, queue);
+  await start(config, running);
+  await start(config, { ...running, metrics: metricsOfOther });
+  probes = new ProbeQuestions(redis.access, { name: 'spec', log });
   undo.push(() => probes.close());
 }, 60_000);
 beforeEach(() => {

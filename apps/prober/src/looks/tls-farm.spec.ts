@@ -20,7 +20,7 @@ jest.setTimeout(120_000);
 beforeAll(async () => {
   const redis = await testRedis();
   undo.push(() => redis.dispose());
-  const connection = connectRedis(redis.url, { name: 'spec', log, commandTimeoutMs: 20_000 });
+  const connection = connectRedis(redis.access, { name: 'spec', log, commandTimeoutMs: 20_000 });
   undo.push(() => connection.close());
   await eventually(() => connection.ping());
   farm = await openTlsFarm();
@@ -30,7 +30,7 @@ beforeAll(async () => {
   lookAtHosts = new LookAtHosts(
     new AddressGuard({ allowedNetworks: farm.allowedNetworks }),
     { each: async () => await Promise.resolve([client.lookUp]) },
-    new ConnectionPlaces(new AddressOccupancy(connection.client, occupancyOptions)),
+    new ConnectionPlaces(new AddressOccupancy(connection, occupancyOptions)),
     { log, metrics: new Metrics('prober') } as RunningProcess,
   );
 }, 60_000);

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { createServer as createTlsServer, type Server } from 'node:https';
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -73,9 +72,8 @@ beforeAll(async () => {
     '/binary': says(Buffer.from([0x61, 0xff, 0x62])),
   });
   undo.push(() => site.close());
-  const queue = `spec-${randomUUID()}`;
   const config = settings.read({
-    REDIS_URL: redis.url,
+    ...redis.environment,
     DNS_RESOLVERS: `${names.address.host}:${names.address.port}`,
     ALLOWED_NETWORKS: '127.0.0.0/8',
     HTTP_PORT: String(site.port),
@@ -88,8 +86,8 @@ beforeAll(async () => {
     readiness: new Readiness(),
     opened: (_: string, close: () => unknown) => void undo.push(close),
   };
-  await start(config, running, queue);
-  probes = new ProbeQuestions(redis.url, { name: 'spec', log }, queue);
+  await start(config, running);
+  probes = new ProbeQuestions(redis.access, { name: 'spec', log });
   undo.push(() => probes.close());
 });
 afterAll(async () => {

@@ -1,4 +1,4 @@
-import type { RoleGrants } from '@certwright/postgres';
+import { type RoleGrants, sessionSettings } from '@certwright/postgres';
 import { linkFunctions } from '../email-approvals/link-functions';
 
 /**
@@ -10,9 +10,10 @@ export const approvalResponder: RoleGrants = {
     challenge_file: { select: '*' },
     challenge_record: { select: 'label value expires_at' },
     delegation: { select: 'dns_name label retired_at' },
-    deployment: { select: 'mode' },
+    deployment: { select: 'id mode' },
     http_challenge: { select: '*' },
     web_rule: { select: '*' },
   },
   functions: linkFunctions.map(({ signature }) => signature),
+  session: sessionSettings({ statementTimeoutMs: 5_000 }),
 };

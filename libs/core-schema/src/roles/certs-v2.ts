@@ -1,4 +1,4 @@
-import type { RoleGrants } from '@certwright/postgres';
+import { type RoleGrants, sessionSettings } from '@certwright/postgres';
 
 /** The certificate API: opens and cancels issuances, and never issues. */
 export const certsV2: RoleGrants = {
@@ -55,7 +55,7 @@ export const certsV2: RoleGrants = {
       insert: 'account_id dns_name label',
       update: 'retired_at',
     },
-    deployment: { select: 'mode', insert: 'mode' },
+    deployment: { select: 'id mode', insert: 'mode' },
     dns_integration: { select: 'id state created_at deleted_at' },
     dns_integration_zone: { select: 'integration_id name account_id' },
     email_approval: {
@@ -109,4 +109,5 @@ export const certsV2: RoleGrants = {
     webhook_endpoint: { select: 'id account_id enabled events' },
   },
   functions: ['random_id()'],
+  session: sessionSettings({ statementTimeoutMs: 15_000 }),
 };

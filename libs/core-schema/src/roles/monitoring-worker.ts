@@ -1,4 +1,4 @@
-import type { RoleGrants } from '@certwright/postgres';
+import { type RoleGrants, sessionSettings } from '@certwright/postgres';
 
 /** Matches the index of public certificates with monitored domains: reads keys and digests of certificates, and no secret. */
 export const monitoringWorker: RoleGrants = {
@@ -13,6 +13,7 @@ export const monitoringWorker: RoleGrants = {
       update: 'sighted_at not_logged_at',
     },
     certificate_chain: { select: 'sha256 chain' },
+    deployment: { select: 'id mode' },
     endpoint_hold: {
       select: 'id counted_from ended_at',
       insert: 'began_at counted_from',
@@ -103,4 +104,5 @@ export const monitoringWorker: RoleGrants = {
     },
     webhook_endpoint: { select: 'id account_id enabled events' },
   },
+  session: sessionSettings({ statementTimeoutMs: 10_000, plansEachTime: true }),
 };

@@ -1,4 +1,4 @@
-import type { RoleGrants } from '@certwright/postgres';
+import { type RoleGrants, sessionSettings } from '@certwright/postgres';
 
 /** The monitoring API: what accounts monitor. It adds to the record of changes and cannot read or change it. */
 export const monitoring: RoleGrants = {
@@ -12,7 +12,7 @@ export const monitoring: RoleGrants = {
     account_user: { select: 'id account_id email disabled_at' },
     api_key: { select: 'id account_id secret_sha256 permissions disabled_at' },
     cert_object_v2: { select: 'plan_id cn' },
-    deployment: { select: 'mode', insert: 'mode' },
+    deployment: { select: 'id mode', insert: 'mode' },
     known_cert: { select: '*', insert: 'id account_id tbs_sha256 note', update: 'note', delete: true },
     known_key: {
       select: '*',
@@ -66,4 +66,5 @@ export const monitoring: RoleGrants = {
     },
     webhook_endpoint: { select: 'id account_id enabled events' },
   },
+  session: sessionSettings({ statementTimeoutMs: 15_000 }),
 };

@@ -1,4 +1,4 @@
-import type { RoleGrants } from '@certwright/postgres';
+import { type RoleGrants, sessionSettings } from '@certwright/postgres';
 
 /** The order API: opens and cancels issuances, and never issues. */
 export const ordersV3: RoleGrants = {
@@ -40,7 +40,7 @@ export const ordersV3: RoleGrants = {
       insert: 'account_id dns_name label',
       update: 'retired_at',
     },
-    deployment: { select: 'mode', insert: 'mode' },
+    deployment: { select: 'id mode', insert: 'mode' },
     dns_integration: {
       select: '*',
       insert: 'id account_id provider description handle state checked_at zones_due_at',
@@ -112,4 +112,5 @@ export const ordersV3: RoleGrants = {
     },
   },
   functions: ['random_id()'],
+  session: sessionSettings({ statementTimeoutMs: 15_000 }),
 };

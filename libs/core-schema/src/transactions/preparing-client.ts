@@ -1,5 +1,12 @@
 import { connect, type Socket } from 'node:net';
-import { DatabaseClient, databaseDriver, DatabasePool, statementName } from '@certwright/postgres';
+import {
+  DatabaseClient,
+  type DatabaseClientConfig,
+  databaseDriver,
+  DatabasePool,
+  statementName,
+} from '@certwright/postgres';
+import { startDatabaseWork } from '@certwright/tracing';
 import type * as pg from 'pg';
 import { currentDatabaseTime, type DatabaseTime } from './database-time';
 
@@ -19,9 +26,9 @@ class PreparingClient extends DatabaseClient {
   private patience: NodeJS.Timeout | undefined;
   private endWait: () => void = () => undefined;
 
-  constructor(config: pg.ClientConfig = {}) {
+  constructor(config: DatabaseClientConfig = {}) {
     super(config);
-    this.patienceMs = patienceFor(config.statement_timeout);
+    this.patienceMs = patienceFor(Number(config.session?.['statement_timeout'] ?? 0));
     // Every statement that was sent has been answered.
     this.on('drain', () => this.endPatience());
     this.on('end', () => this.endPatience());
@@ -40,7 +47,12 @@ class PreparingClient extends DatabaseClient {
   private beginPatience(): void {
     const time = currentDatabaseTime();
     const leftMs = time?.leftMs ?? Infinity;
-    this.endWait = time?.wait() ?? (() => undefined);
+    const endWait = time?.wait();
+    const endWork = startDatabaseWork();
+    this.endWait = () => {
+      endWait?.();
+      endWork();
+    };
     this.patience =
       leftMs < this.patienceMs
         ? setTimeout(() => this.cancel(leftMs), leftMs).unref()
@@ -69,6 +81,7 @@ class PreparingClient extends DatabaseClient {
     clearTimeout(this.patience);
     this.patience = undefined;
     this.endWait();
+    this.endWait = () => undefined;
   }
 }
 
@@ -79,7 +92,10 @@ interface Cancelable {
   readonly secretKey: number;
 }
 
-/** PostgreSQL protocol 3.0, CancelRequest: on a separate connection, in the clear, and without a response. */
+/**
+ * PostgreSQL protocol 3.0, CancelRequest: on a separate connection, in the clear, and without a response. The server closes
+ * the connection; PgBouncer drops a request whose client closes it first.
+ */
 function sendCancelRequest({ host, port, processID, secretKey }: Cancelable): void {
   const message = Buffer.alloc(16);
   [16, 80_877_102, processID, secretKey].forEach((value, index) => message.writeInt32BE(value, 4 * index));
@@ -87,11 +103,12 @@ function sendCancelRequest({ host, port, processID, secretKey }: Cancelable): vo
   socket.on('error', () => undefined);
   socket.setTimeout(cancelWithinMs, () => socket.destroy());
   socket.unref();
-  socket.end(message);
+  socket.write(message);
+  socket.resume();
 }
 
 /** The server itself ends a statement at its timeout and reports it; after 1.5 times that, no result will come. */
-function patienceFor(statementTimeout: number | false | undefined): number {
+function patienceFor(statementTimeout: number): number {
   const withoutTimeoutMs = 60 * 60 * 1_000;
   return 1.5 * (statementTimeout || withoutTimeoutMs);
 }
@@ -103,7 +120,7 @@ type Connected = (
 ) => void;
 
 class PreparingPool extends DatabasePool {
-  constructor(config: pg.PoolConfig) {
+  constructor(config: DatabaseClientConfig) {
     super(config, PreparingClient);
   }
 

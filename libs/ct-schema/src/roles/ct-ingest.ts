@@ -1,4 +1,4 @@
-import type { RoleGrants } from '@certwright/postgres';
+import { type RoleGrants, sessionSettings } from '@certwright/postgres';
 
 /** Writes the index, and makes and drops its partitions by functions. */
 export const ctIngest: RoleGrants = {
@@ -78,4 +78,5 @@ export const ctIngest: RoleGrants = {
   ],
   sequences: ['ct_run_id_seq'],
   temporaryTables: true,
+  session: sessionSettings({ statementTimeoutMs: 60_000 }),
 };

@@ -1,4 +1,4 @@
-import type { RoleGrants } from '@certwright/postgres';
+import { type RoleGrants, sessionSettings } from '@certwright/postgres';
 
 /** Reads the index and the entries that cannot be read, and writes the names that accounts monitor. */
 export const monitoringWorker: RoleGrants = {
@@ -25,4 +25,5 @@ export const monitoringWorker: RoleGrants = {
     ct_watched_name: { select: '*', insert: 'name', delete: true },
     ct_watched_version: { select: 'version', update: 'version' },
   },
+  session: sessionSettings({ statementTimeoutMs: 20_000 }),
 };

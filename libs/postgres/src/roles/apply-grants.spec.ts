@@ -3,6 +3,8 @@ import { type TestDatabase, testDatabase } from '@certwright/testing';
 import { Client } from 'pg';
 import { applyGrants, type RoleSettings, type Transaction } from './apply-grants';
 import { excessPrivileges, warnOfExcessPrivileges } from './excess-privileges';
+import { sessionSettings } from '../session-settings';
+import { settingsProblem } from '../settings-check';
 import type { GrantedSchema } from './role-grants';
 
 const prefix = `spec_${randomBytes(4).toString('hex')}_`;
@@ -28,12 +30,15 @@ const schema = schemaWith({
   'a-reader': {
     tables: { spec_open: { select: 'id name', update: 'name' }, spec_part: { select: 'position' } },
     functions: ['spec_count()'],
+    session: sessionSettings({ statementTimeoutMs: 7_000 }),
   },
 });
 
 let database: TestDatabase;
+let name: string;
 beforeAll(async () => {
   database = await testDatabase();
+  name = new URL(database.url).pathname.slice(1);
   for (const statement of [
     `CREATE TABLE spec_open (id integer PRIMARY KEY, name text, hidden text)`,
     `CREATE TABLE spec_secret (id integer)`,
@@ -93,7 +98,7 @@ it.each([
 });
 
 it('changes nothing when it is repeated', async () => {
-  expect(await apply()).toEqual({ created: [], absent: [], granted: 0, revoked: 0 });
+  expect(await apply()).toEqual({ created: [], absent: [], granted: 0, revoked: 0, set: 0, refused: [] });
 });
 
 it('keeps a password that it is not given', async () => {
@@ -149,17 +154,74 @@ it('reports roles that the user may not create, and grants to those that there a
   const applied = await database.transaction(async (tx) => {
     for (const table of ['spec_open', 'spec_secret', 'spec_part', 'spec_part_1'])
       await tx.query(`ALTER TABLE ${table} OWNER TO "${owner}"`);
-    for (const name of ['spec_count()', 'spec_sum(integer, integer)'])
-      await tx.query(`ALTER FUNCTION ${name} OWNER TO "${owner}"`);
+    for (const signature of ['spec_count()', 'spec_sum(integer, integer)'])
+      await tx.query(`ALTER FUNCTION ${signature} OWNER TO "${owner}"`);
     await tx.query(`GRANT CREATE ON SCHEMA public TO "${owner}"`);
     await tx.query(`SET LOCAL ROLE "${owner}"`);
     await tx.query(`REVOKE SELECT (name) ON spec_open FROM "${reader}"`);
     return await applyGrants(tx as Transaction, both, { prefix, passwords: {} });
   });
-  expect(applied).toEqual({ created: [], absent: [`${prefix}another`], granted: 1, revoked: 0 });
+  expect(applied).toMatchObject({ created: [], absent: [`${prefix}another`], granted: 1, revoked: 0 });
   await database.query(`REASSIGN OWNED BY "${owner}" TO current_user`);
   await database.query(`DROP OWNED BY "${owner}"`);
   await database.query(`DROP ROLE "${owner}"`);
+});
+
+describe('the settings of a role', () => {
+  const settingsOf = async () =>
+    await asReader(async (query) => [
+      await query(`SHOW statement_timeout`),
+      await query(`SHOW idle_in_transaction_session_timeout`),
+    ]);
+  const problem = async () =>
+    await asReader(async (query) =>
+      settingsProblem({ query } as Transaction, sessionSettings({ statementTimeoutMs: 7_000 })),
+    );
+
+  it('apply to its sessions in the database', async () => {
+    await apply();
+    expect(await settingsOf()).toEqual([
+      [{ statement_timeout: '7s' }],
+      [{ idle_in_transaction_session_timeout: '10s' }],
+    ]);
+    expect(await problem()).toBeNull();
+  });
+
+  it('are kept when an operator has changed them, and the process says what is wrong', async () => {
+    const change = `ALTER ROLE "${reader}" IN DATABASE "${name}" SET statement_timeout =`;
+    await database.query(`${change} '8s'`);
+    expect(await apply()).toMatchObject({ set: 0, refused: [] });
+    expect(await problem()).toMatch(
+      new RegExp(
+        `^With DATABASE_POOLER the role "${reader}".* statement_timeout is 8000ms and must be 7000ms\\. `,
+      ),
+    );
+    expect(await problem()).toContain(`${change} '7000'`);
+    await database.query(`ALTER ROLE "${reader}" IN DATABASE "${name}" RESET statement_timeout`);
+    expect(await apply()).toMatchObject({ set: 1 });
+  });
+
+  it('are reported when the user may not set them', async () => {
+    const owner = `${prefix}plain`;
+    await database.query(`CREATE ROLE "${owner}"`);
+    await database.query(`ALTER ROLE "${reader}" IN DATABASE "${name}" RESET ALL`);
+    const empty = schemaWith({ 'a-reader': { tables: {}, session: schema.roles['a-reader']?.session } });
+    const { set, refused } = await database.transaction(async (tx) => {
+      await tx.query(`SET LOCAL ROLE "${owner}"`);
+      return await applyGrants(
+        tx as Transaction,
+        { ...empty, relations: /^absent_/, functions: [], definers: [] },
+        { prefix, passwords: {} },
+      );
+    });
+    expect(set).toBe(0);
+    expect(refused).toEqual([
+      `ALTER ROLE "${reader}" IN DATABASE "${name}" SET statement_timeout = '7000'`,
+      `ALTER ROLE "${reader}" IN DATABASE "${name}" SET idle_in_transaction_session_timeout = '10000'`,
+    ]);
+    await database.query(`DROP ROLE "${owner}"`);
+    expect(await apply()).toMatchObject({ set: 2 });
+  });
 });
 
 describe('privileges beyond those that a process needs', () => {

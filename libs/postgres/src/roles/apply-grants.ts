@@ -1,4 +1,5 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
+import { alterRole } from '../session-settings';
 import { type GrantedSchema, privilegesOf, roleOf } from './role-grants';
 
 /** A transaction, as TypeORM's EntityManager is one. */
@@ -22,6 +23,10 @@ export interface AppliedGrants {
   readonly absent: readonly string[];
   readonly granted: number;
   readonly revoked: number;
+  /** Settings of roles that were set. Those that a role has already are kept: an operator may have changed them. */
+  readonly set: number;
+  /** Statements that the current user may not execute, with settings that roles lack. */
+  readonly refused: readonly string[];
 }
 
 /** One lock for all changes of grants: concurrent ones fail on the same rows of the catalog. */
@@ -61,8 +66,49 @@ export async function applyGrants(
   changes.push(...(await databaseChanges(tx, schema, present, prefix)));
   for (const change of changes) await tx.query(change);
   const granted = changes.filter((change) => change.startsWith('GRANT')).length;
-  return { created, absent, granted, revoked: changes.length - granted };
+  const settings = await applySettings(tx, schema, present, prefix);
+  return { created, absent, granted, revoked: changes.length - granted, ...settings };
 }
+
+async function applySettings(
+  tx: Transaction,
+  { roles }: GrantedSchema,
+  processes: readonly string[],
+  prefix: string,
+): Promise<Pick<AppliedGrants, 'set' | 'refused'>> {
+  const held = await tx.query<{ role: string; name: string }[]>(
+    `SELECT rolname AS role, split_part(setting, '=', 1) AS name
+     FROM pg_db_role_setting JOIN pg_roles ON pg_roles.oid = setrole, unnest(setconfig) AS setting
+     WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+  );
+  const [{ database }] = await tx.query<[{ database: string }]>(`SELECT current_database() AS database`);
+  const statements = processes.flatMap((process) => {
+    const role = roleOf(prefix, process);
+    return Object.entries(roles[process]?.session ?? {})
+      .filter(([name]) => !held.some((each) => each.role === role && each.name === name))
+      .map(([name, value]) => alterRole(role, database, name, value));
+  });
+  const refused: string[] = [];
+  for (const statement of statements) if (!(await isAllowed(tx, statement))) refused.push(statement);
+  return { set: statements.length - refused.length, refused };
+}
+
+/** Executes the statement unless the current user lacks a privilege. */
+async function isAllowed(tx: Transaction, statement: string): Promise<boolean> {
+  await tx.query('SAVEPOINT allowed');
+  try {
+    await tx.query(statement);
+    await tx.query('RELEASE SAVEPOINT allowed');
+    return true;
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== insufficientPrivilege) throw error;
+    await tx.query('ROLLBACK TO SAVEPOINT allowed');
+    return false;
+  }
+}
+
+/** PostgreSQL, appendix A. */
+const insufficientPrivilege = '42501';
 
 /** Temporary tables come last in the search path, so that a caller cannot replace a table by one. */
 async function replaceDefiners(tx: Transaction, { definers }: GrantedSchema): Promise<void> {

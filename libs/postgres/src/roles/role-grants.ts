@@ -1,3 +1,5 @@
+import type { SessionSettings } from '../session-settings';
+
 /** Names of columns with white space between them, or `*` for the whole table, later columns included. */
 export type Columns = string;
 
@@ -22,6 +24,8 @@ export interface RoleGrants {
   readonly functions?: readonly string[];
   readonly sequences?: readonly string[];
   readonly temporaryTables?: true;
+  /** Of its sessions in the database, for poolers: other connections set them when they are opened. */
+  readonly session?: SessionSettings;
   /**
    * Privileges that no statement needs any more, as written between GRANT and TO. Processes of the previous release
    * may still run when the migration command does: a release keeps here what it stops using, and the next one drops

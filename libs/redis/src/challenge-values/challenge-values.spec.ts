@@ -9,9 +9,9 @@ let values: ChallengeValues;
 beforeAll(async () => {
   redis = await testRedis();
   const log = { warn: () => undefined, info: () => undefined };
-  connection = connectRedis(redis.url, { name: 'spec', log, commandTimeoutMs: 20_000 });
+  connection = connectRedis(redis.access, { name: 'spec', log, commandTimeoutMs: 20_000 });
   await eventually(() => connection.ping());
-  values = new ChallengeValues(connection.client);
+  values = new ChallengeValues(connection);
 });
 afterAll(async () => {
   await connection.close();
@@ -20,7 +20,8 @@ afterAll(async () => {
 
 let count = 0;
 const freshPlace = (): ChallengePlace => `target:label${(count += 1)}`;
-const lifeMs = async (place: ChallengePlace) => await connection.client.pttl(`challenges:{${place}}`);
+const lifeMs = async (place: ChallengePlace) =>
+  await connection.client.pttl(`${redis.prefix}:challenges:{${place}}`);
 
 function turnOf(remembered: Remembered): string {
   if (remembered.known) throw new Error('something is known');
@@ -75,7 +76,7 @@ describe('challenge values in Redis', () => {
     await values.put(place, ['one'], '');
     expect(await values.get(place)).toMatchObject({ known: true });
     for (const text of ['{', '{}', '[1]', '7']) {
-      await connection.client.set(`challenges:{${place}}`, text);
+      await connection.client.set(`${redis.prefix}:challenges:{${place}}`, text);
       expect(await values.get(place)).toEqual({ known: false, turn: '' });
     }
   });

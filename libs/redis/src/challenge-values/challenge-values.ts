@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
+import type { RedisKeys } from '../redis-connection';
 import { RedisScript } from '../redis-script';
 
 /**
@@ -43,15 +43,11 @@ end
  * method rejects when Redis is unavailable.
  */
 export class ChallengeValues {
-  /** @param prefix separates deployments that share a Redis */
-  constructor(
-    private readonly redis: Redis,
-    private readonly prefix = 'challenges',
-  ) {}
+  constructor(private readonly redis: RedisKeys) {}
 
   async get(place: ChallengePlace): Promise<Remembered> {
     const { values, turn } = this.#keys(place);
-    const [text, turnNow] = await this.redis.mget(values, turn);
+    const [text, turnNow] = await this.redis.client.mget(values, turn);
     const read = text === null || text === undefined ? undefined : valuesIn(text);
     return read === undefined ? { known: false, turn: turnNow ?? '' } : { known: true, values: read };
   }
@@ -60,7 +56,11 @@ export class ChallengeValues {
   async put(place: ChallengePlace, values: ValuesAt, turn: string): Promise<void> {
     const keys = this.#keys(place);
     const lifeMs = values === null || values.length === 0 ? nothingLifeMs : valuesLifeMs;
-    await putUnchanged.run(this.redis, [keys.values, keys.turn], [turn, JSON.stringify(values), lifeMs]);
+    await putUnchanged.run(
+      this.redis.client,
+      [keys.values, keys.turn],
+      [turn, JSON.stringify(values), lifeMs],
+    );
   }
 
   /**
@@ -72,14 +72,14 @@ export class ChallengeValues {
     await Promise.all(
       places.map(async (place) => {
         const { values, turn } = this.#keys(place);
-        await this.redis.multi().set(turn, turnNow, 'PX', turnLifeMs).del(values).exec();
+        await this.redis.client.multi().set(turn, turnNow, 'PX', turnLifeMs).del(values).exec();
       }),
     );
   }
 
   /** The braces are Redis Cluster's hash tag: both keys are on one node. */
   #keys(place: ChallengePlace): { readonly values: string; readonly turn: string } {
-    const key = `${this.prefix}:{${place}}`;
+    const key = `${this.redis.prefix}:challenges:{${place}}`;
     return { values: key, turn: `${key}:turn` };
   }
 }

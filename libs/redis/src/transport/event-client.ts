@@ -1,6 +1,6 @@
+import { type RedisAccess, type RedisLog, whenReady } from '@certwright/redis-client';
 import { ClientProxy, type ReadPacket } from '@nestjs/microservices';
-import { connectRedis, type RedisConnection, type RedisLog } from '../redis-connection';
-import { whenReady } from './when-ready';
+import { connectRedis, type RedisConnection } from '../redis-connection';
 
 export interface EventClientOptions {
   /** Shown by `CLIENT LIST`. */
@@ -15,11 +15,11 @@ export class EventClient extends ClientProxy {
   readonly #connection: RedisConnection;
   readonly #readyWithinMs: number;
 
-  constructor(redisUrl: string, { readyWithinMs = 0, ...options }: EventClientOptions) {
+  constructor(redis: RedisAccess, { readyWithinMs = 0, ...options }: EventClientOptions) {
     super();
     this.initializeSerializer({});
     this.#readyWithinMs = readyWithinMs;
-    this.#connection = connectRedis(redisUrl, options);
+    this.#connection = connectRedis(redis, options);
   }
 
   override async connect(): Promise<void> {

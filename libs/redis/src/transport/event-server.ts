@@ -1,11 +1,11 @@
+import type { Redis, RedisAccess, RedisLog } from '@certwright/redis-client';
 import {
   BaseRpcContext,
   type CustomTransportStrategy,
   type IncomingEvent,
   Server,
 } from '@nestjs/microservices';
-import type { Redis } from 'ioredis';
-import { connectRedis, type RedisConnection, type RedisLog } from '../redis-connection';
+import { connectSubscriber, type RedisConnection } from '../redis-connection';
 
 export interface EventServerOptions {
   /** Shown by `CLIENT LIST`. */
@@ -23,17 +23,17 @@ export class EventServer
   extends Server<Record<never, never>, 'subscribed' | 'disconnected'>
   implements CustomTransportStrategy
 {
-  readonly #connection: RedisConnection;
+  readonly #connection: RedisConnection<Redis>;
   readonly #log: RedisLog;
   readonly #pinging: NodeJS.Timeout;
   #isPinged = false;
 
-  constructor(redisUrl: string, { name, log, pingEveryMs = 5_000 }: EventServerOptions) {
+  constructor(redis: RedisAccess, { name, log, pingEveryMs = 5_000 }: EventServerOptions) {
     super();
     this.initializeSerializer({});
     this.initializeDeserializer({});
     this.#log = log;
-    this.#connection = connectRedis(redisUrl, { name, log });
+    this.#connection = connectSubscriber(redis, { name, log });
     this.#pinging = setInterval(() => void this.#ping(), pingEveryMs).unref();
   }
 

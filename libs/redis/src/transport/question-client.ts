@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { type Redis, type RedisAccess, type RedisLog, whenReady } from '@certwright/redis-client';
 import { ClientProxy, type ReadPacket, type WritePacket } from '@nestjs/microservices';
-import type { Redis } from 'ioredis';
-import { connectRedis, type RedisConnection, type RedisLog } from '../redis-connection';
+import { currentTraceparent } from '@certwright/tracing';
+import { connectRedis, connectSubscriber, type RedisConnection } from '../redis-connection';
 import { listKey, maxQueued, questionKey, responseChannel } from './question-keys';
-import { whenReady } from './when-ready';
 
 export interface QuestionClientOptions {
   /** Shown by `CLIENT LIST`. */
@@ -21,21 +21,17 @@ const lifetimeMs = 60_000;
 export class QuestionClient extends ClientProxy {
   readonly #channel: string;
   readonly #sending: RedisConnection;
-  readonly #listening: RedisConnection;
+  readonly #listening: RedisConnection<Redis>;
   readonly #log: RedisLog;
   #subscribed = deferred();
 
-  constructor(
-    redisUrl: string,
-    private readonly queue: string,
-    { name, log }: QuestionClientOptions,
-  ) {
+  constructor(redis: RedisAccess, { name, log }: QuestionClientOptions) {
     super();
     this.initializeSerializer({});
     this.initializeDeserializer({});
-    this.#channel = responseChannel(queue, randomUUID());
-    this.#sending = connectRedis(redisUrl, { name: `${name}-asking`, log });
-    this.#listening = connectRedis(redisUrl, { name: `${name}-listening`, log });
+    this.#channel = responseChannel(redis.prefix, randomUUID());
+    this.#sending = connectRedis(redis, { name: `${name}-asking`, log });
+    this.#listening = connectSubscriber(redis, { name: `${name}-listening`, log });
     this.#log = log;
     this.#listen(this.#listening.client);
   }
@@ -56,15 +52,16 @@ export class QuestionClient extends ClientProxy {
   }
 
   protected override publish(question: ReadPacket, callback: (packet: WritePacket) => void): () => void {
-    const { client } = this.#sending;
+    const { client, prefix } = this.#sending;
     const packet = this.assignPacketId(question);
-    const key = questionKey(this.queue, packet.id);
-    const list = listKey(this.queue);
+    const key = questionKey(prefix, packet.id);
+    const list = listKey(prefix);
+    const traceparent = currentTraceparent() ?? undefined;
     this.routingMap.set(packet.id, callback);
     const serialized = this.serializer.serialize(packet) as object;
     client
       .multi()
-      .set(key, JSON.stringify({ ...serialized, answerTo: this.#channel }), 'PX', lifetimeMs)
+      .set(key, JSON.stringify({ ...serialized, answerTo: this.#channel, traceparent }), 'PX', lifetimeMs)
       .rpush(list, packet.id)
       .ltrim(list, -maxQueued, -1)
       .exec()

@@ -1,14 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { type RedisAccess, type RedisLog, whenReady } from '@certwright/redis-client';
 import {
   BaseRpcContext,
   type CustomTransportStrategy,
   type IncomingRequest,
+  type MessageHandler,
   Server,
   type OutgoingResponse,
 } from '@nestjs/microservices';
-import { connectRedis, type RedisConnection, type RedisLog } from '../redis-connection';
-import { listKey, probeQueue, questionKey } from './question-keys';
-import { whenReady } from './when-ready';
+import { inSpan } from '@certwright/tracing';
+import { connectRedis, type RedisConnection } from '../redis-connection';
+import { listKey, questionKey } from './question-keys';
 
 export interface QuestionServerOptions {
   /** Shown by `CLIENT LIST`. */
@@ -41,19 +43,17 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
   readonly #stopping = new AbortController();
   #loop: Promise<void> = Promise.resolve();
 
-  /** @param queue another name keeps specs apart */
   constructor(
-    redisUrl: string,
+    redis: RedisAccess,
     private readonly options: QuestionServerOptions,
-    private readonly queue = probeQueue,
   ) {
     super();
     this.initializeSerializer({});
     this.initializeDeserializer({});
     const { name, log } = options;
     const commandTimeoutMs = waitS * 1_000 + overdueMs;
-    this.#taking = connectRedis(redisUrl, { name: `${name}-taking`, log, commandTimeoutMs });
-    this.#responding = connectRedis(redisUrl, { name: `${name}-answering`, log });
+    this.#taking = connectRedis(redis, { name: `${name}-taking`, log, commandTimeoutMs });
+    this.#responding = connectRedis(redis, { name: `${name}-answering`, log });
   }
 
   /** Takes questions from when Redis is available, for ever. */
@@ -106,15 +106,9 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
   }
 
   async #nextId(): Promise<string | null> {
-    const { client } = this.#taking;
-    try {
-      const taken = await client.blpop(listKey(this.queue), waitS);
-      return taken?.[1] ?? null;
-    } catch (error) {
-      // A half-open connection would stay so for as long as TCP is patient; a new one fails at once.
-      if (client.status === 'ready') client.disconnect(true);
-      throw error;
-    }
+    const { client, prefix } = this.#taking;
+    const taken = await client.blpop(listKey(prefix), waitS);
+    return taken?.[1] ?? null;
   }
 
   #run(id: string): void {
@@ -126,17 +120,26 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
 
   async #respond(id: string): Promise<void> {
     // It was taken over the other connection.
-    await whenReady(this.#responding.client, readyWithinMs);
-    const text = await this.#responding.client.getdel(questionKey(this.queue, id));
+    const { client, prefix } = this.#responding;
+    await whenReady(client, readyWithinMs);
+    const text = await client.getdel(questionKey(prefix, id));
     // The client has given up.
     if (text === null) return;
     const question = (await this.deserializer.deserialize(JSON.parse(text), {
-      channel: this.queue,
+      channel: listKey(prefix),
     })) as Question;
     const handler = this.getHandlerByPattern(question.pattern);
     // A question of a newer client has no response, as if there were no prober.
     if (handler === null)
       return this.options.log.warn({ pattern: question.pattern }, 'question without handler');
+    const { traceparent } = question;
+    const cause = typeof traceparent === 'string' ? ({ traceparent, as: 'parent' } as const) : null;
+    await inSpan(`prober ${question.pattern}`, { kind: 'server', cause }, async () => {
+      await this.#handle(question, handler, id);
+    });
+  }
+
+  async #handle(question: Question, handler: MessageHandler, id: string): Promise<void> {
     const responses = this.transformToObservable(
       handler(question.data, new BaseRpcContext([question.pattern])),
     );
@@ -160,6 +163,8 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
 type Question = IncomingRequest & {
   /** Channel of the client. */
   readonly answerTo: string;
+  /** W3C traceparent; absent: the client records no spans. */
+  readonly traceparent?: string;
 };
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { eventually, freePort, testRedis, type TestRedis } from '@certwright/testing';
-import { Redis } from 'ioredis';
-import type { RedisLog } from '../redis-connection';
+import type { Redis, RedisLog } from '@certwright/redis-client';
 import { lastValueFrom, timeout } from 'rxjs';
 import { ProbeQuestions } from '../probe-questions';
 import { QuestionClient } from './question-client';
@@ -16,7 +15,7 @@ let queue: string;
 const undo: (() => Promise<unknown>)[] = [];
 beforeAll(async () => {
   redis = await testRedis();
-  admin = new Redis(redis.url);
+  admin = redis.connect();
 });
 beforeEach(() => {
   queue = `spec-${randomUUID()}`;
@@ -25,13 +24,12 @@ afterEach(async () => {
   await Promise.all(undo.splice(0).map((step) => step()));
 });
 afterAll(async () => {
-  admin.disconnect();
   await redis.dispose();
 });
 
 /** @returns what is undefined without a response in time */
 function openClient(url = redis.url) {
-  const client = new QuestionClient(url, queue, { name: queue, log });
+  const client = new QuestionClient(redis.accessAt(url, queue), { name: queue, log });
   undo.push(() => client.close());
   const ask = async (pattern: string, data: unknown, withinMs: number): Promise<unknown> => {
     const responses = client.send<unknown>(pattern, data).pipe(timeout(withinMs));
@@ -45,7 +43,12 @@ type Respond = (pattern: string, data: unknown) => Promise<unknown>;
 const patterns = ['echo', 'good', 'bad', 'probe-web-rule', 'look-at-hosts', 'caa-of-name'];
 
 function taker(respond: Respond, concurrency = 10, drainMs = 0): QuestionServer {
-  const server = new QuestionServer(redis.url, { name: queue, log, concurrency, drainMs }, queue);
+  const server = new QuestionServer(redis.accessAt(redis.url, queue), {
+    name: queue,
+    log,
+    concurrency,
+    drainMs,
+  });
   for (const pattern of patterns)
     server.addHandler(pattern, async (data: unknown) => await respond(pattern, data));
   server.listen(() => undefined);
@@ -116,7 +119,7 @@ describe('a question', () => {
       expect(await client.ask('echo', 'stale', 100)).toBeUndefined();
       expect(await admin.llen(listKey(queue))).toBe(1);
     });
-    await eventually(async () => expect(await admin.keys(`{${queue}}:question:*`)).toEqual([]));
+    await eventually(async () => expect(await admin.keys(`${queue}:{probes}:question:*`)).toEqual([]));
     const seen: unknown[] = [];
     taker((_pattern, data) => Promise.resolve(seen.push(data)));
     await client.ask('echo', 'fresh', 5_000);
@@ -135,7 +138,7 @@ describe('a question', () => {
     expect(await client.ask('echo', 1, 5_000)).toBe(1);
     const rejected = jest.fn();
     process.on('unhandledRejection', rejected);
-    const [channel = ''] = (await admin.pubsub('CHANNELS', `{${queue}}:answers:*`)) as string[];
+    const [channel = ''] = (await admin.pubsub('CHANNELS', `${queue}:{probes}:answers:*`)) as string[];
     for (const message of ['{', '', 'null', '7', '[]', '{"id":{}}', '{"id":"other","err":1}'])
       expect(await admin.publish(channel, message)).toBe(1);
     expect(await client.ask('echo', 2, 5_000)).toBe(2);
@@ -215,7 +218,7 @@ describe('the prober', () => {
   const question = { dnsName: 'www.example.com', path: '/' };
 
   it('that sends no or an unknown response is distinguished from a result', async () => {
-    const probes = new ProbeQuestions(redis.url, { name: queue, log }, queue);
+    const probes = new ProbeQuestions(redis.accessAt(redis.url, queue), { name: queue, log });
     undo.push(() => probes.close());
     const silence = { kind: 'failed', problem: 'the prober did not answer', hops: [] };
     expect(await probes.ask(question, 100)).toEqual(silence);
@@ -232,7 +235,7 @@ describe('the prober', () => {
   });
 
   it('that sends an unknown response about hosts has reported nothing', async () => {
-    const probes = new ProbeQuestions(redis.url, { name: queue, log }, queue);
+    const probes = new ProbeQuestions(redis.accessAt(redis.url, queue), { name: queue, log });
     undo.push(() => probes.close());
     const about = {
       hosts: [{ host: 'www.example.com', ports: [443] }],
@@ -288,7 +291,7 @@ describe('the prober', () => {
   });
 
   it('that sends no or an unknown response about CAA records has the verdict unknown', async () => {
-    const probes = new ProbeQuestions(redis.url, { name: queue, log }, queue);
+    const probes = new ProbeQuestions(redis.accessAt(redis.url, queue), { name: queue, log });
     undo.push(() => probes.close());
     const about = { dnsName: '*.example.com', issuerDomains: ['ca.example'] };
     const silence = { verdict: 'unknown', at: null, records: [], failure: 'timeout' };

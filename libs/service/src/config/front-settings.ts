@@ -1,7 +1,9 @@
 import { processSettings } from '../lifecycle/process-settings';
 import { limitSettings } from '../limits/request-limits';
+import { databaseUrl, poolerSettings } from './database-settings';
 import { httpSettings } from './http-settings';
-import { durationMs, integer, list, oneOf, port, string, url } from './setting-kinds';
+import { redisSettings } from './redis-settings';
+import { durationMs, integer, list, oneOf, port, string } from './setting-kinds';
 
 /**
  * The settings of an API front end with the core database; spread into its own table.
@@ -18,10 +20,8 @@ export const frontSettings = (front: {
       'Which accounts and certificates these are; written into a new database, and a database of the other mode is refused',
     default: 'sandbox',
   }),
-  DATABASE_URL: url<string>({
-    meaning: 'The core database (PostgreSQL)',
-    schemes: ['postgres', 'postgresql'],
-  }),
+  DATABASE_URL: databaseUrl({ meaning: 'The core database (PostgreSQL)' }),
+  ...poolerSettings,
   DATABASE_POOL_SIZE: integer({
     meaning:
       'Maximum number of connections to the database; each request uses one at a time, and one that waits for a certificate uses none',
@@ -51,10 +51,9 @@ export const frontSettings = (front: {
     max: 200,
     default: 5,
   }),
-  REDIS_URL: url<string>({
+  ...redisSettings({
     meaning:
       'Redis, for rate limits over all processes, disabled keys, changed issuances and questions to the prober; while it is down each process limits by itself and queries the database',
-    schemes: ['redis', 'rediss'],
   }),
   HOST: string({ meaning: 'Address to listen on; a container needs 0.0.0.0', default: '127.0.0.1' }),
   PORT: port({ meaning: 'Port to listen on; 0 takes any free one', default: front.port }),
@@ -78,6 +77,11 @@ export const frontSettings = (front: {
   TRUSTED_PROXIES: list(string({ meaning: 'address or network' }), {
     meaning: 'Addresses or networks (CIDR) of the proxies whose X-Forwarded-For is believed',
     default: [],
+  }),
+  TRACEPARENT_OF_CALLERS: oneOf(['link', 'parent'], {
+    meaning:
+      'What the traceparent header of a request is to its span. link: the request begins a trace, which refers to the caller; parent: it belongs to the trace of the caller, who also decides whether it is recorded: only where the proxy in front removes or sets the header',
+    default: 'link',
   }),
   ...httpSettings,
   ...processSettings({ opsPort: front.opsPort }),

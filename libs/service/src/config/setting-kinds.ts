@@ -1,3 +1,4 @@
+import { accessSync, constants } from 'node:fs';
 import { isIP } from 'node:net';
 import { Secret } from './secret';
 import { type Described, type Reading, type Setting, settingOf } from './setting';
@@ -165,6 +166,23 @@ export function filePath<D extends string | null = string>(
 ): Setting<string | NoInfer<D>> {
   const read = (text: string): Reading<string> =>
     text.includes('\0') ? fault('is not a path') : { value: text };
+  return settingOf<string, D>({ unit: 'path', read }, described);
+}
+
+/** The path of a file that exists and may be read. */
+export function readableFile<D extends string | null = string>(
+  described: Described<D>,
+): Setting<string | NoInfer<D>> {
+  const read = (text: string): Reading<string> => {
+    try {
+      accessSync(text, constants.R_OK);
+      return { value: text };
+    } catch (error) {
+      return fault(
+        `names a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unreadable'})`,
+      );
+    }
+  };
   return settingOf<string, D>({ unit: 'path', read }, described);
 }
 

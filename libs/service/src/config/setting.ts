@@ -14,6 +14,13 @@ export interface Setting<T> {
   /** A secret is never printed, not even in an error, and may come from the file named by `NAME_FILE`. */
   readonly secret: boolean;
   read(text: string): Reading<T>;
+  /**
+   * Of a secret whose file is read again while the process runs.
+   *
+   * @param value of the file at the start
+   * @param again reads the file
+   */
+  follow?(value: T, again: () => Reading<T>): T;
   /** How the manual prints a default. */
   show(value: T): string;
 }
@@ -29,6 +36,7 @@ interface Kind<T> {
   readonly secret?: boolean;
   readonly read: (text: string) => Reading<T>;
   readonly show?: (value: T) => string;
+  readonly follow?: (value: T, again: () => Reading<T>) => T;
 }
 
 export function settingOf<T, D extends T | null>(kind: Kind<T>, described: Described<D>): Setting<T | D> {
@@ -38,6 +46,7 @@ export function settingOf<T, D extends T | null>(kind: Kind<T>, described: Descr
     unit: kind.unit,
     secret: kind.secret ?? false,
     read: kind.read,
+    ...(kind.follow && { follow: kind.follow as Setting<T | D>['follow'] }),
     show: (value) => (value === null ? 'none' : show(value as T)),
     ...('default' in described ? { default: described.default as D } : {}),
   };

@@ -78,7 +78,11 @@ function readOne(
   const file = setting.secret ? (environment[`${name}_FILE`] ?? '') : '';
   if (text !== '' && file !== '') return { fault: `is given twice: unset either it or ${name}_FILE` };
   if (text !== '') return setting.read(text);
-  if (file !== '') return readSecretFile(name, setting, file, readFile);
+  if (file !== '') {
+    const again = () => readSecretFile(name, setting, file, readFile);
+    const reading = again();
+    return 'value' in reading && setting.follow ? { value: setting.follow(reading.value, again) } : reading;
+  }
   if ('default' in setting) return { value: setting.default };
   return { fault: `is missing: ${setting.meaning}` };
 }

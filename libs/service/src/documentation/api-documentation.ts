@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Problem } from '@certwright/errors';
@@ -181,8 +182,7 @@ export class ApiDocumentation {
 
   /** Kept in memory: 1.5 MB, which requests must not make the process read again and again. */
   private async file(name: string): Promise<Buffer> {
-    const folder = path.dirname(require.resolve('swagger-ui-dist/package.json'));
-    const file = this.#assets.get(name) ?? readFile(path.join(folder, name));
+    const file = this.#assets.get(name) ?? readFile(path.join(assetsFolder(), name));
     this.#assets.set(name, file);
     return await file;
   }
@@ -197,4 +197,10 @@ export class ApiDocumentation {
     const headers = { 'content-type': 'text/javascript; charset=utf-8' };
     return { headers, body: `SwaggerUIBundle(${JSON.stringify(options)});\n` };
   }
+}
+
+/** A bundle has a copy beside it. */
+function assetsFolder(): string {
+  const beside = path.join(__dirname, 'swagger-ui');
+  return existsSync(beside) ? beside : path.dirname(require.resolve('swagger-ui-dist/package.json'));
 }

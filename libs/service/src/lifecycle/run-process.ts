@@ -3,6 +3,7 @@ import { createLogger, type Logger } from '../logging/logger';
 import { Metrics } from '../operations/metrics';
 import { startOperationsServer } from '../operations/operations-server';
 import { Readiness, type ReadinessOptions } from '../operations/readiness';
+import { startTraces, type Traces } from '../tracing/otlp-tracer';
 import { type Close, ClosingOrder } from './closing-order';
 import { writePidFile } from './pid-file';
 import type { ProcessConfig } from './process-settings';
@@ -46,10 +47,18 @@ export async function runProcess<C extends ProcessConfig>(definition: ProcessDef
   } catch (error) {
     return abandonStart(name, error);
   }
+  let traces: Traces | null;
+  try {
+    traces = await startTraces(name, config);
+  } catch (error) {
+    return abandonStart(name, error);
+  }
   const log = createLogger(name, config.LOG_LEVEL);
   dieOfUncaughtErrors(log);
   const running = describeRunning(name, log);
   const closing = running.closing;
+  traces?.observe(running);
+  closing.opened('traces', async () => await traces?.close());
   try {
     if (config.PID_FILE !== null) process.once('exit', writePidFile(config.PID_FILE));
     stopOnSignal(running, { delayMs: config.SHUTDOWN_DELAY ?? 0, boundMs: config.DRAIN_TIME + closingMs });

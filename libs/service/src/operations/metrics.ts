@@ -13,7 +13,7 @@ export interface ObservedRequest {
 const durationBucketsS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 180];
 
 /** Other methods share one label value, so that clients cannot create time series. */
-const knownMethods: ReadonlySet<string> = new Set([
+export const knownMethods: ReadonlySet<string> = new Set([
   'GET',
   'HEAD',
   'POST',

@@ -1,7 +1,7 @@
 import { LeaseLost } from '@certwright/postgres';
 import { setImmediate as others } from 'node:timers/promises';
-import type { DataSource, QueryRunner } from 'typeorm';
-import { changeStatement, stage, stagingTables } from './crl-staging';
+import type { DataSource, EntityManager } from 'typeorm';
+import { batchOf, changeStatement, placedChanges, stage, stagingTables } from './crl-staging';
 import { type HostLease } from './host-lease';
 
 /** A certificate on a list. */
@@ -82,41 +82,44 @@ export async function applyCrl(
     await fenced(database, standByStatement, applying, standByValues(list, applying));
     return { outcome: known };
   }
-  const connection = database.createQueryRunner();
-  try {
-    for (const statement of stagingTables) await connection.query(statement);
-    return await replace(connection, list, applying, maxRevocations);
-  } finally {
-    // If the connection is lost, so are its temporary tables.
-    await connection.query('TRUNCATE ct_listed, ct_change').catch(() => undefined);
-    await connection.release();
-  }
+  // Temporary tables belong to the transaction: behind a pooler the next one may have another session.
+  return await database.transaction(async (staging) => {
+    for (const statement of stagingTables) await staging.query(statement);
+    return await replace(database, staging, list, applying, maxRevocations);
+  });
 }
 
+/** @param staging its transaction changes nothing but temporary tables */
 async function replace(
-  connection: QueryRunner,
+  database: DataSource,
+  staging: EntityManager,
   list: VerifiedCrl,
   applying: CrlApplying,
   maxRevocations: number,
 ): Promise<Applied> {
   const { crl, signal } = applying;
-  await stage(connection, list.revoked, signal);
-  const [{ entries, changes, others: elsewhere }] = (await connection.query(changeStatement, [crl])) as [
+  await stage(staging, list.revoked, signal);
+  const [{ entries, changes, others: elsewhere }] = (await staging.query(changeStatement, [crl])) as [
     { readonly entries: number; readonly changes: number; readonly others: number },
   ];
   if (entries + elsewhere > maxRevocations) return { outcome: 'crowded' };
   // While partly applied, it is neither the known list nor the new one.
-  if (changes > 0) await fenced(connection, forgetStatement, applying, []);
+  if (changes > 0) await fenced(database, forgetStatement, applying, []);
   let [added, removed] = [0, 0];
   for (let after = 0; after < changes; after += batchChanges) {
     signal.throwIfAborted();
-    const done = await fenced(connection, batchStatement, applying, [after, after + batchChanges]);
+    const done = await fenced(
+      database,
+      batchStatement,
+      applying,
+      await batchOf(staging, after, after + batchChanges),
+    );
     added += done.added;
     removed += done.removed;
     await others();
   }
   const { contentSha256, number, thisUpdate, nextUpdate } = list;
-  await fenced(connection, knownStatement, applying, [
+  await fenced(database, knownStatement, applying, [
     ...standByValues(list, applying),
     ...[contentSha256, number, thisUpdate, nextUpdate, list.covers(), entries],
   ]);
@@ -151,7 +154,7 @@ interface Done {
 
 /** @throws LeaseLost */
 async function fenced(
-  database: DataSource | QueryRunner,
+  database: DataSource,
   statement: string,
   { crl, lease }: CrlApplying,
   values: readonly unknown[],
@@ -194,7 +197,7 @@ function standByValues(list: VerifiedCrl, { requestedAt, dueInMs }: CrlApplying)
  */
 const batchStatement = `
   WITH ${held},
-  change AS MATERIALIZED (SELECT * FROM ct_change WHERE nth > $3 AND nth <= $4),
+  change AS MATERIALIZED (${placedChanges('$3', '$4', '$5', '$6')}),
   gone AS MATERIALIZED (
     SELECT place FROM held CROSS JOIN change CROSS JOIN LATERAL (
       SELECT ctid AS place FROM ct_revocation

@@ -1,6 +1,7 @@
 import { Challenges, ApprovalsModule } from '@certwright/approvals';
 import { DnsIntegrationsModule, LeasedIntegrations } from '@certwright/dns-integrations';
 import { GatewayClient } from '@certwright/gateway-client';
+import { RedisAccess } from '@certwright/redis-client';
 import type { SealingKeys } from '@certwright/sealing';
 import { type RoundOfWork, Rounds, RunningProcess } from '@certwright/service';
 import { Inject, Injectable, Module, type OnModuleInit } from '@nestjs/common';
@@ -125,6 +126,7 @@ class AcmeRounds implements OnModuleInit {
         DnsServers,
         NameServers,
         GatewayClient,
+        RedisAccess,
       ],
       useFactory: (
         config: Config,
@@ -135,6 +137,7 @@ class AcmeRounds implements OnModuleInit {
         { lookUp }: DnsServers,
         nameServers: NameServers,
         gateway: GatewayClient | null,
+        redis: RedisAccess,
       ) => {
         if (keysOf(config) === null) return null;
         return openChallenges(config, running, {
@@ -144,6 +147,7 @@ class AcmeRounds implements OnModuleInit {
           lookUp,
           nameServers,
           gateway,
+          redis,
         });
       },
     },

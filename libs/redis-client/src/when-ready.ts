@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from './redis-access';
 
 /**
  * For who has two connections, of which either may be there first: at the start, and after both were cut. A connection that could not
@@ -6,7 +6,7 @@ import type { Redis } from 'ioredis';
  *
  * @throws Error when it is not ready in time
  */
-export async function whenReady(client: Redis, withinMs: number): Promise<void> {
+export async function whenReady(client: RedisClient, withinMs: number): Promise<void> {
   if (client.status === 'ready') return;
   await new Promise<void>((resolve, reject) => {
     const ready = () => {

@@ -1,0 +1,7 @@
+export {
+  parseRedisUrl,
+  type RedisAddress,
+  type RedisNode,
+  type RedisTopology,
+  redisUrlSchemes,
+} from './redis-address';
