@@ -9,7 +9,7 @@ const architecture = read('ARCHITECTURE.md');
 /** Cells of the rows of the table below a heading, without the header. */
 function rowsBelow(heading: string): string[][] {
   const [, after = ''] = architecture.split(`\n## ${heading}\n`);
-  const [section = ''] = after.split('\n## ');
+  const [section = ''] = after.split(/\n###? /);
   const rows = section.split('\n').filter((line) => line.startsWith('| '));
   return rows.slice(2).map((row) =>
     row

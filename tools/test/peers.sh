@@ -37,10 +37,12 @@ needs make make
 needs python3 python3
 [ -e /usr/lib/lighttpd/mod_openssl.so ] || missing="$missing lighttpd-mod-openssl"
 [ -r /usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql ] || missing="$missing pdns-backend-sqlite3"
-newer=/opt/pebble-new
-# Debian's stable pebble knows neither profiles nor renewal information: a newer one is unpacked beside it, for whoever can.
-pebble_new() {
-  [ ! -x "$newer/usr/bin/pebble" ] || return 0
+# Debian's stable pebble knows neither profiles nor renewal information, and its kubectl no current kustomize: newer ones are
+# unpacked beside them, for whoever can.
+# Usage: newer SUITE PACKAGE FOLDER PROGRAM VERSION_ARGUMENT
+newer() {
+  program="$3/usr/bin/$4"
+  [ ! -x "$program" ] || return 0
   architecture=$(dpkg --print-architecture)
   # The machine's own mirror, under the newer suite; its list is kept apart, so that nothing else is installed from it.
   mirror=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -v security | head -1)
@@ -48,19 +50,19 @@ pebble_new() {
   [ -n "$mirror" ] && [ -r "$keyring" ] || return 1
   scratch=$(mktemp -d)
   mkdir -p "$scratch/lists/partial" "$scratch/cache/partial"
-  echo "deb [arch=$architecture signed-by=$keyring] $mirror forky main" > "$scratch/sources.list"
+  echo "deb [arch=$architecture signed-by=$keyring] $mirror $1 main" > "$scratch/sources.list"
   : > "$scratch/status"
   apart="-o Dir::Etc::SourceList=$scratch/sources.list -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists=$scratch/lists \
     -o Dir::Cache=$scratch/cache -o Dir::State::Status=$scratch/status -o APT::Sandbox::User=root \
     -o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null"
   # shellcheck disable=SC2086
-  if apt-get update -qq $apart && (cd "$scratch" && apt-get download -qq $apart pebble) &&
-    mkdir -p "$newer" && dpkg -x "$scratch"/pebble_*.deb "$newer" && "$newer/usr/bin/pebble" -version >/dev/null 2>&1; then
+  if apt-get update -qq $apart && (cd "$scratch" && apt-get download -qq $apart "$2") &&
+    mkdir -p "$3" && dpkg -x "$scratch/$2"_*.deb "$3" && "$program" "$5" >/dev/null 2>&1; then
     done=0
   else
     done=1
     # One that does not run on this system is as good as none.
-    [ ! -x "$newer/usr/bin/pebble" ] || "$newer/usr/bin/pebble" -version >/dev/null 2>&1 || rm -rf "$newer"
+    [ ! -x "$program" ] || "$program" "$5" >/dev/null 2>&1 || rm -rf "$3"
   fi
   rm -rf "$scratch"
   return "$done"
@@ -73,8 +75,11 @@ pkcs11() {
 }
 may_install=''
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then may_install=1; fi
-if [ -n "$may_install" ] && ! pebble_new; then
-  echo 'A newer pebble could not be fetched: the specs of profiles and renewal information are skipped.'
+if [ -n "$may_install" ]; then
+  newer forky pebble /opt/pebble-new pebble -version ||
+    echo 'A newer pebble could not be fetched: the specs of profiles and renewal information are skipped.'
+  newer trixie kubectl /opt/kubectl-new kubectl help ||
+    echo 'kubectl could not be fetched: the specs of the Kubernetes manifests are skipped.'
 fi
 if [ -z "$missing" ]; then
   [ -z "$may_install" ] || pkcs11
