@@ -70,7 +70,7 @@ export class Copy {
   async untilReady() {
     const probe = httpProbe(this.health);
     const child = this.#child;
-    await until(async () => (await probe()) || child?.hasEnded(), {
+    await until(async () => child?.hasEnded() || (await probe()), {
       what: `${this.name} to be ready`,
       withinMs: READY_WITHIN_MS,
     });
