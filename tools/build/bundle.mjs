@@ -49,7 +49,9 @@ const optionalPackages = [
  * @returns {Record<string, string>}
  */
 export function entryPointsOf(projectRoot) {
-  const folder = existsSync(path.join(workspaceRoot, projectRoot, 'src')) ? `${projectRoot}/src` : projectRoot;
+  const folder = existsSync(path.join(workspaceRoot, projectRoot, 'src'))
+    ? `${projectRoot}/src`
+    : projectRoot;
   const sources = ['main', 'openapi'].map((name) => [name, `${folder}/${name}.ts`]);
   return Object.fromEntries(sources.filter(([, source]) => existsSync(path.join(workspaceRoot, source))));
 }
@@ -75,6 +77,7 @@ export function bundleOptions(entryPoints, outdir) {
     define: { 'import.meta.url': 'bundleUrl' },
     external: [...optionalPackages, 'swagger-ui-dist/package.json'],
     minifyWhitespace: true,
+    minifySyntax: true,
     lineLimit: 160,
     legalComments: 'eof',
     // Data lists that are part of the program.
@@ -95,7 +98,8 @@ const requiredPackages = {
   name: 'required-packages',
   setup(build) {
     build.onResolve({ filter: /^[^./]/ }, async ({ path: name, kind, importer, resolveDir, pluginData }) => {
-      if (kind !== 'import-statement' || pluginData === requiredPackages || isOfPackage(importer)) return null;
+      if (kind !== 'import-statement' || pluginData === requiredPackages || isOfPackage(importer))
+        return null;
       const options = { kind: 'require-call', importer, resolveDir, pluginData: requiredPackages };
       const resolved = await build.resolve(name, options);
       return resolved.errors.length === 0 ? resolved : null;
