@@ -75,7 +75,7 @@ export function bundleOptions(entryPoints, outdir) {
     },
     // Packages that are ES modules; a bundle is CommonJS.
     define: { 'import.meta.url': 'bundleUrl' },
-    external: [...optionalPackages, 'swagger-ui-dist/package.json'],
+    external: [...optionalPackages, ...withoutRedis(entryPoints), 'swagger-ui-dist/package.json'],
     minifyWhitespace: true,
     minifySyntax: true,
     lineLimit: 160,
@@ -89,6 +89,19 @@ export function bundleOptions(entryPoints, outdir) {
     logLevel: 'warning',
   };
 }
+
+/**
+ * @nestjs/core loads @nestjs/microservices, and with it the client of Redis, in processes that have either.
+ * @param {Record<string, string>} entryPoints
+ */
+function withoutRedis(entryPoints) {
+  const apps = Object.values(entryPoints).map((source) => /^apps\/[^/]+/.exec(source)?.[0]);
+  const hasRedis = apps.some((app) => app === undefined || !noRedis.includes(app));
+  return hasRedis ? [] : ['@nestjs/microservices'];
+}
+
+/** Apps that do not connect to Redis. */
+const noRedis = ['apps/ct-ingest', 'apps/dns-gateway'];
 
 /**
  * Our sources are compiled to CommonJS everywhere else, so a package with both forms is loaded as CommonJS. Two copies of

@@ -31,7 +31,7 @@ import { runBuildah } from './engine.mjs';
 import { imageSizes } from './sizes.mjs';
 
 /** Of the layer with an app, not compressed; of a whole image, compressed. */
-const LIMITS = { appBytes: 15e6, compressedBytes: 60e6, readySeconds: 3, restBytes: 150e6 };
+const LIMITS = { appBytes: 15 * 1_048_576, compressedBytes: 60e6, readySeconds: 3, restBytes: 150e6 };
 const READY_WITHIN_MS = 60_000;
 /** Memory is read after garbage of the start may have been collected. */
 const AT_REST_MS = 3_000;

@@ -29,6 +29,12 @@ needs caddy caddy
 # Beside another mail server it cannot be, and apt would take that one away.
 [ -x /usr/sbin/sendmail ] || needs postfix postconf
 needs dovecot-core doveconf
+# The images are built and run with these.
+needs buildah buildah
+needs debootstrap debootstrap
+needs crun crun
+needs iproute2 ip
+[ -r /usr/share/containers/seccomp.json ] || missing="$missing golang-github-containers-common"
 [ -e /usr/lib/lighttpd/mod_openssl.so ] || missing="$missing lighttpd-mod-openssl"
 [ -r /usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql ] || missing="$missing pdns-backend-sqlite3"
 newer=/opt/pebble-new
