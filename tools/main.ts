@@ -3,11 +3,11 @@
  * In a checkout, `npm run <command>` runs each by itself.
  */
 const commands: Readonly<Record<string, () => Promise<unknown>>> = {
-  admin: async () => await import('./admin/main'),
-  audit: async () => await import('./audit/main'),
-  'gateway-keys': async () => await import('./gateway-keys/main'),
-  migrate: async () => await import('./migrate/main'),
-  setup: async () => await import('./setup/main'),
+  admin: async () => await import('./admin/main.js'),
+  audit: async () => await import('./audit/main.js'),
+  'gateway-keys': async () => await import('./gateway-keys/main.js'),
+  migrate: async () => await import('./migrate/main.js'),
+  setup: async () => await import('./setup/main.js'),
 };
 
 const [name = '--help'] = process.argv.splice(2, 1);

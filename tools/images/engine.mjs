@@ -1,7 +1,7 @@
 // @ts-check
 // What builds images: Docker with buildx, or buildah. Both get the same Dockerfile and context.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { run } from '../embedded/child.mjs';
 import { workspaceRoot } from '../up/workspace.mjs';
@@ -121,8 +121,8 @@ const docker = {
       env,
       timeoutMs: BUILD_TIMEOUT_MS,
     });
-    mkdirSync(layout, { recursive: true });
-    await run('tar', ['-xf', archive, '-C', layout, 'blobs']);
+    await run('tar', ['-xf', archive, '-C', imagesFolder, '--one-top-level=unpacked']);
+    addToLayout(path.join(imagesFolder, 'unpacked'), tag);
   },
   extract: async ({ folder, ...build }) => {
     const output = ['--output', `type=local,dest=${folder}`];
@@ -146,3 +146,20 @@ const docker = {
     await run('docker', ['import', '--platform', `linux/${architecture}`, archive, tag]);
   },
 };
+
+/**
+ * Docker exports a layout per image; this adds it to the layout of all.
+ * @param {string} exported
+ * @param {string} tag
+ */
+function addToLayout(exported, tag) {
+  const read = (/** @type {string} */ file) => JSON.parse(readFileSync(file, 'utf8'));
+  const index = path.join(layout, 'index.json');
+  const known = existsSync(index) ? read(index).manifests : [];
+  cpSync(exported, layout, { recursive: true });
+  rmSync(exported, { recursive: true });
+  const added = read(index);
+  const annotations = { 'org.opencontainers.image.ref.name': tag };
+  const manifests = added.manifests.map((/** @type {object} */ each) => ({ ...each, annotations }));
+  writeFileSync(index, JSON.stringify({ ...added, manifests: [...known, ...manifests] }));
+}
