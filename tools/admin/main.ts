@@ -5,6 +5,7 @@ import { apiKeyCommands } from './api-keys';
 import { authorityCommands } from './authorities';
 import { billingCommands } from './billing';
 import { blockedKeyCommands } from './blocked-keys';
+import { caCommands } from './ca/ca';
 import { certificateCommands } from './certificates';
 import { clusterCommands } from './clusters';
 import { ctIssuerCommands } from './ct-issuers';
@@ -21,7 +22,7 @@ import { withCtDatabase, withDatabase } from './with-database';
 
 const program = new Command('admin')
   .description(
-    'Administer a Certwright deployment: accounts, users, API keys, balances, clusters, products, CAs, issuances, blocked keys, search plans, monitored domains.',
+    'Administer a Certwright deployment: accounts, users, API keys, balances, clusters, products, CAs, the built-in CA, issuances, blocked keys, search plans, monitored domains.',
   )
   .usage('<command> [options]    (npm run admin -- <command> --help)')
   .addHelpText(
@@ -30,7 +31,8 @@ const program = new Command('admin')
 Environment:
   DATABASE_URL      the core database (default: that of "npm start")
   CT_DATABASE_URL   the ct database, for ct commands (default: that of "npm start")
-  REDIS_URL         notifies running processes of disabled keys (default: that of "npm start")
+  REDIS_URL         notifies running processes of disabled keys (default: that of "npm start");
+                    with REDIS_PREFIX and the other settings of the processes, if they have them
 
 Examples:
   npm run admin -- account create --name "Example Ltd" --email ops@example.com
@@ -47,6 +49,7 @@ for (const commands of [
   billingCommands,
   productCommands,
   authorityCommands,
+  caCommands,
   blockedKeyCommands,
   certificateCommands,
   issuanceCommands,

@@ -9,7 +9,7 @@ const architecture = read('ARCHITECTURE.md');
 /** Cells of the rows of the table below a heading, without the header. */
 function rowsBelow(heading: string): string[][] {
   const [, after = ''] = architecture.split(`\n## ${heading}\n`);
-  const [section = ''] = after.split('\n## ');
+  const [section = ''] = after.split(/\n###? /);
   const rows = section.split('\n').filter((line) => line.startsWith('| '));
   return rows.slice(2).map((row) =>
     row
@@ -56,8 +56,8 @@ function storesOf(app: string): string[] {
   const shared = own.includes('...frontSettings(') ? read('libs/service/src/config/front-settings.ts') : '';
   const settings = own + shared;
   const stores = {
-    core: 'DATABASE_URL: url',
-    ct: 'CT_DATABASE_URL: url',
+    core: 'DATABASE_URL: databaseUrl',
+    ct: 'CT_DATABASE_URL: databaseUrl',
     Redis: '\\.\\.\\.redisSettings\\(',
   };
   return Object.entries(stores).flatMap(([store, setting]) =>

@@ -5,7 +5,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { eventually } from '@certwright/testing';
+import { eventually, otlpCollector, type OtlpCollector } from '@certwright/testing';
 import { Client } from 'pg';
 import {
   type AcmePlatform,
@@ -17,6 +17,7 @@ import {
 import type { Fault } from './faulty-link';
 import { missingPrograms } from './installed';
 import { type NameServers, startNameServers } from './name-servers';
+import { descendantsOf } from './span-tree';
 
 const missing = missingPrograms(['named', 'pdns_server', 'unbound', 'nsupdate', 'pebble']);
 if (missing.length > 0) console.warn(`Skipped: ${missing.join(', ')} not installed (tools/test/peers.sh).`);
@@ -48,6 +49,24 @@ const servers = [
 ];
 const issuedWithinMs = 90_000;
 
+const tracedWork = [
+  'orders-v3: POST /api/v3/orders',
+  'orders-v3: gateway /make_integration',
+  'issuance-worker: outbox advance-issuance',
+  'issuance-worker: job advance-issuance',
+  'issuance-worker: job keep-integration',
+  'issuance-worker: gateway /add_record',
+  'dns-gateway: POST /add_record',
+  'dns-gateway: provider request',
+  'issuance-worker: prober probe-web-rule',
+  'prober: prober probe-web-rule',
+  'issuance-worker: publish challenge values',
+  'issuance-worker: approval-responder values',
+  'approval-responder: approval value',
+  'issuance-worker: acme newOrder',
+  'issuance-worker: acme finalize',
+];
+
 interface OrderJson {
   readonly name: string;
   readonly current_cert: { readonly leaf: string } | null;
@@ -68,6 +87,7 @@ whole('an order at a CA that speaks ACME', () => {
   let web: WebServer;
   let database: Client;
   let folder: string;
+  let collector: OtlpCollector;
   const undo: (() => unknown)[] = [];
 
   beforeAll(async () => {
@@ -75,7 +95,9 @@ whole('an order at a CA that speaks ACME', () => {
     undo.push(() => rmSync(folder, { recursive: true }));
     peers = await startNameServers(servers);
     undo.push(peers.stop);
-    running = await startAcmePlatform(peers);
+    collector = await otlpCollector();
+    undo.push(collector.close);
+    running = await startAcmePlatform(peers, {}, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
     undo.push(running.stop);
     web = await startWebServer(running.acme.httpPort, running.responderPort);
     undo.push(web.close);
@@ -108,8 +130,12 @@ whole('an order at a CA that speaks ACME', () => {
     if (!response.ok) throw new Error(`${method} ${at}: ${response.status} ${text}`);
     return JSON.parse(text) as OrderJson;
   };
-  const order = async (dnsNames: readonly string[]) =>
-    await call('POST', '/orders?expand=issuance', { dns_names: dnsNames, csr: csrFor(dnsNames, folder) });
+  const csrs: string[] = [];
+  const order = async (dnsNames: readonly string[]) => {
+    const csr = csrFor(dnsNames, folder);
+    csrs.push(csr);
+    return await call('POST', '/orders?expand=issuance', { dns_names: dnsNames, csr });
+  };
   const current = async (name: string) =>
     await call('GET', `/orders/${name}?expand=current_cert.leaf&expand=issuance`);
   const issued = async (name: string) => {
@@ -163,6 +189,40 @@ whole('an order at a CA that speaks ACME', () => {
     );
     expect(rows).toEqual([]);
   });
+
+  it('is traced from the request to the CA, the gateway, the prober and the approval responder, without secrets', async () => {
+    const spans = () => collector.spans();
+    const named = (name: string) => spans().filter((span) => span.name === name);
+    await eventually(
+      () => {
+        const seen = new Set(spans().map(({ service, name }) => `${service}: ${name}`));
+        expect([...seen]).toEqual(expect.arrayContaining(tracedWork));
+      },
+      { withinMs: issuedWithinMs },
+    );
+    const [request] = named('POST /api/v3/orders');
+    if (request === undefined) throw new Error('the request has no span');
+    const below = descendantsOf(request, spans());
+    const services = new Set(below.map(({ service }) => service));
+    expect([...services].sort()).toEqual(['dns-gateway', 'issuance-worker', 'prober']);
+    const [newOrder] = below.filter(({ name }) => name === 'acme newOrder');
+    expect(newOrder).toMatchObject({
+      kind: 'client',
+      attributes: { 'server.address': 'localhost', 'http.response.status_code': 201 },
+    });
+    const { rows } = await database.query<{ secret: string }>(
+      `SELECT label AS secret FROM delegation
+       UNION ALL SELECT challenge ->> 'token' FROM acme_order, jsonb_array_elements(challenges) AS challenge
+       UNION ALL SELECT order_url FROM acme_order WHERE order_url IS NOT NULL`,
+    );
+    const { secret } = peers.keys.full;
+    const secrets = [...rows.map((row) => row.secret), ...csrs, secret, peers.servers[1]?.apiKey ?? secret];
+    expect(secrets.length).toBeGreaterThan(8);
+    for (const each of [...secrets, running.platform.apiKey]) {
+      for (const spelled of [each, Buffer.from(each).toString('hex'), encodeURIComponent(each)])
+        expect(collector.bytes()).not.toContain(spelled);
+    }
+  }, 100_000);
 
   it('leads to one certificate per order despite faults of connections and the worker', async () => {
     const before = serialsIssued().length;

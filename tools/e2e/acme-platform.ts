@@ -35,8 +35,15 @@ export function mayServeDns(): boolean {
   return spawnSync(process.execPath, ['-e', bind]).status === 0;
 }
 
-/** @param pebble options besides its resolver */
-export async function startAcmePlatform(peers: NameServers, pebble: object = {}): Promise<AcmePlatform> {
+/**
+ * @param pebble options besides its resolver
+ * @param every settings of every process
+ */
+export async function startAcmePlatform(
+  peers: NameServers,
+  pebble: object = {},
+  every: Readonly<Record<string, string>> = {},
+): Promise<AcmePlatform> {
   const undo: (() => unknown)[] = [];
   const stop = async () => {
     for (const step of undo.splice(0).reverse()) await step();
@@ -51,7 +58,11 @@ export async function startAcmePlatform(peers: NameServers, pebble: object = {})
     for (const app of ['approval-responder', 'prober']) {
       execFileSync(process.execPath, ['tools/build/build.mjs', `apps/${app}`], { cwd: workspaceRoot });
     }
-    const more = { 'issuance-worker': workerSettings };
+    const more = {
+      'issuance-worker': { ...workerSettings, ...every },
+      'orders-v3': every,
+      'dns-gateway': every,
+    };
     const platform = await startPlatform({ resolver, authorityPort: peers.port, more });
     undo.push(platform.stop);
     setUpAuthority(platform, acme, link.port);
@@ -61,8 +72,8 @@ export async function startAcmePlatform(peers: NameServers, pebble: object = {})
       responderPort,
       webPort: acme.httpPort,
     });
-    undo.push(await startBeside('approval-responder', responder));
-    undo.push(await startBeside('prober', prober));
+    undo.push(await startBeside('approval-responder', { ...responder, ...every }));
+    undo.push(await startBeside('prober', { ...prober, ...every }));
     // The running process applies an operator's change within 5 s; a new one reads it at once.
     await platform.processes['issuance-worker'].stop();
     let worker = await platform.start('issuance-worker');

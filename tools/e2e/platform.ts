@@ -54,6 +54,7 @@ export async function startPlatform({ resolver, authorityPort, more = {} }: Worl
     const { url: databaseUrl, urlOf } = database;
     const settings = { folder, gatewayKeys, urlOf, redisUrl: redis.url, http, https };
     const environment = environments({ ...settings, resolver, authorityPort });
+    createCa(databaseUrl, { ...environment['issuance-worker'], ...more['issuance-worker'] });
     const start = async (name: AppName) => {
       const child = await startChild(process.execPath, {
         args: [`dist/apps/${name}/main.js`],
@@ -96,6 +97,14 @@ function seed(databaseUrl: string, redisUrl: string): { readonly api_key: string
   return JSON.parse(execFileSync(process.execPath, args, { cwd: workspaceRoot, env, encoding: 'utf8' })) as {
     api_key: string;
   };
+}
+
+function createCa(databaseUrl: string, worker: Readonly<Record<string, string>>): void {
+  const env = { ...process.env, ...worker, DATABASE_URL: databaseUrl };
+  execFileSync(process.execPath, ['tools/run.mjs', 'admin', 'ca', 'create-sandbox'], {
+    cwd: workspaceRoot,
+    env,
+  });
 }
 
 interface Places extends World {

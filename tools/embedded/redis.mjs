@@ -30,18 +30,20 @@ const DATABASES = 16;
  * @param {string} options.folder working directory; gets `redis.log`
  * @param {number} [options.port] default: any free one
  * @param {number} [options.databases] how many logical databases; default 16
+ * @param {Readonly<Record<string, string>>} [options.more] further settings, such as those of a Cluster
  * @param {string} [options.pidFile]
  * @param {AbortSignal} [options.signal]
  * @returns {Promise<Redis>}
  */
-export async function startRedis({ binary, folder, port: wanted, databases = DATABASES, pidFile, signal }) {
+export async function startRedis(options) {
+  const { binary, folder, port: wanted, databases = DATABASES, more = {}, pidFile, signal } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   await clearRedis(folder);
   for (let attempt = 1; ; attempt += 1) {
     const port = wanted ?? (await freePort());
     const child = await launch({
       command: binary.command,
-      args: settings(folder, port, databases),
+      args: settings(folder, port, databases, more),
       cwd: folder,
       env: { ...process.env, ...binary.env },
       logFile: path.join(folder, 'redis.log'),
@@ -70,8 +72,9 @@ export async function clearRedis(folder) {
  * @param {string} folder
  * @param {number} port
  * @param {number} databases
+ * @param {Readonly<Record<string, string>>} more
  */
-function settings(folder, port, databases) {
+function settings(folder, port, databases, more) {
   return Object.entries({
     bind: LOOPBACK,
     port: String(port),
@@ -82,6 +85,7 @@ function settings(folder, port, databases) {
     appendonly: 'no',
     // Evicted keys would be lost jobs; a full Redis refuses writes instead, which clients notice.
     'maxmemory-policy': 'noeviction',
+    ...more,
   }).flatMap(([name, value]) => [`--${name}`, value]);
 }
 

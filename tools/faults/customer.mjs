@@ -17,18 +17,23 @@ const REQUEST_WITHIN_MS = 15_000;
 const WORK_WITHIN_MS = 180_000;
 
 export class Customer {
-  /** Bodies of webhooks that have arrived. */
-  #webhooks = '';
+  /** Webhooks that have arrived. @type {{ id: string, event: string, body: string }[]} */
+  deliveries = [];
   #names = 0;
   /** Makes the names of each run unique. */
   #run = randomBytes(3).toString('hex');
   #receiver = http.createServer((request, response) => {
-    request.setEncoding('utf8').on('data', (text) => (this.#webhooks += text));
-    request.on('end', () => response.writeHead(204).end());
+    let body = '';
+    request.setEncoding('utf8').on('data', (text) => (body += text));
+    request.on('end', () => {
+      const { 'webhook-id': id, 'webhook-event': event } = request.headers;
+      this.deliveries.push({ id: String(id), event: String(event), body });
+      response.writeHead(204).end();
+    });
   });
   installed = `installed-${this.#run}.${ZONE}`;
 
-  /** @param {import('./platform.mjs').Platform} platform */
+  /** @param {Pick<import('./platform.mjs').Platform, 'url' | 'port' | 'account' | 'dnsUpdateKey'>} platform */
   constructor(platform) {
     this.platform = platform;
   }
@@ -99,7 +104,7 @@ export class Customer {
       async () => (await this.send(download, { key: false })).status === 200,
     );
     const rest = await Promise.all([
-      is('webhook', () => this.#webhooks.includes(name)),
+      is('webhook', () => this.deliveries.some(({ body }) => body.includes(name))),
       is('in the search', async () => JSON.parse((await this.search(name)).text).some(() => true)),
       is('test of an installation', async () => (await this.testInstallation()).status === 200),
       is('approval over HTTP', async () => (await this.requestResponder()).status === 404),

@@ -6,9 +6,9 @@ import { freePort, LOOPBACK, preferredPort } from '../embedded/ports.mjs';
 import { startPostgres } from '../embedded/postgres.mjs';
 import { redisBinary } from '../embedded/redis-binaries.mjs';
 import { startRedis } from '../embedded/redis.mjs';
-import { apps } from '../up/apps.mjs';
+import { apps, caPublicationUrl } from '../up/apps.mjs';
 import { caAccountKeysFile, dnsUpdateKey, home, places, sealingKeysFile } from '../up/home.mjs';
-import { bundleAll, makeGatewayKeys, migrate } from '../up/programs.mjs';
+import { bundleAll, createCa, makeGatewayKeys, migrate } from '../up/programs.mjs';
 import { sandboxAccount } from '../up/sandbox-account.mjs';
 import { appService } from '../up/services.mjs';
 import { workspaceRoot } from '../up/workspace.mjs';
@@ -72,6 +72,7 @@ export async function startPlatform({ node, signal, say }) {
     logLevel: 'info',
     port,
   };
+  await createCa(node, { databaseUrl, publicationUrl: caPublicationUrl(deployment), signal });
   const start = async (/** @type {import('../up/apps.mjs').App} */ app) => {
     const { child } = await appService(app, deployment, node).start(signal);
     return { app, child };
@@ -141,7 +142,7 @@ async function ports() {
  * An API is ready while its database is down, to say so. Here every check has to pass.
  * @param {string} url of a health page; only `/readyz` of the platform's processes names checks
  */
-const allChecksPass = (url) => async () => {
+export const allChecksPass = (url) => async () => {
   const response = await fetch(url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
   const report = await response.text();
   return response.ok && !report.includes('"degraded"');

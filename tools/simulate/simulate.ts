@@ -125,7 +125,7 @@ async function run(
   const connectionBreak = (what: string): ConnectionBreak | null =>
     connectionBreakAt(chance, windows, nowMs(), likely().broken, what);
 
-  const authority = new FaultyAuthority(await openAuthority(processes, keyFolder), {
+  const authority = new FaultyAuthority(await openAuthority(processes, operator, keyFolder), {
     ...{ chance, nowMs, freezing: () => likely().freezing },
     isDown: () => isWithin(windows.authority, nowMs()),
   });

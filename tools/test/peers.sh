@@ -1,15 +1,18 @@
 #!/bin/sh
 # Real programs that some specs and benchmarks are held against: nginx, dig and nsupdate, the name servers that tools/peers
 # starts (BIND, Knot, PowerDNS, Unbound), the ACME test server pebble, the ACME clients lego and certbot, certspotter, and the servers that
-# certs-v2 hands out configuration for (Apache, HAProxy, lighttpd, Caddy, Postfix, Dovecot). As root they are installed from
+# certs-v2 hands out configuration for (Apache, HAProxy, lighttpd, Caddy, Postfix, Dovecot), PgBouncer, and a token in software (SoftHSM)
+# with the package that connects to it. As root they are installed from
 # Debian's packages; otherwise the specs that need a missing one say so and are skipped. Nothing is started.
 set -eu
+cd "$(dirname "$0")/../.."
 missing=''
 # Usage: needs PACKAGE PROGRAM. Servers are in /usr/sbin, which is not on every PATH.
 needs() {
   command -v "$2" >/dev/null 2>&1 || [ -x "/usr/sbin/$2" ] || missing="$missing $1"
 }
 needs nginx-light nginx
+needs pgbouncer pgbouncer
 needs bind9-dnsutils nsupdate
 needs openssl openssl
 needs bind9 named
@@ -35,12 +38,18 @@ needs debootstrap debootstrap
 needs crun crun
 needs iproute2 ip
 [ -r /usr/share/containers/seccomp.json ] || missing="$missing golang-github-containers-common"
+needs softhsm2 softhsm2-util
+needs g++ g++
+needs make make
+needs python3 python3
 [ -e /usr/lib/lighttpd/mod_openssl.so ] || missing="$missing lighttpd-mod-openssl"
 [ -r /usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql ] || missing="$missing pdns-backend-sqlite3"
-newer=/opt/pebble-new
-# Debian's stable pebble knows neither profiles nor renewal information: a newer one is unpacked beside it, for whoever can.
-pebble_new() {
-  [ ! -x "$newer/usr/bin/pebble" ] || return 0
+# Debian's stable pebble knows neither profiles nor renewal information, and its kubectl no current kustomize: newer ones are
+# unpacked beside them, for whoever can.
+# Usage: newer SUITE PACKAGE FOLDER PROGRAM VERSION_ARGUMENT
+newer() {
+  program="$3/usr/bin/$4"
+  [ ! -x "$program" ] || return 0
   architecture=$(dpkg --print-architecture)
   # The machine's own mirror, under the newer suite; its list is kept apart, so that nothing else is installed from it.
   mirror=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -v security | head -1)
@@ -48,29 +57,42 @@ pebble_new() {
   [ -n "$mirror" ] && [ -r "$keyring" ] || return 1
   scratch=$(mktemp -d)
   mkdir -p "$scratch/lists/partial" "$scratch/cache/partial"
-  echo "deb [arch=$architecture signed-by=$keyring] $mirror forky main" > "$scratch/sources.list"
+  echo "deb [arch=$architecture signed-by=$keyring] $mirror $1 main" > "$scratch/sources.list"
   : > "$scratch/status"
   apart="-o Dir::Etc::SourceList=$scratch/sources.list -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists=$scratch/lists \
     -o Dir::Cache=$scratch/cache -o Dir::State::Status=$scratch/status -o APT::Sandbox::User=root \
     -o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null"
   # shellcheck disable=SC2086
-  if apt-get update -qq $apart && (cd "$scratch" && apt-get download -qq $apart pebble) &&
-    mkdir -p "$newer" && dpkg -x "$scratch"/pebble_*.deb "$newer" && "$newer/usr/bin/pebble" -version >/dev/null 2>&1; then
+  if apt-get update -qq $apart && (cd "$scratch" && apt-get download -qq $apart "$2") &&
+    mkdir -p "$3" && dpkg -x "$scratch/$2"_*.deb "$3" && "$program" "$5" >/dev/null 2>&1; then
     done=0
   else
     done=1
     # One that does not run on this system is as good as none.
-    [ ! -x "$newer/usr/bin/pebble" ] || "$newer/usr/bin/pebble" -version >/dev/null 2>&1 || rm -rf "$newer"
+    [ ! -x "$program" ] || "$program" "$5" >/dev/null 2>&1 || rm -rf "$3"
   fi
   rm -rf "$scratch"
   return "$done"
 }
+# The package that the issuance worker loads for keys in a token; native, and no dependency of Certwright.
+pkcs11() {
+  [ ! -e /opt/certwright-pkcs11/node_modules/pkcs11js/build/Release/pkcs11.node ] || return 0
+  tools/pkcs11/install.sh /opt/certwright-pkcs11 >/dev/null 2>&1 ||
+    echo 'pkcs11js could not be built: the specs of keys in a token are skipped.'
+}
 may_install=''
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then may_install=1; fi
-if [ -n "$may_install" ] && ! pebble_new; then
-  echo 'A newer pebble could not be fetched: the specs of profiles and renewal information are skipped.'
+if [ -n "$may_install" ]; then
+  newer forky pebble /opt/pebble-new pebble -version ||
+    echo 'A newer pebble could not be fetched: the specs of profiles and renewal information are skipped.'
+  newer trixie kubectl /opt/kubectl-new kubectl help ||
+    echo 'kubectl could not be fetched: the specs of the Kubernetes manifests are skipped.'
 fi
-[ -n "$missing" ] || { echo 'Every program is there.'; exit 0; }
+if [ -z "$missing" ]; then
+  [ -z "$may_install" ] || pkcs11
+  echo 'Every program is there.'
+  exit 0
+fi
 if [ -z "$may_install" ]; then
   echo "Not installed, their specs are skipped:$missing"
   exit 0
@@ -95,10 +117,11 @@ for package in $missing; do
   if apt-cache show "$package" >/dev/null 2>&1; then here="$here $package"; else elsewhere="$elsewhere $package"; fi
 done
 [ -z "$elsewhere" ] || echo "Not on this system, their specs are skipped:$elsewhere"
-[ -n "$here" ] || exit 0
+[ -n "$here" ] || { pkcs11; exit 0; }
 # shellcheck disable=SC2086
 if apt-get install -y -qq --no-install-recommends $here >/dev/null; then
   echo "Installed:$here"
+  pkcs11
 else
   echo "Could not be installed, their specs are skipped:$here"
 fi

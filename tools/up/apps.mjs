@@ -82,7 +82,6 @@ export const apps = [
       DATA_DIR: path.join(home, 'demo-log'),
       HOST: LOOPBACK,
       PORT: String(port('demo-log', 'http')),
-      // The worker creates it on its first start.
       ACCEPTED_ROOTS: path.join(caFolder(home), 'root.pem'),
       // Certificates that other CAs issue are what monitored domains are for.
       ACCEPT_ANY_ROOT: 'true',
@@ -180,8 +179,7 @@ export const apps = [
       DNS_RESOLVER: resolver(deployment),
       APPROVAL_ZONE,
       BUILT_IN_CA_DIR: caFolder(deployment.home),
-      // orders-v3 publishes the CA's certificate and revocation list at this URL.
-      CA_PUBLICATION_URL: `${publicUrl(deployment)}/ca`,
+      CA_PUBLICATION_URL: caPublicationUrl(deployment),
       SUBMIT_TO_LOGS: `${demoLog(deployment)}/rfc6962/,${demoLog(deployment)}/static/`,
       ALLOWED_NETWORKS,
       CA_ACCOUNT_KEYS_FILE: deployment.caAccountKeysFile,
@@ -199,7 +197,7 @@ export const apps = [
     environment: (deployment) => ({
       ...common(deployment, 'monitoring-worker'),
       CT_DATABASE_URL: deployment.urlOf('monitoring-worker', deployment.ctDatabaseUrl),
-      // Certificates of the sandbox are of the built-in CA; the issuance-worker creates it on its first start.
+      // Certificates of the sandbox are of the built-in CA.
       TRUSTED_ROOTS_FILE: path.join(caFolder(deployment.home), 'root.pem'),
       // A problem and its end should be reported within half a minute.
       ENDPOINT_CHECK_EVERY: '15s',
@@ -278,6 +276,14 @@ export const apps = [
   },
 ];
 
+/**
+ * orders-v3 publishes certificates and revocation lists of the built-in CA at this URL.
+ * @param {Pick<Deployment, 'port'>} deployment
+ */
+export function caPublicationUrl(deployment) {
+  return `${publicUrl(deployment)}/ca`;
+}
+
 /** @param {string} home */
 export function caFolder(home) {
   return path.join(home, 'ca');
@@ -339,7 +345,7 @@ export function bundleFolder(source) {
   return path.posix.join('dist', path.posix.dirname(source).replace(/\/src$/, ''));
 }
 
-/** @param {Deployment} deployment */
+/** @param {Pick<Deployment, 'port'>} deployment */
 function publicUrl({ port }) {
   return `http://${LOOPBACK}:${port('orders-v3', 'http')}`;
 }

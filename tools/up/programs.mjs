@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { run } from '../embedded/child.mjs';
-import { apps, bundleFolder, gatewayFolder } from './apps.mjs';
+import { apps, bundleFolder, caFolder, gatewayFolder } from './apps.mjs';
 import { databaseRoles } from './database-roles.mjs';
 import { home } from './home.mjs';
 import { workspaceRoot } from './workspace.mjs';
@@ -17,6 +17,7 @@ const TOOLS = {
 /** A migration may rewrite a large table of an old sandbox. */
 const MIGRATIONS_TIMEOUT_MS = 10 * 60_000;
 const GATEWAY_KEYS_TIMEOUT_MS = 60_000;
+const CA_TIMEOUT_MS = 60_000;
 
 export async function bundleAll() {
   // Imported late: esbuild and swc exist only after the packages are installed.
@@ -59,4 +60,21 @@ export async function migrate(node, { databaseUrl, ctDatabaseUrl }, { create, si
 export async function makeGatewayKeys(node, signal) {
   const program = path.join(workspaceRoot, bundleFolder(TOOLS.gatewayKeys), 'main.js');
   await run(node, [program, gatewayFolder(home)], { signal, timeoutMs: GATEWAY_KEYS_TIMEOUT_MS });
+}
+
+/**
+ * Creates the built-in CA on the first start; the key of its root is discarded. Later, it writes `root.pem` again.
+ * @param {string} node
+ * @param {{ databaseUrl: string, publicationUrl: string, signal: AbortSignal }} how
+ */
+export async function createCa(node, { databaseUrl, publicationUrl, signal }) {
+  const program = path.join(workspaceRoot, bundleFolder(TOOLS.admin), 'main.js');
+  const env = {
+    ...process.env,
+    DATABASE_URL: databaseUrl,
+    BUILT_IN_CA_KEYS: 'files',
+    BUILT_IN_CA_DIR: caFolder(home),
+    CA_PUBLICATION_URL: publicationUrl,
+  };
+  await run(node, [program, 'ca', 'create-sandbox'], { env, signal, timeoutMs: CA_TIMEOUT_MS });
 }

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { LOOPBACK } from '../embedded/ports.mjs';
 import { clearPostgres } from '../embedded/postgres.mjs';
 import { clearRedis } from '../embedded/redis.mjs';
-import { apps } from './apps.mjs';
+import { apps, caPublicationUrl } from './apps.mjs';
 import {
   caAccountKeysFile,
   dnsUpdateKey,
@@ -18,7 +18,7 @@ import {
 } from './home.mjs';
 import { keepRunning } from './keep-running.mjs';
 import { assignPorts, wantedPorts } from './ports.mjs';
-import { bundleAll, makeGatewayKeys, migrate } from './programs.mjs';
+import { bundleAll, createCa, makeGatewayKeys, migrate } from './programs.mjs';
 import { requireParts } from './requirements.mjs';
 import { sandboxAccount } from './sandbox-account.mjs';
 import { appService, postgresService, redisService } from './services.mjs';
@@ -101,6 +101,8 @@ async function startAll(signal, undo) {
     logLevel: process.env.LOG_LEVEL ?? 'info',
     port,
   };
+  const publicationUrl = caPublicationUrl(deployment);
+  await createCa(node, { databaseUrl: stores.databaseUrl, publicationUrl, signal });
   const service = (/** @type {import('./apps.mjs').App} */ app) => appService(app, deployment, node);
   await startTogether(apps.filter(({ peer }) => peer).map(service), signal, undo);
   const services = apps.filter(({ peer }) => !peer).map(service);
@@ -213,6 +215,6 @@ async function together(signal, tasks) {
 
 /** @param {string} url */
 function withoutPassword(url) {
-  const { host, pathname } = new URL(url);
-  return `${host}${pathname}`;
+  // The URL of a Cluster names several hosts, which URL does not parse.
+  return url.replace(/^[^:]+:\/\/(.*@)?/, '').replace(/\?.*$/, '');
 }

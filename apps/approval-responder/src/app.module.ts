@@ -1,7 +1,9 @@
 import { CoreSchemaModule, type CoreProcess } from '@certwright/core-schema';
+import { deploymentIdentity } from '@certwright/postgres';
 import { RedisModule } from '@certwright/redis';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { ResponderConfig } from './config';
 import { DnsModule } from './dns/dns.module';
 import { EmailApprovalsModule } from './email-approvals/email-approvals.module';
@@ -24,8 +26,12 @@ import { WebRulesModule } from './web-rules/web-rules.module';
       }),
     }),
     RedisModule.forRootAsync({
-      inject: [ResponderConfig],
-      useFactory: (settings: ResponderConfig) => ({ settings }),
+      inject: [ResponderConfig, RunningProcess, DataSource],
+      useFactory: (settings: ResponderConfig, process: RunningProcess, core: DataSource) => ({
+        settings,
+        process,
+        findOwner: async () => await deploymentIdentity(core),
+      }),
     }),
     DnsModule,
     EmailApprovalsModule,

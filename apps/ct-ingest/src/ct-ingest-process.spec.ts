@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { CompactTree, queryKeys } from '@certwright/ct';
 import { pageOfKeys, readingAlone, type StoredIssuance } from '@certwright/ct-index';
-import { type Child, eventually, startChild } from '@certwright/testing';
+import { type Child, eventually, otlpCollector, startChild } from '@certwright/testing';
 import { FakeLog } from './testing/fake-log';
 import { forgeMany, forgePair } from './testing/forged-entries';
 import { IngestFixture } from './testing/ingest-fixture';
@@ -131,6 +131,25 @@ it('ingests each entry of each log exactly once, with matching roots, when it is
   await arrived();
   await expectWhole((1_000 + 3 * 20) / 2);
   expect(last.output()).not.toContain('thread');
+});
+
+it('records a span for each turn of a log, with its batches', async () => {
+  const log = await opened('static', 300);
+  const collector = await otlpCollector();
+  try {
+    const child = await startIngest({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+    await arrived();
+    // Sends what it has.
+    expect((await child.stop()).code).toBe(0);
+    const turns = collector.spans().filter(({ name }) => name === 'follow log');
+    const batches = collector.spans().filter(({ name }) => name === 'commit batch');
+    expect(turns[0]).toMatchObject({ service: 'ct-ingest', parentSpanId: null });
+    const entries = batches.map(({ attributes }) => Number(attributes['certwright.entries']));
+    expect(entries.reduce((sum, each) => sum + each, 0)).toBe(log.head.treeSize);
+    for (const { parentSpanId } of batches) expect(turns.map(({ spanId }) => spanId)).toContain(parentSpanId);
+  } finally {
+    await collector.close();
+  }
 });
 
 it('divides the logs between copies, and a frozen copy writes nothing when it resumes', async () => {

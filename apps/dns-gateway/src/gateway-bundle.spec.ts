@@ -59,6 +59,7 @@ describe('the gateway bundle', () => {
       'redis-address',
       'sealing',
       'service',
+      'tracing',
     ]);
     expect(own().filter((file) => /testing\/|\.spec\.|fixture|\/fake-/.test(file))).toEqual([]);
   });

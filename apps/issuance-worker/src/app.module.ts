@@ -1,9 +1,11 @@
 import { JobProcessorsModule, JobQueuesModule, type JobsOptions } from '@certwright/bullmq';
 import { type CoreProcess, CoreSchemaModule } from '@certwright/core-schema';
+import { deploymentIdentity } from '@certwright/postgres';
 import { RedisModule } from '@certwright/redis';
 import { RedisAccess } from '@certwright/redis-client';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { CertificateAuthoritiesModule } from './certificate-authorities/certificate-authorities.module';
 import { Config } from './config';
 import { HousekeepingModule } from './housekeeping/housekeeping.module';
@@ -40,7 +42,14 @@ const jobs = {
         readiness,
       }),
     }),
-    RedisModule.forRootAsync({ inject, useFactory: (settings: Config) => ({ settings }) }),
+    RedisModule.forRootAsync({
+      inject: [...inject, DataSource],
+      useFactory: (settings: Config, process: RunningProcess, core: DataSource) => ({
+        settings,
+        process,
+        findOwner: async () => await deploymentIdentity(core),
+      }),
+    }),
     JobQueuesModule.forRootAsync(jobs),
     JobProcessorsModule.forRootAsync(jobs),
     CertificateAuthoritiesModule,

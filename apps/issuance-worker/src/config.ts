@@ -3,7 +3,6 @@ import {
   databaseUrl,
   defineSettings,
   durationMs,
-  filePath,
   gatewaySettings,
   hostPort,
   integer,
@@ -13,13 +12,11 @@ import {
   port,
   processSettings,
   redisSettings,
-  sealingKeys,
-  type Setting,
   type SettingValues,
   string,
   url,
 } from '@certwright/service';
-import type { SealingKeys } from '@certwright/sealing';
+import { caKeySettings } from './certificate-authorities/built-in/keys/key-settings';
 
 /** Every setting of the issuance worker. */
 export const settings = defineSettings({
@@ -86,13 +83,6 @@ export const settings = defineSettings({
       'Whether a name may be proven to a CA by a standing dns-persist-01 record of our account there, if the CA offers it and the record is valid',
     default: false,
   }),
-  CA_ACCOUNT_KEYS: {
-    ...sealingKeys({
-      meaning:
-        'Keys that seal the keys of our accounts at CAs and the secrets of external account binding; the same for every copy of the worker. Without any, only the built-in CA is used',
-    }),
-    default: null,
-  } satisfies Setting<SealingKeys | null>,
   SANDBOX_AUTHORITIES: boolean({
     meaning:
       'Whether a sandbox uses the CAs that its products name, for instance a test server, in place of the built-in one',
@@ -124,15 +114,7 @@ export const settings = defineSettings({
       'Whether this deployment has its built-in CA: always in a sandbox; in production only for a private CA',
     default: false,
   }),
-  BUILT_IN_CA_DIR: filePath({
-    meaning: 'Folder of the private keys of the built-in CA (mode 0600); shared by all copies of the worker',
-    default: 'ca',
-  }),
-  BUILT_IN_CA_NAME: string({
-    meaning: 'Organisation in the subjects of the built-in CA; used when it is created',
-    pattern: /^[\p{L}\p{N} '.,()+-]{1,48}$/u,
-    default: 'Certwright Sandbox',
-  }),
+  ...caKeySettings,
   SUBMIT_TO_LOGS: list(string({ meaning: 'A URL', pattern: /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/ }), {
     meaning:
       'Submission URLs of the Certificate Transparency logs that receive the certificates of the built-in CA when they are issued, and unexpired earlier ones when the first log is set',

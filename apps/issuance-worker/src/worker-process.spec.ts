@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { coreDataSource, Outbox, Transactions } from '@certwright/core-schema';
@@ -15,7 +16,13 @@ import {
   testRedis,
   type TestRedis,
 } from '@certwright/testing';
+import { SealingKeys } from '@certwright/sealing';
 import type { DataSource } from 'typeorm';
+import type { CaKeys } from './certificate-authorities/built-in/keys/ca-key';
+import { KeyFiles } from './certificate-authorities/built-in/keys/key-files';
+import { SealedKeys } from './certificate-authorities/built-in/keys/sealed-keys';
+import { missingForTokens, SoftToken } from './certificate-authorities/built-in/keys/testing/soft-token';
+import { createCaIn, openBuiltInCa } from './testing/built-in-ca';
 import { openIssuance, opensslCsr } from './testing/opened-issuance';
 
 const workspaceRoot = path.join(__dirname, '../../..');
@@ -27,6 +34,7 @@ let redis: TestRedis;
 let resolver: DnsServer;
 let environment: Record<string, string>;
 let csr: Buffer;
+let folder: string;
 const undo: (() => Promise<unknown> | void)[] = [];
 
 beforeAll(async () => {
@@ -46,8 +54,9 @@ beforeAll(async () => {
   resolver = new DnsServer({ host: '127.0.0.1', port: 0, source: standingRecords() });
   const { host, port } = await resolver.listen();
   undo.push(async () => await resolver.close());
-  const folder = mkdtempSync(path.join(tmpdir(), 'certwright-worker-'));
+  folder = mkdtempSync(path.join(tmpdir(), 'certwright-worker-'));
   undo.push(() => rmSync(folder, { recursive: true }));
+  await createCaIn(path.join(folder, 'ca'), database);
   environment = {
     CERTWRIGHT_MODE: 'sandbox',
     DATABASE_URL: test.urlOf('issuance-worker'),
@@ -86,6 +95,13 @@ async function startWorker(also: Record<string, string> = {}): Promise<Child> {
   const child = await startChild(process.execPath, { args, env: { ...environment, ...also } });
   await child.says(/"started"/, 30_000);
   return child;
+}
+
+/** A certificate and its key in one text. */
+function selfSigned(): string {
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', '-'];
+  const args = ['req', '-x509', ...key, '-out', '-', '-subj', '/CN=gateway', '-days', '10'];
+  return execFileSync('openssl', args, { encoding: 'utf8', stdio: 'pipe' });
 }
 
 async function openIssuances(count: number): Promise<string[]> {
@@ -188,8 +204,9 @@ describe('the worker as a process', () => {
       `INSERT INTO dns_integration (id, account_id, provider, description, handle, state, zones_due_at)
        SELECT 1, id, 'desec', '', 'planted-handle', 'ok', now() FROM account LIMIT 1`,
     );
-    const pem = { GATEWAY_CA: 'planted', GATEWAY_CERTIFICATE: 'planted', GATEWAY_KEY: 'planted-key' };
-    const worker = await startWorker({ ...pem, GATEWAY_URL: `https://127.0.0.1:${await freePort()}` });
+    const pem = selfSigned();
+    const material = { GATEWAY_CA: pem, GATEWAY_CERTIFICATE: pem, GATEWAY_KEY: pem };
+    const worker = await startWorker({ ...material, GATEWAY_URL: `https://127.0.0.1:${await freePort()}` });
     await eventually(async () => {
       const rows = await database.query<object[]>(`SELECT problem, failures FROM dns_integration`);
       expect(rows).toEqual([
@@ -198,6 +215,102 @@ describe('the worker as a process', () => {
     });
     expect((await worker.stop()).code).toBe(0);
     expect(worker.output()).toContain('zones could not be listed');
-    expect(worker.output()).not.toMatch(/planted-/);
+    expect(worker.output()).not.toMatch(/planted-|PRIVATE KEY/);
   }, 60_000);
+});
+
+describe('keys of the built-in CA, in two copies without a shared folder', () => {
+  const sealing = randomBytes(32);
+  const token = missingForTokens.length === 0 ? SoftToken.create('worker') : null;
+  const copies = (place: string) => ['one', 'other'].map((copy) => path.join(folder, `${place}-${copy}`));
+  beforeAll(() => void Object.assign(process.env, token?.environment));
+  afterAll(() => token?.dispose());
+
+  /** A root key that would stop a worker which reads it: others may change it, and it is none. */
+  function leaveRootKey(keyFolder: string): void {
+    mkdirSync(keyFolder, { recursive: true });
+    writeFileSync(path.join(keyFolder, 'root.key'), 'no key', { mode: 0o666 });
+    chmodSync(path.join(keyFolder, 'root.key'), 0o666);
+  }
+
+  /** The CA that the earlier tests used is replaced. */
+  async function createCa(keys: CaKeys): Promise<void> {
+    await database.query(
+      `DELETE FROM ca_issuer; DELETE FROM ca_key; UPDATE ca_signing SET revoked_at = NULL`,
+    );
+    await openBuiltInCa({ owner: database, worker: database, keys });
+    await keys.close();
+  }
+
+  const places: readonly [string, () => CaKeys, () => Record<string, string>][] = [
+    ['files', () => new KeyFiles(copies('files')[0] ?? ''), () => ({})],
+    [
+      'sealed',
+      () => new SealedKeys(database, new SealingKeys([sealing])),
+      () => ({ BUILT_IN_CA_KEYS: 'sealed', CA_ACCOUNT_KEYS: sealing.toString('base64') }),
+    ],
+    [
+      'pkcs11',
+      () => (token as SoftToken).keys('worker', { keys: ['certwright-intermediate'] }),
+      () => (token as SoftToken).workerSettings('worker'),
+    ],
+  ];
+
+  it.each(places.filter(([place]) => place !== 'pkcs11' || token !== null))(
+    'with BUILT_IN_CA_KEYS=%s both copies issue, and neither reads a root key',
+    async (place, keys, settings) => {
+      await createCa(keys());
+      const folders = copies(place);
+      if (place === 'files') cpSync(folders[0] ?? '', folders[1] ?? '', { recursive: true });
+      for (const each of folders) leaveRootKey(each);
+      for (const keyFolder of folders) {
+        const plans = await openIssuances(4);
+        const worker = await startWorker({ ...settings(), BUILT_IN_CA_DIR: keyFolder });
+        await eventually(async () => expect(await certificateCounts(plans)).toEqual(once(plans)), {
+          withinMs: 30_000,
+        });
+        expect((await worker.stop()).code).toBe(0);
+        expect(worker.output()).not.toContain('ALARM');
+        expect(worker.output().includes('the root key is in BUILT_IN_CA_DIR')).toBe(place === 'files');
+      }
+    },
+    90_000,
+  );
+
+  it('a copy with another key is not ready, names the setting once, and issues as soon as the key is right', async () => {
+    const [right = '', wrong = ''] = copies('corrected');
+    const keys = new KeyFiles(right);
+    await createCa(keys);
+    await new KeyFiles(wrong).create('intermediate');
+    const port = String(await freePort());
+    const worker = await startWorker({ BUILT_IN_CA_DIR: wrong, OPS_PORT: port });
+    await worker.says(/ALARM: the built-in CA cannot sign/);
+    const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status;
+    expect(await ready()).toBe(503);
+    expect(worker.output().match(/ALARM.*/g)).toHaveLength(1);
+    expect(worker.output()).toMatch(
+      /"error":"BUILT_IN_CA_DIR: [^"]*another key than that of the certificate/,
+    );
+    expect(worker.output()).not.toMatch(/PRIVATE KEY/);
+    cpSync(path.join(right, 'intermediate.key'), path.join(wrong, 'intermediate.key'));
+    await worker.says(/the built-in CA can sign/, 30_000);
+    await eventually(async () => expect(await ready()).toBe(200));
+    expect((await worker.stop()).code).toBe(0);
+  }, 90_000);
+
+  it.each([
+    ['sealed', { BUILT_IN_CA_KEYS: 'sealed' }, /CA_ACCOUNT_KEYS \(or CA_ACCOUNT_KEYS_FILE\) is missing/],
+    [
+      'pkcs11',
+      { BUILT_IN_CA_KEYS: 'pkcs11' },
+      /BUILT_IN_CA_PKCS11_TOKEN is missing, and BUILT_IN_CA_KEYS is pkcs11/,
+    ],
+  ])('with %s and without its settings it does not start, and lists them', async (_place, settings, line) => {
+    const child = await startChild(process.execPath, {
+      args: [path.join(workspaceRoot, 'dist/apps/issuance-worker/main.js')],
+      env: { ...environment, ...settings },
+    });
+    expect((await child.ended).code).toBe(1);
+    expect(child.output()).toMatch(line);
+  });
 });

@@ -1,7 +1,9 @@
 import { CoreSchemaModule } from '@certwright/core-schema';
+import { deploymentIdentity } from '@certwright/postgres';
 import { RedisModule } from '@certwright/redis';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { BackfillModule } from './backfill/backfill.module';
 import { Config } from './config';
 import { CtDatabaseModule } from './ct-database/ct-database.module';
@@ -33,7 +35,14 @@ import { TasksModule } from './tasks/tasks.module';
         readiness,
       }),
     }),
-    RedisModule.forRootAsync({ inject: [Config], useFactory: (settings: Config) => ({ settings }) }),
+    RedisModule.forRootAsync({
+      inject: [Config, RunningProcess, DataSource],
+      useFactory: (settings: Config, process: RunningProcess, core: DataSource) => ({
+        settings,
+        process,
+        findOwner: async () => await deploymentIdentity(core),
+      }),
+    }),
     CtDatabaseModule,
     AlertsModule,
     EndpointsModule,

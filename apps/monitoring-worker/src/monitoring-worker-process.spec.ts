@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { NewIssuance } from '@certwright/ct-index';
 import { registeredDomain } from '@certwright/dns-names';
 import { MonitoredDomainIndex } from '@certwright/monitored-domains';
-import { type Child, eventually, startChild } from '@certwright/testing';
+import { type Child, eventually, otlpCollector, startChild } from '@certwright/testing';
 import { certificateFor, WorkerFixture } from './testing/worker-fixture';
 
 const workspaceRoot = path.join(__dirname, '../../..');
@@ -28,10 +28,10 @@ afterEach(async () => {
 });
 afterAll(async () => await worker.close());
 
-async function start(): Promise<Child> {
+async function start(also: Readonly<Record<string, string>> = {}): Promise<Child> {
   const child = await startChild(process.execPath, {
     args: [main],
-    env: { ...worker.env, LEASE_TIME: '1s' },
+    env: { ...worker.env, LEASE_TIME: '1s', ...also },
   });
   children.push(child);
   return child;
@@ -104,6 +104,27 @@ const allDone = async () =>
     );
     expect(left).toBe(0);
   }, patience);
+
+it('records a span for each round of a task whose lease it has', async () => {
+  const collector = await otlpCollector();
+  try {
+    const child = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+    await eventually(() => {
+      const rounds = new Set(collector.spans().map(({ name }) => name));
+      expect([...rounds]).toEqual(expect.arrayContaining(['round following', 'round own-issuance']));
+    }, patience);
+    expect((await child.stop()).code).toBe(0);
+    for (const { service, parentSpanId, name } of collector
+      .spans()
+      .filter((span) => span.name.startsWith('round ')))
+      expect({ service, parentSpanId, name }).toMatchObject({
+        service: 'monitoring-worker',
+        parentSpanId: null,
+      });
+  } finally {
+    await collector.close();
+  }
+});
 
 it('finds each certificate exactly once while it is killed, frozen and doubled, and the index is restored', async () => {
   for (const account of accounts) await worker.account(account);

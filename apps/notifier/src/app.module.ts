@@ -1,9 +1,11 @@
 import { JobProcessorsModule, JobQueuesModule, type JobsOptions } from '@certwright/bullmq';
 import { CoreSchemaModule } from '@certwright/core-schema';
+import { deploymentIdentity } from '@certwright/postgres';
 import { RedisModule } from '@certwright/redis';
 import { RedisAccess } from '@certwright/redis-client';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { Config } from './config';
 import { MailModule } from './mail/mail.module';
 import { WebhooksModule } from './webhooks/webhooks.module';
@@ -28,7 +30,14 @@ const jobs = {
         { name, log, readiness }: RunningProcess,
       ) => ({ name, url, pooler, poolSize, statementTimeoutMs: 10_000, deployment: null, log, readiness }),
     }),
-    RedisModule.forRootAsync({ inject, useFactory: (settings: Config) => ({ settings }) }),
+    RedisModule.forRootAsync({
+      inject: [...inject, DataSource],
+      useFactory: (settings: Config, process: RunningProcess, core: DataSource) => ({
+        settings,
+        process,
+        findOwner: async () => await deploymentIdentity(core),
+      }),
+    }),
     JobQueuesModule.forRootAsync(jobs),
     JobProcessorsModule.forRootAsync(jobs),
     MailModule,

@@ -1,6 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
-import { type Child, eventually, startChild, testRedis, type TestRedis } from '@certwright/testing';
+import {
+  type Child,
+  eventually,
+  otlpCollector,
+  startChild,
+  testRedis,
+  type TestRedis,
+} from '@certwright/testing';
 import { Webhook } from 'standardwebhooks';
 import { MailServer } from './testing/mail-server';
 import { NotifierDatabase } from './testing/notifier-database';
@@ -197,6 +204,57 @@ describe('the notifier as a process', () => {
     );
     expect(sink.maxAtOnce).toBeLessThanOrEqual(maxPlaces);
     expect((await child.stop()).code).toBe(0);
+  }, 60_000);
+
+  it('records spans of deliveries and mails, without addresses and credentials, and sends no traceparent', async () => {
+    const account = await notifier.account();
+    const sink = await opened(Sink.answering((_, response) => response.writeHead(204).end()));
+    const endpoint = await notifier.endpoint(account, `${sink.url}/path-token?key=query-token`);
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    for (const age of ['0', '1 hour']) {
+      const id = await notifier.deliver(account, endpoint.id, await notifier.plan(account));
+      await notifier.database.query(
+        `UPDATE webhook_delivery SET traceparent = $1, created_at = now() - $2::interval WHERE id = $3`,
+        [traceparent, age, id],
+      );
+    }
+    await mails(account, 1);
+    await notifier.database.query(`UPDATE mail SET traceparent = $1`, [traceparent]);
+    // The sweep finds all of them.
+    await notifier.database.query('DELETE FROM outbox');
+    const collector = await otlpCollector();
+    try {
+      const child = await startNotifier({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+      await eventually(async () => {
+        expect(await statesOf('webhook_delivery')).toEqual({ delivered: 2 });
+        expect(await statesOf('mail')).toEqual({ sent: 1 });
+      });
+      expect((await child.stop()).code).toBe(0);
+      const named = (name: string) => collector.spans().filter((span) => span.name === name);
+      const from = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
+      const [soon, late] = [...named('deliver webhook')].sort(
+        (one, other) => one.links.length - other.links.length,
+      );
+      expect(soon).toMatchObject({ traceId: from.traceId, parentSpanId: from.spanId, links: [] });
+      expect(late).toMatchObject({ parentSpanId: null, links: [from] });
+      expect(late?.attributes).toMatchObject({
+        'certwright.account_id': account,
+        'certwright.outcome': 'delivered',
+        'http.response.status_code': 204,
+      });
+      const [job, mailed] = [named('job send-mail')[0], named('send mail')[0]];
+      expect(job).toMatchObject({ kind: 'consumer', traceId: from.traceId, parentSpanId: from.spanId });
+      expect(mailed).toMatchObject({
+        parentSpanId: job?.spanId,
+        attributes: { 'certwright.outcome': 'sent' },
+      });
+      const { secret } = endpoint;
+      for (const each of ['path-token', 'query-token', 'ops0@example.com', secret.replace('whsec_', '')])
+        expect(collector.bytes()).not.toContain(each);
+      for (const { headers } of sink.received) expect(Object.keys(headers)).not.toContain('traceparent');
+    } finally {
+      await collector.close();
+    }
   }, 60_000);
 
   it('stops in time even if endpoints hang, and releases their deliveries for another process', async () => {

@@ -3,6 +3,7 @@ import {
   hostPort,
   integer,
   list,
+  oneOf,
   port,
   processSettings,
   redisSettings,
@@ -13,6 +14,10 @@ import {
 /** All settings of the prober. It has no database and no secret except the password of Redis. */
 export const settings = defineSettings({
   ...processSettings({ opsPort: 4351 }),
+  CERTWRIGHT_MODE: oneOf(['sandbox', 'production'], {
+    meaning: 'Which deployment this is; a REDIS_PREFIX that a deployment of the other mode uses is refused',
+    default: 'sandbox',
+  }),
   ...redisSettings({
     meaning:
       'Queue of questions, where results are published, and which addresses have a connection; nothing is probed while it is unavailable',

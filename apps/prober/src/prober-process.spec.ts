@@ -3,9 +3,16 @@ import path from 'node:path';
 import type { WebRuleAnswer } from '@certwright/jobs';
 import { ProbeQuestions } from '@certwright/redis';
 import { RedisAccess, redisSettingsOf } from '@certwright/redis-client';
-import { type Child, eventually, freePort, startChild } from '@certwright/testing';
+import {
+  type Child,
+  eventually,
+  freePort,
+  type RedisServer,
+  startChild,
+  startRedisCluster,
+  startRedisServer,
+} from '@certwright/testing';
 import { serveLoopbackNames } from './testing/loopback-names';
-import { type OwnRedis, startOwnRedis } from './testing/own-redis';
 import { redirectsTo, says, serveSite, type WebSite } from './testing/web-site';
 
 const workspaceRoot = path.join(__dirname, '../../..');
@@ -13,7 +20,7 @@ const log = { warn: () => undefined, info: () => undefined };
 const silence = { kind: 'failed', problem: 'the prober did not answer', hops: [] };
 
 let redisPort: number;
-let redis: OwnRedis | undefined;
+let redis: RedisServer | undefined;
 let site: WebSite;
 let probes: ProbeQuestions;
 let environment: Record<string, string>;
@@ -47,13 +54,13 @@ afterAll(async () => {
 }, 30_000);
 
 async function startRedis(): Promise<void> {
-  redis = await startOwnRedis(redisPort);
+  redis = await startRedisServer(redisPort);
 }
-async function startProber(opsPort: number | string = 0): Promise<Child> {
+async function startProber(opsPort: number | string = 0, env: Record<string, string> = {}): Promise<Child> {
   const args = ['--enable-source-maps', path.join(workspaceRoot, 'dist/apps/prober/main.js')];
   const child = await startChild(process.execPath, {
     args,
-    env: { ...environment, OPS_PORT: String(opsPort) },
+    env: { ...environment, ...env, OPS_PORT: String(opsPort) },
   });
   await child.says(/"started"/, 20_000);
   return child;
@@ -150,5 +157,35 @@ describe('the prober as a process', () => {
     const ended = pending.then((result) => outcomes.push(result));
     await Promise.all([stopped, ended]);
     expect(outcomes).toEqual([0, silence]);
+  }, 60_000);
+});
+
+describe('the prober on a Cluster without replicas', () => {
+  it('is ready while all slots are served, and logs one change when a master is lost', async () => {
+    const cluster = await startRedisCluster({ hasReplicas: false });
+    const ops = await freePort();
+    const prober = await startProber(ops, cluster.environment);
+    await eventually(async () => expect(await readiness(ops)).toBe(200));
+    const onCluster = new ProbeQuestions(
+      new RedisAccess(redisSettingsOf(cluster.environment['REDIS_URL'] ?? '')),
+      {
+        name: 'spec',
+        log,
+      },
+    );
+    await eventually(async () =>
+      expect(await onCluster.ask({ dnsName: 'www.example.com', path: '/rule' }, 1_000)).toMatchObject({
+        body: 'rule',
+      }),
+    );
+    const quiet = prober.output().length;
+    await (await cluster.masterOf('certwright:{probes}:questions')).kill();
+    await eventually(async () => expect(await readiness(ops)).toBe(503));
+    for (let asked = 0; asked < 20; asked += 1) expect(await readiness(ops)).toBe(503);
+    const lines = prober.output().slice(quiet).trim().split('\n');
+    expect(lines).toEqual([expect.stringContaining('readiness check failed')]);
+    await onCluster.close();
+    expect((await prober.stop()).code).toBe(0);
+    await cluster.dispose();
   }, 60_000);
 });

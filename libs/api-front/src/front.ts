@@ -2,6 +2,7 @@ import { AccountsModule, AccountUsers, ApiKeys } from '@certwright/accounts';
 import { JobProcessorsModule, type JobsOptions } from '@certwright/bullmq';
 import { CoreSchemaModule, withinDatabaseTime, WriteConnections } from '@certwright/core-schema';
 import { databaseOutage } from '@certwright/errors';
+import { deploymentIdentity } from '@certwright/postgres';
 import { connectRedis, followDisabledKeys, RedisModule, RedisTokenBuckets } from '@certwright/redis';
 import { RedisAccess } from '@certwright/redis-client';
 import {
@@ -29,6 +30,7 @@ import {
   type Provider,
   type Type,
 } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 
 export type FrontConfig = SettingValues<ReturnType<typeof frontSettings>>;
@@ -107,7 +109,14 @@ class FrontModule {
             readiness: readiness.shared,
           }),
         }),
-        RedisModule.forRootAsync({ useFactory: () => ({ settings: config }) }),
+        RedisModule.forRootAsync({
+          inject: [DataSource],
+          useFactory: (core: DataSource) => ({
+            settings: config,
+            process: running,
+            findOwner: async () => await deploymentIdentity(core),
+          }),
+        }),
         JobProcessorsModule.forRootAsync({
           inject: [RedisAccess],
           useFactory: (redis: RedisAccess): JobsOptions => ({ redis, log, readiness: readiness.shared }),
@@ -144,6 +153,7 @@ export async function createFront(
     toProblem: databaseOutage,
     authenticator: Authenticator,
     trustedProxies: config.TRUSTED_PROXIES,
+    traceparents: config.TRACEPARENT_OF_CALLERS,
     around: (handle) => withinDatabaseTime(config.DATABASE_TIME, handle),
     beginWrite: () => writes.begin(),
     documentation: { ...documentation, publicUrl: config.PUBLIC_URL, statusPath: '/readyz' },

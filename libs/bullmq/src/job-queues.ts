@@ -46,9 +46,9 @@ export class JobQueues implements OnApplicationShutdown {
       const own = jobs.filter((job) => queueOf[job.name] === name);
       if (own.length === 0) continue;
       await queue.addBulk(
-        own.map(({ name: job, id, payload, priority }) => ({
+        own.map(({ name: job, id, payload, priority, cause }) => ({
           name: job,
-          data: payload,
+          data: cause === undefined ? payload : { ...payload, cause },
           opts: { jobId: id, ...(priority === undefined ? {} : { priority }) },
         })),
       );

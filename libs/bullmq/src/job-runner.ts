@@ -1,5 +1,13 @@
-import { type JobName, type JobPayloads, type QueueName, queueOf, queues } from '@certwright/jobs';
+import {
+  type JobCause,
+  type JobName,
+  type JobPayloads,
+  type QueueName,
+  queueOf,
+  queues,
+} from '@certwright/jobs';
 import type { RedisAccess, RedisClient } from '@certwright/redis-client';
+import { inSpan, isTracing } from '@certwright/tracing';
 import { type ConnectionOptions, Worker } from 'bullmq';
 import { queuePrefix } from './job-queues';
 
@@ -46,7 +54,11 @@ export function runJobs<Q extends QueueName>(
     async ({ name, data }) => {
       const handler = byName.get(name);
       if (handler === undefined) throw new Error(`No handler for job "${name}" on queue "${queue}".`);
-      await handler(data as never);
+      const { cause, ...payload } = data as Readonly<Record<string, string>> & { cause?: JobCause };
+      const handle = async () => await handler(payload as never);
+      if (!isTracing()) return await handle();
+      const attributes = { 'messaging.destination.name': queue, ...idAttributes(payload) };
+      await inSpan(`job ${name}`, { kind: 'consumer', cause: cause ?? null, attributes }, handle);
     },
     {
       connection: connection as ConnectionOptions,
@@ -71,6 +83,13 @@ export function runJobs<Q extends QueueName>(
       for (const each of connections) each.disconnect();
     },
   };
+}
+
+/** `issuanceId` → `certwright.issuance_id`. */
+function idAttributes(payload: Readonly<Record<string, string>>): Record<string, string> {
+  const attribute = (name: string) =>
+    `certwright.${name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`;
+  return Object.fromEntries(Object.entries(payload).map(([name, id]) => [attribute(name), id]));
 }
 
 /** How long running jobs may take to finish; beyond it, and while Redis is unavailable, the connection is cut. */

@@ -11,6 +11,7 @@ import { ApprovalRecordUseEntity } from './approval-records/approval-record-use.
 import { ApprovalRecordEntity } from './approval-records/approval-record.entity';
 import { BlockedKeyEntity } from './blocked-keys/blocked-key.entity';
 import { CaIssuerEntity } from './built-in-ca/ca-issuer.entity';
+import { CaKeyEntity } from './built-in-ca/ca-key.entity';
 import { CaSigningEntity } from './built-in-ca/ca-signing.entity';
 import { CaLimitBucketEntity } from './ca-limits/ca-limit-bucket.entity';
 import { CertificateChainEntity } from './certificates/certificate-chain.entity';
@@ -85,6 +86,7 @@ export const coreEntities = [
   OutboxEntity,
   IdempotencyRecordEntity,
   CaIssuerEntity,
+  CaKeyEntity,
   CaSigningEntity,
   WebhookEndpointEntity,
   WebhookDeliveryEntity,

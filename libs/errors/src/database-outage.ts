@@ -22,10 +22,15 @@ const unreachableCodes: ReadonlySet<string> = new Set([
   'EPIPE',
   'ENOTFOUND',
   'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
   '57P03', // cannot_connect_now
   '25006', // read_only_sql_transaction: a standby answered during a fail-over
+  '28000', // invalid_authorization_specification
+  '28P01', // invalid_password: it was changed, and the process has not read the new one yet
+  '3D000', // invalid_catalog_name: the database is being restored, or a pooler does not know it yet
 ]);
 
 /** The database is too busy. */
@@ -57,6 +62,7 @@ const outageRetryAfterS = 5;
 /** Whether an error says that the database cannot be reached at this moment: the same statement may succeed when it is back. */
 export function isDatabaseUnreachable(error: unknown): boolean {
   const code = databaseErrorCode(error);
+  // Class 08 has what a pooler reports: no server, a queue or login that takes too long, no more connections.
   if (code !== undefined && (unreachableCodes.has(code) || code.startsWith('08'))) return true;
   const message = error instanceof Error ? error.message : '';
   return unreachableMessages.some((text) => message.includes(text));

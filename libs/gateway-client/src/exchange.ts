@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type Agent, request as httpsRequest, type RequestOptions } from 'node:https';
+import { annotateSpan, currentTraceparent, inSpan } from '@certwright/tracing';
 import { GatewayFault } from './gateway-fault';
 
 export interface Question {
@@ -34,6 +35,16 @@ const cutCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
  * @throws GatewayFault `unreachable`
  */
 export async function exchange(line: Line, question: Question, signal: AbortSignal): Promise<RawAnswer> {
+  const { method, url } = question;
+  const attributes = { 'http.request.method': method, 'server.address': url.hostname };
+  return await inSpan(`gateway ${url.pathname}`, { kind: 'client', attributes }, async () => {
+    const answer = await attemptTwice(line, question, signal);
+    annotateSpan({ 'http.response.status_code': answer.status });
+    return answer;
+  });
+}
+
+async function attemptTwice(line: Line, question: Question, signal: AbortSignal): Promise<RawAnswer> {
   try {
     return await attempt(line, question, signal);
   } catch (error) {
@@ -52,8 +63,12 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<RawAnswer> {
   return await new Promise<RawAnswer>((resolve, reject) => {
+    const traceparent = currentTraceparent();
     const headers = {
       accept: 'application/json',
+      // The gateway has no database whose clock it could compare with its own (RFC 9110, section 6.6.1).
+      date: new Date().toUTCString(),
+      ...(traceparent === null ? {} : { traceparent }),
       ...(body === null
         ? {}
         : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),

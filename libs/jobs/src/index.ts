@@ -7,6 +7,7 @@ export {
   revokeCertificate,
   sendMail,
   type Job,
+  type JobCause,
   type JobName,
   jobNames,
   type JobPayloads,
@@ -30,4 +31,4 @@ export {
   type WebRuleQuestion,
 } from './probe';
 export { type QueueName, queueNames, type QueueOptions, queues } from './queues';
-export { type DueRow, wakeUpRevision } from './wake-up-revision';
+export { causeOfRow, type DueRow, type TracedRow, wakeUpRevision } from './wake-up-revision';

@@ -33,6 +33,14 @@ export const queueOf = {
 
 export const jobNames = Object.keys(queueOf) as JobName[];
 
+/** The span that a job follows from. */
+export interface JobCause {
+  /** W3C traceparent. */
+  readonly traceparent: string;
+  /** `parent`: the job belongs to that trace. `link`: it begins a trace that refers to that one. */
+  readonly as: 'parent' | 'link';
+}
+
 export interface Job<N extends JobName = JobName> {
   readonly name: N;
   /** `<job>-<row id>-<revision>`; Redis drops a second job with an id that is still queued, as intended. */
@@ -40,6 +48,8 @@ export interface Job<N extends JobName = JobName> {
   readonly payload: JobPayloads[N];
   /** From 1: lower numbers run first, equal ones in order of arrival. Absent: before all others. */
   readonly priority?: number;
+  /** Absent: the job begins a trace. */
+  readonly cause?: JobCause;
 }
 
 /**

@@ -104,19 +104,54 @@ export class DatabasePool extends pg.Pool {
     });
   }
 
-  /** As `DatabaseClient.readOnce`. */
-  async readOnce<Row extends pg.QueryResultRow>(config: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
-    const client = (await this.connect()) as unknown as DatabaseClient & pg.PoolClient;
+  /**
+   * As `DatabaseClient.readOnce`. Repeats a statement that a replica ended because it conflicted with what the primary did.
+   *
+   * @param configOf called once there is a connection; it may throw
+   */
+  async readOnce<Row extends pg.QueryResultRow>(
+    configOf: () => pg.QueryConfig,
+  ): Promise<pg.QueryResult<Row>> {
+    for (let attempt = 1; ; attempt += 1) {
+      const client = (await this.connect()) as unknown as DatabaseClient & pg.PoolClient;
+      try {
+        return await this.readWith<Row>(client, configOf);
+      } catch (error) {
+        if (attempt >= maxReads || !isRecoveryConflict(error)) throw error;
+      }
+    }
+  }
+
+  private async readWith<Row extends pg.QueryResultRow>(
+    client: DatabaseClient & pg.PoolClient,
+    configOf: () => pg.QueryConfig,
+  ): Promise<pg.QueryResult<Row>> {
+    let isUsable = true;
     try {
+      const config = configOf();
+      isUsable = false;
       const result = await client.readOnce<Row>(config);
-      client.release();
+      isUsable = true;
       return result;
-    } catch (error) {
-      client.release(true);
-      throw error;
+    } finally {
+      client.release(!isUsable);
     }
   }
 }
+
+/** Max executions of a statement: the next one has a newer snapshot, so it conflicts only with what happens meanwhile. */
+const maxReads = 5;
+
+/** Of a replica that ended a statement or session, so that it need not wait with what the primary did (PostgreSQL, 26.4.2). */
+const recoveryConflicts: ReadonlySet<unknown> = new Set([
+  '40001', // canceling statement due to conflict with recovery; also of a session that was idle
+  '40P01', // the statement and the replay waited for each other
+  '57P01', // terminating connection due to conflict with recovery
+  '57P04', // its database was dropped, and may be created again
+]);
+
+const isRecoveryConflict = (error: unknown): boolean =>
+  recoveryConflicts.has((error as { readonly code?: unknown } | null)?.code);
 
 /** The package `pg` for TypeORM's option `driver`. */
 export const databaseDriver = { ...pg, Client: DatabaseClient, Pool: DatabasePool };

@@ -7,6 +7,7 @@ export {
   type DatabaseUrl,
   databaseDriver,
 } from './database-pool';
+export { type DeploymentIdentity, deploymentIdentity } from './deployment-identity';
 export { LeaseLost, leases } from './lease';
 export { type AppliedGrants, applyGrants, type RoleSettings, type Transaction } from './roles/apply-grants';
 export { type ExcessPrivileges, excessPrivileges, warnOfExcessPrivileges } from './roles/excess-privileges';
@@ -20,6 +21,14 @@ export {
   roleOf,
   type TableGrants,
 } from './roles/role-grants';
+export {
+  awaitSchema,
+  databaseTime,
+  type Query,
+  schemaCheck,
+  schemaState,
+  type UsedSchema,
+} from './schema-version';
 export { statementName } from './statement-name';
 export { type SessionSettings, sessionSettings, type StatementLimits } from './session-settings';
 export { awaitSettings, settingsProblem } from './settings-check';

@@ -1,5 +1,8 @@
 import type { RedisNode } from '@certwright/redis-address';
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import { admittedConnectors } from './admitted-connectors';
+import { logChanges } from './log-changes';
+import { type ClaimLog, PrefixClaim, type RedisOwner } from './prefix-claim';
 import { RedisCredentials } from './redis-credentials';
 import type { RedisSettings } from './redis-settings';
 
@@ -35,8 +38,20 @@ const maxSilenceMs = { commands: 3_000, queue: 6_000, worker: 8_000 } satisfies 
   number
 >;
 
+/** Timeout of a query to a Sentinel, ms; then another one is queried. */
+const sentinelTimeoutMs = 1_000;
+
 /** How often the slots of a Cluster are read, ms. Redirections update them sooner. */
 const slotsRefreshIntervalMs = 5_000;
+
+/** Of a process that uses Redis only while the prefix belongs to its deployment. */
+export interface RedisTenancy {
+  /** Of the process. */
+  readonly name: string;
+  /** Rejects while the database is unavailable; null: its schema has no identity yet, so nothing is checked. */
+  readonly findOwner: () => Promise<RedisOwner | null>;
+  readonly log: ClaimLog;
+}
 
 /** The Redis of a deployment, as the settings name it. Makes every connection of a process. */
 export class RedisAccess {
@@ -44,28 +59,60 @@ export class RedisAccess {
   readonly prefix: string;
   readonly #settings: RedisSettings;
   readonly #credentials: RedisCredentials;
+  readonly #claim: PrefixClaim | undefined;
+  readonly #connectors: Partial<ReturnType<typeof admittedConnectors>>;
+  readonly #opened = new Set<RedisClient>();
 
-  /** @throws Error when the file of a password or CA cannot be read */
-  constructor(settings: RedisSettings) {
+  /**
+   * @param tenancy omitted by commands and specs, which use what they are given
+   * @throws Error when the file of a password or CA cannot be read
+   */
+  constructor(settings: RedisSettings, tenancy?: RedisTenancy) {
     this.prefix = settings.REDIS_PREFIX;
     this.#settings = settings;
     this.#credentials = new RedisCredentials(settings);
+    this.#connectors = {};
+    if (tenancy === undefined) return;
+    const { name, findOwner, log } = tenancy;
+    const client = this.open({ kind: 'commands', name: `${name}-claim` });
+    this.#opened.delete(client);
+    logChanges(client, `${name}-claim`, log);
+    this.#claim = new PrefixClaim(this.prefix, client, findOwner, log, () => this.#connectAgain());
+    this.#connectors = admittedConnectors(this.#claim);
+  }
+
+  /** A readiness check of this copy. @throws Error while another deployment is known to use the prefix */
+  requireOwn(): void {
+    this.#claim?.requireOwn();
+  }
+
+  /** Ends what `tenancy` needs; connections are closed by who opened them. */
+  close(): void {
+    this.#claim?.close();
   }
 
   /** Connects in the background, and reconnects for ever. */
   open(use: RedisUse): RedisClient {
     const { topology } = this.#settings.REDIS_URL;
     if (topology.kind === 'cluster') {
-      const { enableOfflineQueue, ...redisOptions } = this.#options(use);
+      const { enableOfflineQueue, ...node } = this.#options(use);
+      const redisOptions = { ...node, ...connector(this.#connectors.server) };
       const options = { ...clusterOptions(use), enableOfflineQueue, redisOptions };
       const cluster = new Cluster([...topology.nodes], options);
-      cluster.on('+node', (node: Redis) => this.#credentials.renew(node.options));
-      return cluster;
+      cluster.on('+node', (added: Redis) => this.#credentials.renew(added.options));
+      return this.#keep(cluster);
     }
     const place: RedisOptions =
       topology.kind === 'server'
-        ? { ...topology.node, db: topology.database }
-        : { sentinels: [...topology.sentinels], name: topology.master };
+        ? { ...topology.node, db: topology.database, ...connector(this.#connectors.server) }
+        : {
+            ...{
+              sentinels: [...topology.sentinels],
+              name: topology.master,
+              sentinelCommandTimeout: sentinelTimeoutMs,
+            },
+            ...connector(this.#connectors.sentinel),
+          };
     return this.#connect({ ...this.#options(use), ...place, retryStrategy });
   }
 
@@ -83,6 +130,7 @@ export class RedisAccess {
     const client = this.#connect({
       ...this.#options(use),
       ...nodes[turn],
+      ...connector(this.#connectors.server),
       retryStrategy: (attempt) => {
         turn = (turn + 1) % nodes.length;
         Object.assign(client.options, nodes[turn]);
@@ -101,7 +149,17 @@ export class RedisAccess {
   #connect(options: RedisOptions): Redis {
     const client = new Redis(options);
     this.#credentials.renew(client.options);
+    return this.#keep(client);
+  }
+
+  #keep<C extends RedisClient>(client: C): C {
+    this.#opened.add(client);
+    client.on('end', () => this.#opened.delete(client));
     return client;
+  }
+
+  #connectAgain(): void {
+    for (const client of this.#opened) if (client.status === 'ready') client.disconnect(true);
   }
 
   #options({ kind, name, commandTimeoutMs, connectTimeoutMs = 5_000 }: RedisUse) {
@@ -120,6 +178,10 @@ export class RedisAccess {
     } satisfies RedisOptions;
   }
 }
+
+/** ioredis passes the options of the connection to the constructor. Absent: its own connector. */
+const connector = (admitted: object | undefined): RedisOptions =>
+  admitted === undefined ? {} : { Connector: admitted as RedisOptions['Connector'] };
 
 function clusterOptions({ kind }: RedisUse): ClusterOptions {
   return {

@@ -1,6 +1,5 @@
-import type { RedisAccess } from '@certwright/redis-client';
+import type { RedisAccess, RedisLog } from '@certwright/redis-client';
 import { lastValueFrom } from 'rxjs';
-import type { RedisLog } from './redis-connection';
 import { EventClient } from './transport/event-client';
 import { EventServer } from './transport/event-server';
 

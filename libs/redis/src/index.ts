@@ -3,9 +3,8 @@ export {
   type RedisConnection,
   type RedisKeys,
   type RedisConnectionOptions,
-  type RedisLog,
 } from './redis-connection';
-export { RedisModule, type RedisOptions } from './redis.module';
+export { openRedis, RedisModule, type RedisOptions } from './redis.module';
 export { AddressOccupancy, type AddressOccupancyOptions, type Occupant } from './address-occupancy';
 export { RedisTokenBuckets } from './redis-token-buckets';
 export { ProbeQuestions } from './probe-questions';

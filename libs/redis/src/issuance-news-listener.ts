@@ -1,6 +1,5 @@
-import type { RedisAccess } from '@certwright/redis-client';
+import type { RedisAccess, RedisLog } from '@certwright/redis-client';
 import { issuanceNewsChannel, type IssuanceNewsOptions } from './issuance-news';
-import type { RedisLog } from './redis-connection';
 import { EventServer } from './transport/event-server';
 
 export interface IssuanceNewsListenerOptions extends IssuanceNewsOptions {

@@ -1,7 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { eventually, severableLink, testRedis, type TestRedis } from '@certwright/testing';
-import type { Redis } from '@certwright/redis-client';
-import type { RedisLog } from './redis-connection';
+import type { Redis, RedisLog } from '@certwright/redis-client';
 import { IssuanceNews, issuanceNewsChannel } from './issuance-news';
 import { IssuanceNewsListener } from './issuance-news-listener';
 

@@ -1,7 +1,6 @@
-import type { RedisAccess } from '@certwright/redis-client';
+import type { RedisAccess, RedisLog } from '@certwright/redis-client';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { lastValueFrom } from 'rxjs';
-import type { RedisLog } from './redis-connection';
 import { EventClient } from './transport/event-client';
 
 /** Channel of the event that issuances have changed for callers; its data are their ids, as decimal strings. */

@@ -12,6 +12,7 @@ import {
   type WebRuleQuestion,
 } from '@certwright/jobs';
 import type { RedisAccess } from '@certwright/redis-client';
+import { annotateSpan, inSpan } from '@certwright/tracing';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { lastValueFrom, timeout } from 'rxjs';
 import { QuestionClient, type QuestionClientOptions } from './transport/question-client';
@@ -64,8 +65,12 @@ export class ProbeQuestions implements OnApplicationShutdown {
 
   /** @returns undefined without a response in time, whatever the reason: no prober, no Redis, a lost response */
   async #ask(pattern: keyof ProbeMessages, question: object, withinMs: number): Promise<unknown> {
-    const responses = this.#questions.send<unknown>(pattern, question).pipe(timeout(withinMs));
-    return await lastValueFrom(responses, { defaultValue: undefined }).catch(() => undefined);
+    return await inSpan(`prober ${pattern}`, { kind: 'client' }, async () => {
+      const responses = this.#questions.send<unknown>(pattern, question).pipe(timeout(withinMs));
+      const response = await lastValueFrom(responses, { defaultValue: undefined }).catch(() => undefined);
+      annotateSpan({ 'certwright.outcome': response === undefined ? 'no_response' : 'response' });
+      return response;
+    });
   }
 }
 

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { checkWrites, type Redis, type RedisAccess, type RedisClient } from '@certwright/redis-client';
-
-/** The part of a logger that is used here. */
-export interface RedisLog {
-  warn(members: object, message: string): void;
-  info(members: object, message: string): void;
-}
+import {
+  checkWrites,
+  logChanges,
+  type Redis,
+  type RedisAccess,
+  type RedisClient,
+  type RedisLog,
+} from '@certwright/redis-client';
 
 export interface RedisConnectionOptions {
   /** Shown by `CLIENT LIST`. */
@@ -66,32 +67,6 @@ function connection<C extends RedisClient>(
       await close(client);
     },
   };
-}
-
-/**
- * Logs one line when Redis becomes unavailable and one when it is back.
- *
- * @returns what ends it, except that errors stay handled
- */
-function logChanges(client: RedisClient, name: string, log: RedisLog): () => void {
-  let isUnavailable = false;
-  // Without a listener an `error` event would end the process.
-  client.on('error', (error: Error & { readonly code?: string }) => {
-    if (isUnavailable) return;
-    isUnavailable = true;
-    log.warn({ connection: name, err: error }, 'Redis is unavailable');
-  });
-  const closed = () => {
-    if (isUnavailable || client.status === 'end') return;
-    isUnavailable = true;
-    log.warn({ connection: name }, 'Redis is unavailable');
-  };
-  client.on('close', closed);
-  client.on('ready', () => {
-    if (isUnavailable) log.info({ connection: name }, 'Redis is back');
-    isUnavailable = false;
-  });
-  return () => client.off('close', closed);
 }
 
 /** A connection and the prefix of the keys that are used on it. */

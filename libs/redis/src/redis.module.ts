@@ -1,8 +1,21 @@
-import { RedisAccess, type RedisSettings } from '@certwright/redis-client';
+import { RedisAccess, type RedisSettings, type RedisTenancy } from '@certwright/redis-client';
 import { type DynamicModule, type FactoryProvider, Module, type Provider } from '@nestjs/common';
 
-export interface RedisOptions {
+export interface RedisOptions extends Pick<RedisTenancy, 'findOwner'> {
   readonly settings: RedisSettings;
+  readonly process: Pick<RedisTenancy, 'name' | 'log'> & {
+    readonly readiness: { add(name: string, check: () => Promise<unknown>): void };
+    opened(name: string, close: () => void): void;
+  };
+}
+
+/** The copy is not ready while another deployment uses its prefix. */
+export function openRedis({ settings, process, findOwner }: RedisOptions): RedisAccess {
+  const { name, log, readiness, opened } = process;
+  const redis = new RedisAccess(settings, { name, log, findOwner });
+  readiness.add('redis prefix', async () => await Promise.resolve(redis.requireOwn()));
+  opened('redis prefix', () => redis.close());
+  return redis;
 }
 
 /** `RedisAccess` for all modules of a process. */
@@ -12,7 +25,7 @@ export class RedisModule {
     inject = [],
     useFactory,
   }: Pick<FactoryProvider<RedisOptions>, 'inject' | 'useFactory'>): DynamicModule {
-    const open = async (...injected: unknown[]) => new RedisAccess((await useFactory(...injected)).settings);
+    const open = async (...injected: unknown[]) => openRedis(await useFactory(...injected));
     return providing({ provide: RedisAccess, inject, useFactory: open });
   }
 

@@ -1,6 +1,7 @@
+import type { RedisLog } from '@certwright/redis-client';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { eventually, testRedis, type TestRedis } from '@certwright/testing';
-import { connectRedis, type RedisConnection, type RedisLog } from './redis-connection';
+import { connectRedis, type RedisConnection } from './redis-connection';
 import { RedisTokenBuckets, type Taken } from './redis-token-buckets';
 
 let redis: TestRedis;

@@ -18,6 +18,7 @@ export interface ForgedParts {
   readonly key?: 'p256' | 'rsa1024' | 'p224' | Forged;
   readonly isCa?: boolean;
   readonly dnsNames?: readonly string[];
+  readonly addresses?: readonly string[];
   readonly digest?: 'sha256' | 'sha1';
   readonly days?: number;
   /** Of a certificate that another one signs; its days are counted from there. Default: now. */
@@ -39,14 +40,16 @@ export class Forge {
   private count = 0;
 
   make(parts: ForgedParts = {}): Forged {
-    const { by, key = 'p256', isCa = false, dnsNames = [], digest = 'sha256', days = 90, usage } = parts;
+    const { by, key = 'p256', isCa = false, digest = 'sha256', days = 90, usage } = parts;
     const file = path.join(this.folder, `${this.count++}`);
     const keyFile = typeof key === 'object' ? key.keyFile : `${file}.key`;
     const subject = ['-subj', `/CN=${parts.name ?? path.basename(file)}`];
     const keys = typeof key === 'object' ? ['-key', keyFile] : [...newKey[key], '-nodes', '-keyout', keyFile];
+    const { dnsNames = [], addresses = [] } = parts;
+    const names = [...dnsNames.map((name) => `DNS:${name}`), ...addresses.map((address) => `IP:${address}`)];
     const extensions = [
       isCa ? 'basicConstraints=critical,CA:TRUE' : 'basicConstraints=CA:FALSE',
-      ...(dnsNames.length > 0 ? [`subjectAltName=${dnsNames.map((name) => `DNS:${name}`).join(',')}`] : []),
+      ...(names.length > 0 ? [`subjectAltName=${names.join(',')}`] : []),
       ...(usage === undefined ? [] : [`extendedKeyUsage=${usage}`]),
     ];
     writeFileSync(`${file}.extensions`, `${extensions.join('\n')}\n`);

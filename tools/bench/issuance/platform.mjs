@@ -42,12 +42,11 @@ export async function startPlatform({ say, concurrency, worker = {} }) {
     undo.push(() => redis.stop());
     const ports = await freePorts(['dns', 'control', 'api', 'apiOps', 'workerOps']);
     const environment = environmentOf(postgres.url(), redis, folder, ports, concurrency);
-    const tool = async (program, ...args) =>
-      await run(process.execPath, [`${program}/main.js`, ...args], {
-        cwd: workspaceRoot,
-        env: environment.common,
-      });
+    const toolWith = async (env, program, ...args) =>
+      await run(process.execPath, [`${program}/main.js`, ...args], { cwd: workspaceRoot, env });
+    const tool = async (program, ...args) => await toolWith(environment.common, program, ...args);
     await tool('dist/tools/migrate');
+    await toolWith({ ...environment.worker, ...worker }, 'dist/tools/admin', 'ca', 'create-sandbox');
     const seeded = JSON.parse((await tool('dist/tools/admin', 'seed-sandbox', '--json')).stdout);
 
     const children = {};

@@ -7,9 +7,9 @@ import { LOOPBACK, preferredPort } from '../../embedded/ports.mjs';
 import { isGone, send } from '../../embedded/process.mjs';
 import { redisBinary } from '../../embedded/redis-binaries.mjs';
 import { startRedis } from '../../embedded/redis.mjs';
-import { apps } from '../../up/apps.mjs';
+import { apps, caPublicationUrl } from '../../up/apps.mjs';
 import { caAccountKeysFile, dnsUpdateKey, home, places, sealingKeysFile } from '../../up/home.mjs';
-import { bundleAll, makeGatewayKeys, migrate } from '../../up/programs.mjs';
+import { bundleAll, createCa, makeGatewayKeys, migrate } from '../../up/programs.mjs';
 import { appService } from '../../up/services.mjs';
 import { workspaceRoot } from '../../up/workspace.mjs';
 import { UNLIMITED } from '../platform.mjs';
@@ -38,7 +38,6 @@ const SETTINGS = { ...UNLIMITED, LEASE_TIME: '2s' };
 /** A process that is killed, frozen and restarted. */
 export class Copy {
   #launchIt;
-  #health;
   #unexpected;
   /** @type {import('../../embedded/child.mjs').Child | undefined} */
   #child;
@@ -53,8 +52,8 @@ export class Copy {
   constructor(name, url, launchIt, health, unexpected) {
     this.name = name;
     this.url = url;
+    this.health = health;
     this.#launchIt = launchIt;
-    this.#health = health;
     this.#unexpected = unexpected;
     this.metricsUrl = new URL('/metrics', health).href;
   }
@@ -69,21 +68,25 @@ export class Copy {
   }
 
   async untilReady() {
-    const probe = httpProbe(this.#health);
+    const probe = httpProbe(this.health);
     const child = this.#child;
-    await until(async () => (await probe()) || child?.hasEnded(), {
+    await until(async () => child?.hasEnded() || (await probe()), {
       what: `${this.name} to be ready`,
       withinMs: READY_WITHIN_MS,
     });
   }
 
-  /** @param {NodeJS.Signals} signal SIGKILL or SIGTERM */
+  /**
+   * @param {NodeJS.Signals} signal SIGKILL or SIGTERM
+   * @returns {Promise<string | undefined>} how it ended; undefined: it did not run
+   */
   async end(signal = 'SIGKILL') {
     const child = this.#child;
     this.#child = undefined;
-    if (child === undefined) return;
+    if (child === undefined) return undefined;
     send(child.pid, signal);
     if (!(await isGone(child.pid, ENDED_WITHIN_MS))) throw new Error(`${this.name} did not end`);
+    return await child.ended;
   }
 
   freeze() {
@@ -141,6 +144,7 @@ export async function startMonitoring({ node, signal, say }) {
     ...{ sealingKeysFile: sealingKeysFile(), caAccountKeysFile: caAccountKeysFile() },
     ...{ logLevel: 'info', port },
   };
+  await createCa(node, { databaseUrl: core.url, publicationUrl: caPublicationUrl(deployment), signal });
   /** @type {string[]} */
   const ended = [];
   const copyOf = (/** @type {import('../../up/apps.mjs').App} */ app, suffix = '') => {

@@ -19,6 +19,7 @@ const PROMOTED_WITHIN_S = 300;
 const SETTINGS = { fsync: 'off', wal_keep_size: '2GB', max_wal_size: '2GB' };
 
 export class PostgresPair {
+  #folder;
   #name;
   #database;
   #signal;
@@ -36,8 +37,10 @@ export class PostgresPair {
    * @param {string} name
    * @param {string} database
    * @param {AbortSignal} signal
+   * @param {string} [folder] of the data of both
    */
-  constructor(name, database, signal) {
+  constructor(name, database, signal, folder = home) {
+    this.#folder = folder;
     this.#name = name;
     this.#database = database;
     this.#signal = signal;
@@ -62,6 +65,12 @@ export class PostgresPair {
   /** Of the primary. */
   get directUrl() {
     return this.#primary.url();
+  }
+
+  /** Of the replica. */
+  get replicaUrl() {
+    if (this.#replica === undefined) throw new Error(`${this.#name} has no replica`);
+    return this.#replica.url();
   }
 
   /**
@@ -152,7 +161,7 @@ export class PostgresPair {
   }
 
   #newFolder() {
-    return path.join(home, `postgres-${this.#name}-${(this.#folders += 1)}`);
+    return path.join(this.#folder, `postgres-${this.#name}-${(this.#folders += 1)}`);
   }
 
   /** As pg_basebackup, which the embedded PostgreSQL does not have. @param {string} folder */

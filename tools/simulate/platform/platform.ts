@@ -7,7 +7,9 @@ import { Rounds } from '@certwright/service';
 import { RevocationLists } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/revocation-lists';
 import { DataSource } from 'typeorm';
 import { BuiltInCa } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/built-in-ca';
-import { KeyFiles } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/key-files';
+import { createSandboxCa } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/ceremony/sandbox-ca';
+import { Intermediates } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/intermediates';
+import { KeyFiles } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/keys/key-files';
 import { IssuanceProcessor } from '../../../apps/issuance-worker/src/issuance/issuance.processor';
 import { RevocationsProcessor } from '../../../apps/issuance-worker/src/revocations/revocations.processor';
 import { MailProcessor } from '../../../apps/notifier/src/mail/mail.processor';
@@ -90,14 +92,16 @@ export class Platform {
   }
 }
 
-export async function openAuthority({ worker }: Processes, keyFolder: string): Promise<BuiltInCa> {
-  return await BuiltInCa.open(
-    { name: 'Simulation', publicationUrl },
-    new KeyFiles(keyFolder),
-    worker.get(CaIssuers),
-    worker.get(CaSignings),
-    worker.get(RevocationLists),
-  );
+export async function openAuthority(
+  { worker }: Processes,
+  operator: DataSource,
+  keyFolder: string,
+): Promise<BuiltInCa> {
+  const keys = new KeyFiles(keyFolder);
+  await createSandboxCa(operator, keys, { name: 'Simulation', publicationUrl }, new Date());
+  const intermediates = new Intermediates(worker.get(CaIssuers), keys, publicationUrl);
+  await intermediates.refresh();
+  return new BuiltInCa(intermediates, worker.get(CaSignings), worker.get(RevocationLists));
 }
 
 function workerJobs({ worker }: Processes): JobHandlers {

@@ -3,6 +3,7 @@ import { createFront, DisabledKeys, type Front, type FrontConfig } from '@certwr
 import { JobProcessors, JobQueues } from '@certwright/bullmq';
 import { noProbeAnswer } from '@certwright/jobs';
 import { IssuanceNews, ProbeQuestions } from '@certwright/redis';
+import { RedisAccess } from '@certwright/redis-client';
 import {
   createLogger,
   FallbackTokenBuckets,
@@ -76,7 +77,6 @@ export async function openProcesses(
   });
   const workerConfig = workerSettings.read({
     ...common('issuance-worker'),
-    BUILT_IN_CA: 'true',
     DNS_RESOLVER: '127.0.0.1:53',
     APPROVAL_ZONE: 'approve.example.net',
     CA_PUBLICATION_URL: publicationUrl,
@@ -84,6 +84,7 @@ export async function openProcesses(
   const queues = late(() => outside.queues);
   const authority = late(() => outside.authority);
   const worker = await modules(WorkerModule, WorkerConfig, workerConfig, [
+    [RedisAccess, {}],
     [JobQueues, queues],
     [ProbeQuestions, {}],
     [IssuanceNews, { publish: () => undefined }],
@@ -100,6 +101,7 @@ export async function openProcesses(
     APPROVAL_URL: 'http://approve.example.net',
   });
   const notifier = await modules(NotifierModule, NotifierConfig, notifierConfig, [
+    [RedisAccess, {}],
     [JobQueues, queues],
     [SmtpClient, late(() => outside.mailServer)],
     [PostClient, late(() => outside.receivers)],
@@ -178,7 +180,12 @@ async function opened(
   config: FrontConfig,
   replaced: readonly Replaced[] = [],
 ): Promise<NestFastifyApplication> {
-  const all = [...replaced, [FallbackTokenBuckets, unlimited], [DisabledKeys, {}]] as const;
+  const all = [
+    ...replaced,
+    [FallbackTokenBuckets, unlimited],
+    [DisabledKeys, {}],
+    [RedisAccess, {}],
+  ] as const;
   const app = await createFront(front, config, runningAs(name), async (module, adapter, options) =>
     (await replacing(module as DynamicModule, all).compile()).createNestApplication<NestFastifyApplication>(
       adapter,

@@ -1,5 +1,6 @@
 import type { Challenges } from '@certwright/approvals';
 import type { ChallengePlace, ChallengeValues, Remembered, ValuesAt } from '@certwright/redis';
+import { annotateSpan, inSpan } from '@certwright/tracing';
 import type { LookUpLimit } from './look-up-limit';
 
 export type LookUpSource = 'redis' | 'database';
@@ -31,14 +32,20 @@ export class KnownValues {
   at(place: ChallengePlace): Promise<ValuesAt> {
     const underWay = this.#underWay.get(place);
     if (underWay !== undefined) return underWay;
-    const lookUp = this.#lookUp(place).finally(() => this.#underWay.delete(place));
+    // The place is not an attribute: a label below the approval zone is a secret of its account.
+    const lookUp = inSpan('approval value', {}, async () => await this.#lookUp(place)).finally(() =>
+      this.#underWay.delete(place),
+    );
     this.#underWay.set(place, lookUp);
     return lookUp;
   }
 
   async #lookUp(place: ChallengePlace): Promise<ValuesAt> {
     const begunMs = this.#nowMs();
-    const found = (source: LookUpSource) => this.options.onFound?.(source, (this.#nowMs() - begunMs) / 1_000);
+    const found = (source: LookUpSource) => {
+      annotateSpan({ 'certwright.source': source });
+      this.options.onFound?.(source, (this.#nowMs() - begunMs) / 1_000);
+    };
     const remembered = await this.#remembered(place);
     if (remembered?.known === true) {
       found('redis');

@@ -3,6 +3,7 @@ import type { CtLogEntity } from '@certwright/ct-schema';
 import { isDatabaseUnreachable } from '@certwright/errors';
 import { LeaseLost } from '@certwright/postgres';
 import { releaseAfterOutage } from '@certwright/service';
+import { inSpan } from '@certwright/tracing';
 import type { LogApi, VerifiedHead } from '../log-api/log-api';
 import { type Evidence, LogMisbehaves, LogUnavailable, LogUnproven } from '../log-api/log-faults';
 import type { PerLog } from '../log-list/per-log';
@@ -92,7 +93,10 @@ export class FollowLog {
     const waits = new Waits(slowAfterMs, onSlow);
     if (leased.log.failures > 0) onSlow();
     try {
-      const restMs = await this.follow(leased, waits, held.signal);
+      const attributes = { 'certwright.ct_log': leased.log.id };
+      const restMs = await inSpan('follow log', { cause: null, attributes }, async () => {
+        return await this.follow(leased, waits, held.signal);
+      });
       await logs.release(leased.lease, restMs);
     } catch (error) {
       // Not a failure of the log.

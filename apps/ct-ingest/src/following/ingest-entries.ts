@@ -1,4 +1,5 @@
 import { type CompactTree, checkConsistency, type TreeState } from '@certwright/ct';
+import { inSpan } from '@certwright/tracing';
 import type { CtLogEntity } from '@certwright/ct-schema';
 import type { CtLogs, IngestedBatch, LogLease } from '../logs/ct-logs';
 import { entryPages } from '../log-api/entry-pages';
@@ -161,7 +162,14 @@ class Commits {
   private async commit(batch: Batch, ingested: IngestedBatch): Promise<void> {
     const { logs, log, lease, events, reading } = this.ingesting;
     try {
-      events.ingested(log, batch.outcomes, await logs.ingest(lease, ingested));
+      const attributes = {
+        'certwright.ct_log': log.id,
+        'certwright.entries': Number(ingested.to - ingested.from),
+      };
+      const stored = await inSpan('commit batch', { attributes }, async () => {
+        return await logs.ingest(lease, ingested);
+      });
+      events.ingested(log, batch.outcomes, stored);
     } catch (error) {
       reading.recent.forget();
       throw error;

@@ -27,6 +27,8 @@ let redis: TestRedis;
 const closes: (() => unknown)[] = [];
 beforeAll(async () => {
   [database, redis] = await Promise.all([testDatabase(), testRedis()]);
+  // As an API or the worker does.
+  await database.query(`INSERT INTO deployment (mode) VALUES ('sandbox')`);
 });
 afterEach(async () => {
   for (const close of closes.splice(0).reverse()) await close();
@@ -143,5 +145,5 @@ it('returns service_outage while the core database is unavailable, but admits an
     retryAfterS: 5,
   });
   expect(await access.admit({ addressKey: '192.0.2.1' })).toMatchObject({ kind: 'anonymous' });
-  expect((await readiness.report()).checks).toEqual({ 'core database': 'failed' });
+  expect((await readiness.report()).checks).toEqual({ 'core database': 'failed', 'redis prefix': 'ok' });
 });

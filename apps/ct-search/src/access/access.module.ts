@@ -1,5 +1,4 @@
-import { connectRedis, followDisabledKeys, RedisTokenBuckets } from '@certwright/redis';
-import { RedisAccess } from '@certwright/redis-client';
+import { connectRedis, followDisabledKeys, openRedis, RedisTokenBuckets } from '@certwright/redis';
 import {
   ApiKeyCache,
   FailedAuthentication,
@@ -33,10 +32,12 @@ export function openAccess(config: AccessConfig, running: RunningProcess): Searc
     statementTimeoutMs: config.KEY_TIMEOUT,
   });
   running.opened('core database', () => accounts.close());
+  readiness.add('core schema', () => accounts.checkSchema());
   readiness.shared.add('core database', () => accounts.check());
   if (config.DATABASE_POOLER !== 'none')
     readiness.add('settings of the core database', () => accounts.checkSettings());
-  const access = new RedisAccess(config);
+  const findOwner = async () => await accounts.deployment();
+  const access = openRedis({ settings: config, process: running, findOwner });
   const redis = connectRedis(access, { name: 'ct-search-limits', log });
   running.opened('redis', () => redis.close());
   const buckets = new FallbackTokenBuckets(new RedisTokenBuckets(redis), new MemoryTokenBuckets());

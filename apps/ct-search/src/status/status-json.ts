@@ -71,7 +71,12 @@ class IssuanceCountsSchema {
 
 @ApiSchema({ name: 'Status' })
 export class StatusSchema {
-  @ApiProperty(instant('When this status was read.')) readonly as_of: string;
+  @ApiProperty(
+    instant(
+      'Until when the data is complete: when it was read or, from a replica, the time of the newest transaction that it has.',
+    ),
+  )
+  readonly as_of: string;
   @ApiProperty() readonly issuances: IssuanceCountsSchema;
   @ApiProperty({ description: 'Whether any log that is followed lags.' }) readonly lagging: boolean;
   @ApiProperty({ type: [LogSchema], description: 'All logs that are or were followed.' })
@@ -79,9 +84,9 @@ export class StatusSchema {
 }
 
 /** Progress of reading the logs. */
-export function statusJson(logs: readonly LogReport[], end: StreamEnd, now: Date): StatusSchema {
+export function statusJson(logs: readonly LogReport[], end: StreamEnd, asOf: Date, now: Date): StatusSchema {
   return {
-    as_of: timestamp(now),
+    as_of: timestamp(asOf),
     issuances: {
       newest: end.newest,
       newest_at: timestampOrNull(end.discoveredAt),

@@ -3,7 +3,7 @@ import { streamEnd } from '@certwright/ct-index';
 import { Public } from '@certwright/service';
 import { Controller, Get, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { IndexReaders } from '../ct-index/index-readers';
+import { type IndexReader, IndexReaders } from '../ct-index/index-readers';
 import { sendJson } from '../wire/response';
 import { Describes } from '../wire/openapi';
 import { statusJson, StatusSchema } from './status-json';
@@ -52,7 +52,16 @@ export class StatusController {
 
   private async read(): Promise<string> {
     const reader = this.readers.within({ kind: 'status', timeLimitMs });
-    const [logs, end] = await Promise.all([logReports(reader), streamEnd(reader)]);
-    return JSON.stringify(statusJson(logs, end, new Date()));
+    const [logs, end, asOf] = await Promise.all([logReports(reader), streamEnd(reader), replayedAt(reader)]);
+    return JSON.stringify(statusJson(logs, end, asOf, new Date()));
   }
+}
+
+/** Of the data: a replica has what was committed until then. */
+async function replayedAt(reader: IndexReader): Promise<Date> {
+  const [{ at }] = await reader.query<[{ at: Date }]>(
+    `SELECT CASE WHEN pg_is_in_recovery() THEN coalesce(pg_last_xact_replay_timestamp(), pg_postmaster_start_time())
+       ELSE clock_timestamp() END AS at`,
+  );
+  return at;
 }

@@ -1,18 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { ApprovalRecords, Delegations, EmailApprovals, IssuanceWakeUps } from '@certwright/approvals';
 import { Attachments, Issuances, LeasedIssuances, Plans } from '@certwright/ordering';
-import { CaIssuers } from '../certificate-authorities/built-in/ca-issuers';
-import { CaSignings } from '../certificate-authorities/built-in/ca-signings';
 import { coreDataSource, Outbox, Transactions } from '@certwright/core-schema';
 import { Mails } from '@certwright/delivery';
-import { RevocationLists } from '../certificate-authorities/built-in/revocation-lists';
 import { testDatabase } from '@certwright/testing';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { DataSource } from 'typeorm';
-import { BuiltInCa } from '../certificate-authorities/built-in/built-in-ca';
-import { KeyFiles } from '../certificate-authorities/built-in/key-files';
+import { openBuiltInCa } from '../testing/built-in-ca';
+import { KeyFiles } from '../certificate-authorities/built-in/keys/key-files';
 import { AdvanceIssuance } from '../issuance/advance-issuance';
 import { openIssuance, opensslCsr, type Repositories } from '../testing/opened-issuance';
 import { soleIssuer } from '../testing/sole-issuer';
@@ -56,13 +53,7 @@ beforeAll(async () => {
   );
   const keys = mkdtempSync(path.join(tmpdir(), 'certwright-ca-'));
   undo.push(() => rmSync(keys, { recursive: true }));
-  const ca = await BuiltInCa.open(
-    { name: 'Spec', publicationUrl: 'http://127.0.0.1:4310/ca' },
-    new KeyFiles(keys),
-    new CaIssuers(asWorker),
-    new CaSignings(asWorker),
-    new RevocationLists(asWorker),
-  );
+  const { ca } = await openBuiltInCa({ owner: database, worker: asWorker, keys: new KeyFiles(keys) });
   let nextCertificateId = 1;
   worker = new AdvanceIssuance({
     leasedIssuances: new LeasedIssuances(asWorker),

@@ -1,4 +1,5 @@
 import type { Product, ProductAuthority } from '@certwright/issuance';
+import { annotateSpan, inSpan } from '@certwright/tracing';
 import type { CertificateAuthorities } from './certificate-authorities';
 import type { AcmeAuthority, SubmitResult } from './acme/acme-authority';
 import { isDown } from './health/authority-health';
@@ -66,7 +67,9 @@ export class AuthoritiesInOrder implements Issuers {
     const refusals: Refusal[] = [...request.refusals];
     for (const candidate of candidates) {
       if (refusals.some(({ authority }) => authority === candidate.name)) continue;
-      const result = await this.submitTo(candidate, request, candidates.length > 1);
+      const result = await inCaSpan('ca submit', candidate.name, async () => {
+        return await this.submitTo(candidate, request, candidates.length > 1);
+      });
       if (result.kind === 'submitted') return result;
       const { kind: _, ...refusal } = result;
       refusals.push({ ...refusal, authority: candidate.name });
@@ -75,11 +78,16 @@ export class AuthoritiesInOrder implements Issuers {
   }
 
   async collect(reference: string, request: CertificateRequest): Promise<Collected> {
-    return await this.holderOf(reference).collect(reference, request);
+    return await inCaSpan('ca collect', kindOf(reference), async () => {
+      return await this.holderOf(reference).collect(reference, request);
+    });
   }
 
   async revoke(reference: string, order: RevocationOrder): Promise<void> {
-    await this.holderOf(reference).revoke(reference, order);
+    const attributes = { 'certwright.authority': kindOf(reference) };
+    await inSpan('ca revoke', { attributes }, async () => {
+      await this.holderOf(reference).revoke(reference, order);
+    });
   }
 
   private candidates(product: Product): readonly ProductAuthority[] {
@@ -113,11 +121,26 @@ export class AuthoritiesInOrder implements Issuers {
   }
 
   private holderOf(reference: string): CertificateAuthority | AcmeAuthority {
-    const holder = acmeReference.test(reference) ? this.ports.acme : this.ports.builtIn;
+    const holder = kindOf(reference) === 'acme' ? this.ports.acme : this.ports.builtIn;
     if (holder === null)
       throw new Error(`no CA of this deployment can continue with the reference ${reference}`);
     return holder;
   }
+}
+
+/** The CA of the reference; an ACME CA is known to the spans of its requests. */
+const kindOf = (reference: string) => (acmeReference.test(reference) ? 'acme' : builtInName);
+
+async function inCaSpan<R extends { readonly kind: string }>(
+  name: string,
+  authority: string,
+  work: () => Promise<R>,
+): Promise<R> {
+  return await inSpan(name, { attributes: { 'certwright.authority': authority } }, async () => {
+    const result = await work();
+    annotateSpan({ 'certwright.outcome': result.kind });
+    return result;
+  });
 }
 
 function resultOf(submitted: Submitted): SubmitResult {

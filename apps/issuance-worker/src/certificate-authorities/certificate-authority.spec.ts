@@ -11,7 +11,7 @@ async function builtIn(): Promise<AuthorityWorld> {
   const issuing = await Issuing.open();
   return {
     ...builtInLedger(issuing),
-    open: async (source = issuing.database) => await issuing.caOver(source),
+    open: async (source = issuing.database) => await Promise.resolve(issuing.caOver(source)),
     close: issuing.close,
   };
 }

@@ -1,6 +1,7 @@
 import { listed, type Outcome } from '@certwright/issuance';
 import { recordsOfType } from '@certwright/dns-authority';
 import type { LookUpResult, LookUp } from '@certwright/dns-lookup';
+import { annotateSpan, inSpan } from '@certwright/tracing';
 import { sideBySide } from '../approvals/side-by-side';
 
 /** A TXT value that must be visible at the target of a standing record. */
@@ -30,6 +31,15 @@ export class ValuesSeen {
 
   /** @returns where a value is missing; null: none is missing */
   async unseen(values: readonly ValueAtTarget[], signal?: AbortSignal): Promise<Outcome | null> {
+    const attributes = { 'certwright.values': values.length };
+    return await inSpan('approval-responder values', { kind: 'client', attributes }, async () => {
+      const outcome = await this.look(values, signal);
+      annotateSpan({ 'certwright.outcome': outcome?.code ?? 'seen' });
+      return outcome;
+    });
+  }
+
+  private async look(values: readonly ValueAtTarget[], signal?: AbortSignal): Promise<Outcome | null> {
     const within = AbortSignal.timeout(lookMs);
     const bounded = signal === undefined ? within : AbortSignal.any([signal, within]);
     const lookUps = await this.lookUps();

@@ -293,7 +293,7 @@ describe.each(['before', 'after'] as const)('the database connection fails %s a 
     for (let nth = 1; ; nth += 1) {
       const opened = await openIssuance(repositories, dnsNames, csr);
       const faulty = new FaultyDatabase(asWorker, nth, when);
-      await worker(faulty.source, await issuing.caOver(faulty.source))
+      await worker(faulty.source, issuing.caOver(faulty.source))
         .run(opened.issuanceId)
         .catch(() => undefined);
       await endLeasesAndWaits();

@@ -1,6 +1,7 @@
-import { type Coverage, type Issuance, nextStep } from '@certwright/issuance';
+import { type Coverage, type Issuance, nextStep, type Step } from '@certwright/issuance';
 import type { Attachments, LeasedIssuances } from '@certwright/ordering';
 import { type IssuedMismatch, knownKeySource } from '@certwright/pki';
+import { annotateSpan, inSpan } from '@certwright/tracing';
 import { freshlyApproved, stillApproved } from '../approvals/approval-age';
 import { checkApprovals } from '../approvals/check-approvals';
 import type { Approver } from '../approvals/approver';
@@ -57,6 +58,7 @@ export class AdvanceIssuance {
     const requestedMs = performance.now();
     const leased = await this.ports.leasedIssuances.lease(issuanceId, leaseMs);
     if (leased === null) return;
+    annotateSpan({ 'certwright.account_id': leased.issuance.accountId });
     const stalled = leased.issuance.lastError?.stalledSince;
     const stalledSince = stalled === undefined ? null : new Date(stalled);
     const work = { ...leased, stored: leased.issuance, stalledSince };
@@ -94,6 +96,11 @@ export class AdvanceIssuance {
       certificateFaults: run.faults,
     };
     const step = nextStep(run.issuance, inputs, now);
+    const attributes = { 'certwright.issuance_id': run.issuance.id, 'certwright.step': step.kind };
+    return await inSpan(`step ${step.kind}`, { attributes }, async () => await this.take(step, run, now));
+  }
+
+  private async take(step: Step, run: IssuanceRun, now: Date): StepResult {
     switch (step.kind) {
       case 'publish-approvals':
         return await this.publishApprovals(run);
@@ -196,6 +203,7 @@ export class AdvanceIssuance {
     if (issued === null) throw new Error('attach comes after collect');
     const attachment = attachmentOf(issued, issuance, terms, this.ports.certificateId());
     if (await this.ports.attachments.attach(lease, attachment)) {
+      annotateSpan({ 'certwright.outcome': 'attached' });
       this.ports.events.attached(issuance, attachment);
       this.ports.events.changed(issuance);
       return null;

@@ -2,8 +2,8 @@ import { LeaseLost } from '@certwright/postgres';
 import { databaseOutage } from '@certwright/errors';
 import { type IssuanceError, nextAfterStall, nextAttempt, nextUnexpectedAttempt } from '@certwright/issuance';
 import { type IssuanceProgress } from '@certwright/ordering';
-
 import { releaseAfterOutage } from '@certwright/service';
+import { annotateSpan } from '@certwright/tracing';
 import { leaseMs } from './held-lease';
 import type { IssuanceEvents } from './issuance-events';
 import type { StoredWork, PublishedProgress } from './published-progress';
@@ -29,6 +29,7 @@ export class RunEnds {
     now: Date,
     also: IssuanceProgress = {},
   ): Promise<null> {
+    annotateSpan({ 'certwright.outcome': codeOf(error), 'certwright.is_final': final });
     this.events.failed(run.issuance, error, final);
     if (final) return await this.end(run, { ...also, state: 'failed', lastError: error });
     const failures = run.issuance.failures + 1;
@@ -38,6 +39,7 @@ export class RunEnds {
 
   /** Waits for something that is not a failure. */
   async rest(run: StoredWork, error: IssuanceError, until: Date, also: IssuanceProgress = {}): Promise<null> {
+    annotateSpan({ 'certwright.outcome': codeOf(error) });
     this.events.resting(run.issuance, error, until);
     return await this.end(run, { ...also, lastError: error, dueAt: until });
   }
@@ -86,3 +88,5 @@ export class RunEnds {
     await this.end(work, { failures, lastError, dueAt: nextUnexpectedAttempt(failures, now) });
   }
 }
+
+const codeOf = ({ code, outcome }: IssuanceError): string => outcome?.code ?? code;

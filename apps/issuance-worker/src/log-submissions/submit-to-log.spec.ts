@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { AddressGuard } from '@certwright/outbound';
+import { encodePem } from '@certwright/pki';
 import { LogSubmissions } from './log-submissions';
 import { type Child, eventually, freePort, startChild } from '@certwright/testing';
 import { Issuing } from '../testing/issuing';
@@ -307,11 +308,15 @@ describe('the demo log', () => {
     const certificateId = await issue();
     // The log is down, then up.
     expect(await round({}, url)()).toBe(1_000);
+    const [root] = await issuing.database.query<[{ certificate: Buffer }]>(
+      `SELECT certificate FROM ca_issuer WHERE name = 'root'`,
+    );
+    writeFileSync(path.join(folder, 'root.pem'), encodePem('CERTIFICATE', root.certificate));
     const env = {
       PORT: port,
       DATA_DIR: path.join(folder, 'log'),
       FIXTURES: '0',
-      ACCEPTED_ROOTS: path.join(issuing.keyFolder, 'root.pem'),
+      ACCEPTED_ROOTS: path.join(folder, 'root.pem'),
       NODE_PATH: path.join(workspaceRoot, 'node_modules'),
     };
     const demo: Child = await startChild(process.execPath, {

@@ -33,7 +33,7 @@ const request = async (source: DataSource, { planId, certificateId }: Issued) =>
 
 /** The worker's part, over this connection. */
 async function work(source: DataSource, { certificateId }: Issued, authority?: CertificateAuthority) {
-  const ca = authority ?? (await issuing.caOver(source));
+  const ca = authority ?? issuing.caOver(source);
   const ports = { pending: new PendingRevocations(source), issuers: ca, revoked: () => undefined };
   await revokeCertificate(ports, certificateId);
 }

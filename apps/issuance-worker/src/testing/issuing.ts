@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ApprovalRecords, Delegations } from '@certwright/approvals';
 import { Attachments, Issuances, LeasedIssuances, Plans } from '@certwright/ordering';
-import { CaIssuers } from '../certificate-authorities/built-in/ca-issuers';
 import { CaSignings } from '../certificate-authorities/built-in/ca-signings';
 import { coreDataSource, Outbox, Transactions } from '@certwright/core-schema';
 import { RevocationLists } from '../certificate-authorities/built-in/revocation-lists';
@@ -12,8 +11,9 @@ import type { DataSource } from 'typeorm';
 import type { Approver } from '../approvals/approver';
 import { PublishApprovals } from '../approvals/publish-approvals';
 import { BuiltInCa } from '../certificate-authorities/built-in/built-in-ca';
-import { KeyFiles } from '../certificate-authorities/built-in/key-files';
+import { KeyFiles } from '../certificate-authorities/built-in/keys/key-files';
 import { AdvanceIssuance, type AdvancePorts } from '../issuance/advance-issuance';
+import { openBuiltInCa, type OpenedCa } from './built-in-ca';
 import { openIssuance, type OpenedIssuance, type Repositories } from './opened-issuance';
 import { soleIssuer } from './sole-issuer';
 
@@ -37,7 +37,7 @@ export class Issuing {
     /** Connection of the worker, with the grants of its role. */
     readonly asWorker: DataSource,
     readonly keyFolder: string,
-    readonly ca: BuiltInCa,
+    private readonly opened: OpenedCa,
     readonly databaseUrl: string,
     readonly close: () => Promise<void>,
   ) {
@@ -70,14 +70,17 @@ export class Issuing {
       await test.dispose();
       rmSync(keyFolder, { recursive: true });
     };
-    const ca = await openCa(asWorker, keyFolder);
-    return new Issuing(database, asWorker, keyFolder, ca, databaseUrl, close);
+    const opened = await openBuiltInCa({ owner: database, worker: asWorker, keys: new KeyFiles(keyFolder) });
+    return new Issuing(database, asWorker, keyFolder, opened, databaseUrl, close);
+  }
+
+  get ca(): BuiltInCa {
+    return this.opened.ca;
   }
 
   /** The same CA over another connection. */
-  async caOver(source: DataSource): Promise<BuiltInCa> {
-    const ca = await openCa(this.asWorker, this.keyFolder);
-    return Object.assign(ca, { signings: new CaSignings(source), lists: new RevocationLists(source) });
+  caOver(source: DataSource): BuiltInCa {
+    return new BuiltInCa(this.opened.intermediates, new CaSignings(source), new RevocationLists(source));
   }
 
   worker(): AdvanceIssuance {
@@ -120,14 +123,4 @@ export class Issuing {
     if (row === undefined) throw new Error('an approved issuance is issued');
     return { ...opened, certificateId: row.id };
   }
-}
-
-async function openCa(database: DataSource, keyFolder: string): Promise<BuiltInCa> {
-  return await BuiltInCa.open(
-    { name: 'Spec', publicationUrl: 'http://127.0.0.1:4310/ca' },
-    new KeyFiles(keyFolder),
-    new CaIssuers(database),
-    new CaSignings(database),
-    new RevocationLists(database),
-  );
 }

@@ -1,6 +1,6 @@
 import type { JobQueues } from '@certwright/bullmq';
 import { inTurn } from '@certwright/issuance';
-import { advanceIssuance, wakeUpRevision } from '@certwright/jobs';
+import { advanceIssuance, causeOfRow, wakeUpRevision } from '@certwright/jobs';
 import type { LeasedIssuances } from '@certwright/ordering';
 import { maxWaitingIssuances } from './backlog';
 
@@ -29,6 +29,7 @@ export async function sweepOnce(
     inTurn(due).map(({ item, turn }) => ({
       ...advanceIssuance(item.id, wakeUpRevision(item)),
       priority: turn,
+      ...causeOfRow(item),
     })),
   );
   return due.length < maxWaitingIssuances ? restMs : backlogRestMs;

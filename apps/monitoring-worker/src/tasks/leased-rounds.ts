@@ -1,6 +1,7 @@
 import type { MonitoringTaskName } from '@certwright/core-schema';
 import { LeaseLost } from '@certwright/postgres';
 import { type RoundOfWork, Rounds } from '@certwright/service';
+import { inSpan } from '@certwright/tracing';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Config } from '../config';
 import { type TaskLease, TaskLeases } from './task-leases';
@@ -37,7 +38,8 @@ export class LeasedRounds implements OnApplicationShutdown {
     return async () => {
       try {
         const lease = await this.lease(task, forMs);
-        return lease === null ? Math.ceil(forMs / retriesPerLease) : await work(lease);
+        if (lease === null) return Math.ceil(forMs / retriesPerLease);
+        return await inSpan(`round ${task}`, { cause: null }, async () => await work(lease));
       } catch (error) {
         if (!(error instanceof LeaseLost)) throw error;
         this.held.delete(task);

@@ -3,7 +3,7 @@ import { indexKeys, oddKeys } from '@certwright/ct';
 import { crlsOf, CrlIds, IssuerIds, type NewIssuance, storeIssuances } from '@certwright/ct-index';
 import { ctDataSource } from '@certwright/ct-schema';
 import { anIssuance, ctTestDatabase } from '@certwright/ct-testing';
-import { coreDataSource } from '@certwright/core-schema';
+import { claimDeployment, coreDataSource } from '@certwright/core-schema';
 import { testDatabase, testRedis } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 
@@ -32,6 +32,7 @@ export class WorkerFixture {
   static async open(): Promise<WorkerFixture> {
     const [coreTest, ctTest, redis] = [await testDatabase(), await ctTestDatabase(), await testRedis()];
     const core = await coreDataSource({ url: coreTest.url, ...settings }).initialize();
+    await claimDeployment(core, 'sandbox');
     const ct = await ctDataSource({ url: ctTest.url, ...settings }).initialize();
     const env = {
       DATABASE_URL: coreTest.urlOf('monitoring-worker'),

@@ -1,4 +1,6 @@
 import { leases } from '@certwright/postgres';
+import type { TracedRow } from '@certwright/jobs';
+import { isTracing } from '@certwright/tracing';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { NewMail } from '@certwright/delivery';
@@ -19,7 +21,7 @@ export type LeasedMail = NewMail & {
   readonly now: Date;
 };
 
-export interface DueMail {
+export interface DueMail extends TracedRow {
   readonly id: string;
   readonly leaseToken: string;
   /** Seconds since it became due. */
@@ -69,6 +71,7 @@ export class LeasedMails {
   async due(limit: number): Promise<readonly DueMail[]> {
     return await this.database.query(
       `SELECT id, lease_token AS "leaseToken", extract(epoch FROM clock_timestamp() - due_at)::int AS "overdueS"
+         ${isTracing() ? ', traceparent, extract(epoch FROM clock_timestamp() - created_at)::int AS "ageS"' : ''}
        FROM mail
        WHERE state = 'pending' AND due_at <= clock_timestamp()
          AND ${leases.isFree()}

@@ -1,6 +1,6 @@
 import { JobQueues, Processor } from '@certwright/bullmq';
 import { Mails } from '@certwright/delivery';
-import { type JobPayloads, wakeUpRevision, sendMail } from '@certwright/jobs';
+import { causeOfRow, type JobPayloads, wakeUpRevision, sendMail } from '@certwright/jobs';
 import { Round } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { LeasedMails } from './leased-mails';
@@ -33,7 +33,9 @@ export class MailProcessor {
   @Round('sweepMails')
   async sweep(): Promise<number> {
     const due = await this.leased.due(sweepBatch);
-    await this.queues.addAll(due.map((mail) => sendMail(mail.id, wakeUpRevision(mail))));
+    await this.queues.addAll(
+      due.map((mail) => ({ ...sendMail(mail.id, wakeUpRevision(mail)), ...causeOfRow(mail) })),
+    );
     return sweepEveryMs;
   }
 

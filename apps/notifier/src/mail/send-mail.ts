@@ -1,4 +1,5 @@
 import { repeatDuringOutage } from '@certwright/service';
+import { annotateSpan, inSpan } from '@certwright/tracing';
 import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../config';
 import { type LeasedMail, LeasedMails } from './leased-mails';
@@ -48,12 +49,11 @@ export class SendMail {
   }
 
   private async send(message: Message): Promise<SendOutcome> {
-    try {
-      await this.smtp.send(message);
-      return { kind: 'sent' };
-    } catch (error) {
-      return sendFailure(error);
-    }
+    return await inSpan('send mail', { kind: 'client' }, async () => {
+      const outcome = await this.smtp.send(message).then(() => ({ kind: 'sent' }) as const, sendFailure);
+      annotateSpan({ 'certwright.outcome': outcome.kind });
+      return outcome;
+    });
   }
 
   private async end(mail: LeasedMail, outcome: SendOutcome | { readonly kind: 'canceled' }): Promise<void> {

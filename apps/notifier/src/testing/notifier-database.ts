@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { coreDataSource, Transactions, Outbox } from '@certwright/core-schema';
+import { claimDeployment, coreDataSource, Transactions, Outbox } from '@certwright/core-schema';
 import { Plans } from '@certwright/ordering';
 import { EmailApprovals, IssuanceWakeUps } from '@certwright/approvals';
 import { LeasedDeliveries } from '../webhooks/leased-deliveries';
@@ -51,6 +51,7 @@ export class NotifierDatabase {
     const settings = { applicationName: 'spec', poolSize: 10, statementTimeoutMs: 10_000 };
     const roleUrl = urlOf('notifier');
     const database = await coreDataSource({ url, ...settings }).initialize();
+    await claimDeployment(database, 'sandbox');
     const asNotifier = await coreDataSource({ url: roleUrl, ...settings }).initialize();
     return new NotifierDatabase(database, asNotifier, roleUrl, async () => {
       await Promise.all([database.destroy(), asNotifier.destroy()]);

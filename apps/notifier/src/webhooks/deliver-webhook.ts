@@ -4,6 +4,8 @@ import type { DeliveredAttempt, LeasedDelivery, TriedDelivery } from './delivery
 import { LeasedDeliveries } from './leased-deliveries';
 import type { WebhookAttempt } from '@certwright/delivery';
 import { Drain, repeatDuringOutage } from '@certwright/service';
+import { causeOfRow } from '@certwright/jobs';
+import { annotateSpan, inSpan } from '@certwright/tracing';
 import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../config';
 import { type ClassifiedResponse, classifyResponse } from './endpoint-response';
@@ -50,6 +52,23 @@ export class DeliverWebhook {
 
   /** Never throws. */
   async run(leased: LeasedDelivery): Promise<Sent> {
+    const { delivery, endpoint, traceparent, now } = leased;
+    const ageS = (now.getTime() - delivery.createdAt.getTime()) / 1_000;
+    const attributes = {
+      'certwright.delivery_id': delivery.id,
+      'certwright.endpoint_id': endpoint.id,
+      'certwright.account_id': delivery.accountId,
+      'certwright.event': delivery.event,
+      'certwright.attempt': delivery.attempts + 1,
+    };
+    // The endpoint does not get the traceparent, and the span does not get its URL, which may contain credentials.
+    const { cause = null } = causeOfRow({ traceparent, ageS });
+    return await inSpan('deliver webhook', { kind: 'client', cause, attributes }, async () => {
+      return await this.attempt(leased);
+    });
+  }
+
+  private async attempt(leased: LeasedDelivery): Promise<Sent> {
     try {
       return await this.tryOnce(leased);
     } catch (error) {
@@ -68,6 +87,7 @@ export class DeliverWebhook {
     const result = await this.send(request, leased.now);
     const durationMs = Math.round(performance.now() - startedMs);
     const { outcome, problem, status } = result;
+    annotateSpan({ 'certwright.outcome': outcome.kind, 'http.response.status_code': status });
     const attempt = { startedAt: leased.now, durationMs, status, problem };
     // The endpoint has it: waits for the end of a database outage, so that it is not sent again.
     const record = async () => await this.record(leased, attempt, outcome);

@@ -1,4 +1,5 @@
 import { RunningProcess } from '@certwright/service';
+import { withoutSpan } from '@certwright/tracing';
 import { type BeforeApplicationShutdown, Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { Config } from '../config';
 import type { LeasedDelivery, LeaseRequest, WaitingEndpoint } from './delivery-lease';
@@ -108,7 +109,8 @@ export class DeliveryDispatcher implements OnModuleDestroy, BeforeApplicationShu
   #wake(): void {
     this.#isWanted = true;
     if (this.#isStopped) return;
-    this.#rounds ??= this.#run();
+    // For the deliveries of all jobs.
+    this.#rounds ??= withoutSpan(async () => await this.#run());
   }
 
   async #run(): Promise<void> {

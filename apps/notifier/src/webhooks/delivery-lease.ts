@@ -40,6 +40,8 @@ export interface LeasedDelivery {
   };
   /** The database's clock. */
   readonly now: Date;
+  /** Of the span that caused the delivery; null: none is known. */
+  readonly traceparent?: string | null;
 }
 
 /** The outcome of an attempt for the delivery and its endpoint. */

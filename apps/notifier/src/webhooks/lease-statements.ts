@@ -1,4 +1,5 @@
 import { leases } from '@certwright/postgres';
+import { isTracing } from '@certwright/tracing';
 import type { LeasedDelivery } from './delivery-lease';
 
 /** In flight: held by a process that may still be sending, even if it was superseded or canceled meanwhile. */
@@ -22,7 +23,7 @@ export const lockStatement = `
  * clock, since only the former can bound the scan of the index. Deliveries that may no longer be sent are canceled
  * and returned as such.
  */
-export const leaseStatement = `
+export const leaseStatement = () => `
   WITH request AS (SELECT * FROM unnest($1::bigint[], $2::int[]) AS request (endpoint_id, max)),
   room AS MATERIALIZED (
     SELECT endpoint.id AS endpoint_id, endpoint.account_id, endpoint.enabled,
@@ -61,10 +62,11 @@ export const leaseStatement = `
     leased.attempts, leased.created_at, leased.lease_token, clock_timestamp() AS now,
     endpoint.url, endpoint.credentials_sealed, endpoint.secret_sealed, endpoint.failing_since, endpoint.failed_at,
     CASE WHEN endpoint.previous_secret_until > clock_timestamp() THEN endpoint.previous_secret_sealed END
-      AS previous_secret_sealed
+      AS previous_secret_sealed ${isTracing() ? ', leased.traceparent' : ''}
   FROM leased JOIN webhook_endpoint AS endpoint ON endpoint.id = leased.endpoint_id
   UNION ALL
   SELECT endpoint_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    ${isTracing() ? ', NULL' : ''}
   FROM canceled`;
 
 /**
@@ -162,6 +164,8 @@ export interface LeaseRow {
   readonly failing_since: Date | null;
   readonly failed_at: Date | null;
   readonly previous_secret_sealed: Buffer | null;
+  /** Absent while this process records no spans. */
+  readonly traceparent?: string | null;
 }
 
 export function leasedDelivery(row: LeaseRow): LeasedDelivery {
@@ -186,5 +190,6 @@ export function leasedDelivery(row: LeaseRow): LeasedDelivery {
       failedAt: row.failed_at,
     },
     now: row.now,
+    traceparent: row.traceparent ?? null,
   };
 }

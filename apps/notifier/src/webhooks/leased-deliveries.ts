@@ -64,7 +64,7 @@ export class LeasedDeliveries {
       const skipped = endpoints.flatMap(({ id, isLocked }) => (isLocked ? [] : [id]));
       if (locked.size === 0) return { leased: [], retry: skipped };
       const possible = requests.filter(({ endpointId }) => locked.has(endpointId));
-      const taken: (LeaseRow | CanceledRow)[] = await tx.query(leaseStatement, [
+      const taken: (LeaseRow | CanceledRow)[] = await tx.query(leaseStatement(), [
         possible.map(({ endpointId }) => endpointId),
         possible.map(({ max }) => max),
         leaseMs,

@@ -152,8 +152,11 @@ describe('GET /ca/{file}', () => {
   it('returns 404 until the CA has published it, then the DER or PEM', async () => {
     expect((await api.call('GET', '/ca/root.cer')).status).toBe(404);
     await api.database.query(
-      `INSERT INTO ca_issuer (name, certificate, crl) VALUES ('root', 'root', NULL), ('intermediate', 'mid', 'list')`,
+      `INSERT INTO ca_issuer (name, certificate, crl) VALUES ('root', 'root', NULL), ('intermediate', 'mid', 'list'),
+         ('intermediate-2', 'next', NULL)`,
     );
+    expect((await api.call('GET', '/ca/intermediate-2.cer')).text).toBe('next');
+    expect((await api.call('GET', '/ca/intermediate-3.cer')).status).toBe(404);
     const root = await api.call('GET', '/ca/root.cer');
     expect(root).toMatchObject({
       status: 200,
@@ -171,7 +174,7 @@ describe('GET /ca/{file}', () => {
     expect((await api.call('GET', '/ca/root.crl')).status).toBe(404);
   });
 
-  it.each(['intermediate.pem', 'ROOT.cer', '__proto__', '..%2froot.cer'])(
+  it.each(['intermediate.pem', 'ROOT.cer', 'intermediate-01.cer', '__proto__', '..%2froot.cer'])(
     'returns 404 for %s',
     async (file) => {
       expect((await api.call('GET', `/ca/${file}`)).status).toBe(404);

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { encodePem } from '@certwright/pki';
 import { type Child, eventually, startChild } from '@certwright/testing';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
 import { RunningApi, type Tenant } from '../testing/running-api';
@@ -21,6 +22,7 @@ beforeAll(async () => {
   api = await RunningApi.start();
   tenant = await api.tenant();
   folder = mkdtempSync(path.join(tmpdir(), 'certwright-revocation-'));
+  createCa();
   worker = await startChild(process.execPath, {
     args: [path.join(workspaceRoot, 'dist/apps/issuance-worker/main.js')],
     env: {
@@ -42,6 +44,19 @@ afterAll(async () => {
   await api.stop();
   rmSync(folder, { recursive: true });
 });
+
+/** As the operator of a sandbox does before the first start of a worker. */
+function createCa(): void {
+  execFileSync(process.execPath, ['tools/run.mjs', 'admin', 'ca', 'create-sandbox'], {
+    cwd: workspaceRoot,
+    env: {
+      ...process.env,
+      DATABASE_URL: api.database.url,
+      BUILT_IN_CA_DIR: path.join(folder, 'ca'),
+      CA_PUBLICATION_URL: `${api.url}/ca`,
+    },
+  });
+}
 
 /** The resolver does not respond: the names are approved directly, and the worker continues. */
 const approve = async () =>
@@ -67,10 +82,7 @@ async function currentCertificate(): Promise<{ id: number; leaf: string; chain: 
 
 function pem(name: string, type: string, ...ders: readonly string[]): string {
   const file = path.join(folder, name);
-  const blocks = ders.map(
-    (der) => `-----BEGIN ${type}-----\n${der.replace(/(.{64})/g, '$1\n')}\n-----END ${type}-----\n`,
-  );
-  writeFileSync(file, blocks.join(''));
+  writeFileSync(file, ders.map((der) => encodePem(type, Buffer.from(der, 'base64'))).join(''));
   return file;
 }
 

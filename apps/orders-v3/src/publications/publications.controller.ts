@@ -3,7 +3,7 @@ import { Controller, Get, Param, Res } from '@nestjs/common';
 import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { PublicFailsWith } from '../wire/documented-errors';
-import { publications } from './publications';
+import { publicationExamples, publicationPattern, publicationTypes } from './publications';
 import { RetrievePublication } from './retrieve-publication.use-case';
 
 const der = { schema: { type: 'string', format: 'binary' } };
@@ -19,11 +19,16 @@ export class PublicationsController {
     operationId: 'getPublication',
     summary: 'Certificates and revocation lists of the built-in CA',
   })
-  @ApiParam({ name: 'file', enum: [...publications.keys()] })
+  @ApiParam({
+    name: 'file',
+    description: `${publicationExamples.join(', ')}; after a renewal also intermediate-2.cer and so on`,
+    schema: { type: 'string', pattern: publicationPattern.source },
+    example: 'root.pem',
+  })
   @ApiResponse({
     status: 200,
     description: 'Success',
-    content: Object.fromEntries([...publications.values()].map(({ contentType }) => [contentType, der])),
+    content: Object.fromEntries(publicationTypes.map((contentType) => [contentType, der])),
   })
   @PublicFailsWith({ not_found: 'There is no such file' })
   async retrieve(@Param('file') file: string, @Res() reply: FastifyReply) {

@@ -1,32 +1,40 @@
 export interface Publication {
-  readonly issuer: 'root' | 'intermediate';
+  /** `root`, `intermediate`, and after a renewal `intermediate-2`. */
+  readonly issuer: string;
   readonly kind: 'certificate' | 'crl';
   readonly contentType: string;
   /** As text for people who install it, not as DER for programs. */
   readonly pem: boolean;
 }
 
-const certificate = (issuer: Publication['issuer']): Publication => ({
-  issuer,
-  kind: 'certificate',
+/** Names of files of the built-in CA below `/ca/`. */
+export const publicationPattern = /^(root|intermediate)(-[1-9]\d{0,5})?\.(cer|crl|pem)$/;
+
+/** Those that every CA has. */
+export const publicationExamples = [
+  'root.cer',
+  'intermediate.cer',
+  'root.crl',
+  'intermediate.crl',
+  'root.pem',
+] as const;
+
+const contentTypes: Readonly<Record<string, string>> = {
   // RFC 2585, section 4.1, for the CA Issuers of RFC 5280, section 4.2.2.1.
-  contentType: 'application/pkix-cert',
-  pem: false,
-});
-
-const revocationList = (issuer: Publication['issuer']): Publication => ({
-  issuer,
-  kind: 'crl',
+  cer: 'application/pkix-cert',
   // RFC 2585, section 4.2, for the distribution points of RFC 5280, section 4.2.1.13.
-  contentType: 'application/pkix-crl',
-  pem: false,
-});
+  crl: 'application/pkix-crl',
+  pem: 'application/x-pem-file',
+};
 
-/** Files of the built-in CA, by file name below `/ca/`. */
-export const publications: ReadonlyMap<string, Publication> = new Map([
-  ['root.cer', certificate('root')],
-  ['intermediate.cer', certificate('intermediate')],
-  ['root.crl', revocationList('root')],
-  ['intermediate.crl', revocationList('intermediate')],
-  ['root.pem', { issuer: 'root', kind: 'certificate', contentType: 'application/x-pem-file', pem: true }],
-]);
+export const publicationTypes: readonly string[] = Object.values(contentTypes);
+
+/** @returns undefined when there is no such file of any CA */
+export function publicationOf(file: string): Publication | undefined {
+  const [, role, number = '', extension = ''] = publicationPattern.exec(file) ?? [];
+  const contentType = contentTypes[extension];
+  const isText = extension === 'pem';
+  if (contentType === undefined || (isText && role !== 'root')) return undefined;
+  const kind = extension === 'crl' ? 'crl' : 'certificate';
+  return { issuer: `${role}${number}`, kind, contentType, pem: isText };
+}

@@ -2,7 +2,7 @@ import { Problem } from '@certwright/errors';
 import { encodePem } from '@certwright/pki';
 import type { HttpResponse } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { publications } from './publications';
+import { publicationOf } from './publications';
 import { PublicationsRepository } from './publications.repository';
 
 /** Relying parties request these repeatedly; a new revocation list is visible after at most five minutes. */
@@ -14,7 +14,7 @@ export class RetrievePublication {
 
   /** @throws Problem `not_found`, also while the built-in CA has not published it yet */
   async run(file: string): Promise<HttpResponse> {
-    const publication = publications.get(file);
+    const publication = publicationOf(file);
     const der =
       publication === undefined ? null : await this.repository.find(publication.issuer, publication.kind);
     if (publication === undefined || der === null)

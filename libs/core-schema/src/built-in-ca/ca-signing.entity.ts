@@ -19,6 +19,10 @@ export class CaSigningEntity {
   @Column('bytea', { comment: 'TBSCertificate, DER' })
   tbs!: Buffer;
 
+  // No foreign key: every insert would lock the one row of ca_issuer that is locked while a list is created.
+  @Column('text', { default: 'intermediate', comment: 'ca_issuer.name of the intermediate that signs' })
+  issuer!: string;
+
   @Column('timestamptz', { name: 'not_after' })
   notAfter!: Date;
 

@@ -8,6 +8,10 @@ export class DeploymentEntity {
   @PrimaryColumn('boolean', { name: 'only_row', default: true })
   onlyRow!: boolean;
 
+  /** Of this deployment alone; a restored backup keeps it. */
+  @Column('uuid', { generated: 'uuid' })
+  id!: string;
+
   @Column('text')
   mode!: 'sandbox' | 'production';
 }

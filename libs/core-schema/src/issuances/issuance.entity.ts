@@ -4,6 +4,7 @@ import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn } from
 import { AccountEntity } from '../accounts/account.entity';
 import { PlanEntity } from '../plans/plan.entity';
 import { TermsEntity } from '../plans/terms.entity';
+import { traceparentColumn } from '../transactions/traceparent';
 
 @Entity('issuance')
 @Check('issuance_state', `state IN ('open', 'issued', 'superseded', 'canceled', 'failed')`)
@@ -112,4 +113,7 @@ export class IssuanceEntity implements Omit<Issuance, 'approvals' | 'lastError'>
     comment: 'after it was closed, the index was searched for certificates of it that were not received',
   })
   straysChecked!: boolean;
+
+  @Column('text', traceparentColumn)
+  traceparent!: string | null;
 }

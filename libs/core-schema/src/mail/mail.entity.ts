@@ -1,5 +1,6 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn } from 'typeorm';
 import { AccountEntity } from '../accounts/account.entity';
+import { traceparentColumn } from '../transactions/traceparent';
 
 export const mailKinds = [
   'expiration-notice',
@@ -66,4 +67,7 @@ export class MailEntity {
 
   @Column('timestamptz', { name: 'finished_at', nullable: true })
   finishedAt!: Date | null;
+
+  @Column('text', traceparentColumn)
+  traceparent!: string | null;
 }

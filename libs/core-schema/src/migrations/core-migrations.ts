@@ -17,6 +17,9 @@ import { BackfillMails1796730000000 } from './1796730000000-backfill-mails';
 import { OwnIssuance1796800000000 } from './1796800000000-own-issuance';
 import { EndpointChecks1796900000000 } from './1796900000000-endpoint-checks';
 import { FindingTurns1796910000000 } from './1796910000000-finding-turns';
+import { DeploymentId1797000000000 } from './1797000000000-deployment-id';
+import { Traceparents1797010000000 } from './1797010000000-traceparents';
+import { CaKeys1797020000000 } from './1797020000000-ca-keys';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -39,4 +42,7 @@ export const coreMigrations = [
   OwnIssuance1796800000000,
   EndpointChecks1796900000000,
   FindingTurns1796910000000,
+  DeploymentId1797000000000,
+  Traceparents1797010000000,
+  CaKeys1797020000000,
 ];

@@ -1,4 +1,5 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { traceparentColumn } from '../transactions/traceparent';
 
 /** A wake-up written with the change that caused it; a relay moves it to Redis. */
 @Entity('outbox')
@@ -17,4 +18,7 @@ export class OutboxEntity {
 
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;
+
+  @Column('text', traceparentColumn)
+  traceparent!: string | null;
 }

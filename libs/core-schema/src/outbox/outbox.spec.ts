@@ -1,5 +1,7 @@
 import { advanceIssuance, type Job } from '@certwright/jobs';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
+import { recordSpans } from '@certwright/testing';
+import { inSpan } from '@certwright/tracing';
 
 let core: CoreDatabaseFixture;
 beforeAll(async () => {
@@ -46,5 +48,66 @@ describe('the relay', () => {
     while ((await core.outbox.relay(10, send)) > 0);
     expect(new Set(sent).size).toBe(40);
     expect(sent).toHaveLength(40);
+  });
+});
+
+describe('the traceparent of a wake-up', () => {
+  const kept = async () =>
+    (
+      await core.database.query<{ traceparent: string | null }[]>(
+        `SELECT traceparent FROM outbox ORDER BY id`,
+      )
+    ).map(({ traceparent }) => traceparent);
+  const relayed = async () => {
+    const sent: Job[] = [];
+    await core.outbox.relay(10, async (jobs) => await Promise.resolve(void sent.push(...jobs)));
+    return sent;
+  };
+
+  it('is that of the span whose transaction wrote the row, and of no other on the same connection', async () => {
+    const { spans, stop } = recordSpans();
+    try {
+      for (const id of ['1', '2']) await inSpan(`request ${id}`, {}, async () => await add(id));
+    } finally {
+      stop();
+    }
+    await add('3');
+    expect(await kept()).toEqual([...spans.map(({ traceparent }) => traceparent), null]);
+  });
+
+  it('becomes the parent of a span that covers its time in the outbox, whose child the job is', async () => {
+    const { spans, stop } = recordSpans();
+    try {
+      await inSpan('request', {}, async () => await add('1'));
+      await core.database.query(
+        `INSERT INTO outbox (job, job_id, payload) VALUES ('send-mail', 'send-mail-1-0', '{}')`,
+      );
+      const sent = await relayed();
+      expect(spans).toMatchObject([
+        { name: 'request' },
+        {
+          name: 'outbox advance-issuance',
+          cause: { traceparent: spans[0]?.traceparent, as: 'parent' },
+          startedAt: expect.any(Date) as Date,
+          hasEnded: true,
+        },
+      ]);
+      expect(sent).toEqual([
+        { ...advanceIssuance('1', 0), cause: { traceparent: spans[1]?.traceparent, as: 'parent' } },
+        { name: 'send-mail', id: 'send-mail-1-0', payload: {} },
+      ]);
+    } finally {
+      stop();
+    }
+  });
+
+  it('is not read while the process records no spans: it runs without the newest migration', async () => {
+    await core.database.query(`ALTER TABLE outbox RENAME COLUMN traceparent TO other`);
+    try {
+      await add('1');
+      expect(await relayed()).toEqual([advanceIssuance('1', 0)]);
+    } finally {
+      await core.database.query(`ALTER TABLE outbox RENAME COLUMN other TO traceparent`);
+    }
   });
 });

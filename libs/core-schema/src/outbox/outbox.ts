@@ -1,4 +1,5 @@
 import type { Job, JobName } from '@certwright/jobs';
+import { isTracing, type OpenSpan, openSpan } from '@certwright/tracing';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Tx } from '../transactions/transactions';
@@ -7,6 +8,9 @@ interface OutboxRow {
   readonly job: JobName;
   readonly job_id: string;
   readonly payload: Job['payload'];
+  /** Absent while this process records no spans. */
+  readonly traceparent?: string | null;
+  readonly created_at?: Date;
 }
 
 @Injectable()
@@ -27,12 +31,12 @@ export class Outbox {
     return await this.database.transaction(async (tx) => {
       const taken: readonly [OutboxRow[], number] = await tx.query(
         `DELETE FROM outbox WHERE id IN (SELECT id FROM outbox ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
-         RETURNING job, job_id, payload`,
+         RETURNING job, job_id, payload ${isTracing() ? ', traceparent, created_at' : ''}`,
         [limit],
       );
-      const jobs = taken[0].map(({ job, job_id, payload }): Job => ({ name: job, id: job_id, payload }));
-      if (jobs.length > 0) await send(jobs);
-      return jobs.length;
+      const relayed = taken[0].map(relayedJob);
+      if (relayed.length > 0) await sendInSpans(relayed, send);
+      return relayed.length;
     });
   }
 
@@ -43,6 +47,40 @@ export class Outbox {
     );
     return { rows: row.rows, oldestS: row.oldest };
   }
+}
+
+interface RelayedJob {
+  readonly job: Job;
+  /** From the insertion of the row until its job is in Redis; the parent of what the job does. */
+  readonly span: OpenSpan | null;
+}
+
+function relayedJob({
+  job: name,
+  job_id: id,
+  payload,
+  traceparent,
+  created_at: startedAt,
+}: OutboxRow): RelayedJob {
+  const job: Job = { name, id, payload };
+  if (!traceparent) return { job, span: null };
+  const cause = { traceparent, as: 'parent' } as const;
+  const span = openSpan(`outbox ${name}`, { kind: 'producer', cause, ...(startedAt && { startedAt }) });
+  return { job: span === null ? job : { ...job, cause: { ...cause, traceparent: span.traceparent } }, span };
+}
+
+async function sendInSpans(
+  relayed: readonly RelayedJob[],
+  send: (jobs: readonly Job[]) => Promise<void>,
+): Promise<void> {
+  const end = (outcome: 'ok' | 'failed') => relayed.forEach(({ span }) => span?.end(outcome));
+  try {
+    await send(relayed.map(({ job }) => job));
+  } catch (error) {
+    end('failed');
+    throw error;
+  }
+  end('ok');
 }
 
 /** Part of the transaction that causes the wake-up. */

@@ -10,7 +10,7 @@ export const approvalResponder: RoleGrants = {
     challenge_file: { select: '*' },
     challenge_record: { select: 'label value expires_at' },
     delegation: { select: 'dns_name label retired_at' },
-    deployment: { select: 'mode' },
+    deployment: { select: 'id mode' },
     http_challenge: { select: '*' },
     web_rule: { select: '*' },
   },

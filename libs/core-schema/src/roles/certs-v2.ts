@@ -55,7 +55,7 @@ export const certsV2: RoleGrants = {
       insert: 'account_id dns_name label',
       update: 'retired_at',
     },
-    deployment: { select: 'mode', insert: 'mode' },
+    deployment: { select: 'id mode', insert: 'mode' },
     dns_integration: { select: 'id state created_at deleted_at' },
     dns_integration_zone: { select: 'integration_id name account_id' },
     email_approval: {

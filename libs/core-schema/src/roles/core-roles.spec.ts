@@ -114,6 +114,7 @@ const forbidden: readonly Forbidden[] = [
       `SELECT key_sealed FROM ca_account`,
       `SELECT issuance_id FROM ca_signing`,
       `SELECT tbs FROM ca_signing`,
+      `SELECT sealed FROM ca_key`,
       `SELECT id FROM acme_order`,
       `SELECT eab_hmac_sealed FROM certificate_authority`,
     ],
@@ -127,6 +128,18 @@ const forbidden: readonly Forbidden[] = [
       `UPDATE ca_signing SET revoked_at = NULL`,
       `UPDATE ca_issuer SET crl = NULL`,
       `DELETE FROM ca_account`,
+    ],
+  },
+  {
+    what: 'change the certificates and keys of the built-in CA',
+    to: processes,
+    statements: [
+      `INSERT INTO ca_issuer (name, certificate) VALUES ('intermediate-2', '\\x01')`,
+      `UPDATE ca_issuer SET certificate = '\\x01'`,
+      `UPDATE ca_issuer SET activated_at = now()`,
+      `INSERT INTO ca_key (name, sealed) VALUES ('intermediate', '\\x01')`,
+      `UPDATE ca_key SET sealed = '\\x01'`,
+      `DELETE FROM ca_key`,
     ],
   },
   {

@@ -5,6 +5,7 @@ export const ctSearch: RoleGrants = {
   tables: {
     account: { select: 'id disabled_at' },
     api_key: { select: 'id account_id secret_sha256 permissions disabled_at' },
+    deployment: { select: 'id mode' },
     search_plan: { select: '*' },
     search_subscription: { select: 'account_id plan suspended_at' },
   },

@@ -32,14 +32,14 @@ export const issuanceWorker: RoleGrants = {
       update: 'state account_url key_sealed next_key_sealed rollover_due_at',
     },
     ca_issuer: {
-      select: 'name certificate crl crl_number crl_next_update crl_made_at',
-      insert: 'name certificate',
+      select: 'name certificate crl crl_number crl_next_update crl_made_at activated_at retired_at',
       update: 'crl crl_number crl_next_update crl_made_at',
     },
+    ca_key: { select: 'name sealed' },
     ca_limit_bucket: { select: '*', insert: '*', update: 'spent at spent_until', delete: true },
     ca_signing: {
-      select: 'issuance_id serial_number tbs not_after revoked_at revocation_reason logs_chosen',
-      insert: 'issuance_id serial_number tbs not_after',
+      select: 'issuance_id serial_number tbs issuer not_after revoked_at revocation_reason logs_chosen',
+      insert: 'issuance_id serial_number tbs issuer not_after',
       update: 'revoked_at revocation_reason logs_chosen',
     },
     certificate: {
@@ -79,7 +79,7 @@ export const issuanceWorker: RoleGrants = {
       update: 'refunded_at',
     },
     delegation: { select: 'account_id dns_name label retired_at', update: 'retired_at' },
-    deployment: { select: 'mode', insert: 'mode' },
+    deployment: { select: 'id mode', insert: 'mode' },
     dns_integration: {
       select: `
         id account_id provider handle state problem outcome checked_at zones_due_at failures lease_token

@@ -13,6 +13,7 @@ export const monitoringWorker: RoleGrants = {
       update: 'sighted_at not_logged_at',
     },
     certificate_chain: { select: 'sha256 chain' },
+    deployment: { select: 'id mode' },
     endpoint_hold: {
       select: 'id counted_from ended_at',
       insert: 'began_at counted_from',

@@ -12,7 +12,7 @@ export const monitoring: RoleGrants = {
     account_user: { select: 'id account_id email disabled_at' },
     api_key: { select: 'id account_id secret_sha256 permissions disabled_at' },
     cert_object_v2: { select: 'plan_id cn' },
-    deployment: { select: 'mode', insert: 'mode' },
+    deployment: { select: 'id mode', insert: 'mode' },
     known_cert: { select: '*', insert: 'id account_id tbs_sha256 note', update: 'note', delete: true },
     known_key: {
       select: '*',

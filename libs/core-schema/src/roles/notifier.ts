@@ -10,6 +10,7 @@ export const notifier: RoleGrants = {
       select: `
         id plan_id is_current dns_names serial_number not_after revoked_at created_at ca_revoked_at tbs_sha256 sct_at`,
     },
+    deployment: { select: 'id mode' },
     email_approval: { select: 'id plan_id dns_name address asked_at approved_at' },
     email_approval_token: { select: 'expires_at', insert: 'sha256 approval_id expires_at' },
     endpoint_report: { select: 'id account_id dns_name kind findings reported_at' },

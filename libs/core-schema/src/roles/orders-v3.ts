@@ -40,7 +40,7 @@ export const ordersV3: RoleGrants = {
       insert: 'account_id dns_name label',
       update: 'retired_at',
     },
-    deployment: { select: 'mode', insert: 'mode' },
+    deployment: { select: 'id mode', insert: 'mode' },
     dns_integration: {
       select: '*',
       insert: 'id account_id provider description handle state checked_at zones_due_at',

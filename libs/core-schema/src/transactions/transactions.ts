@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { isSerializationFailure } from './database-error';
+import { withTraceparent } from './traceparent';
 
 /** The handle of an open transaction; a function that takes one is part of the transaction. */
 export type Tx = EntityManager;
@@ -17,9 +18,10 @@ export class Transactions {
    * of `work` runs again, so its only effects must be through `tx`.
    */
   async run<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const traced = withTraceparent(work);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.database.transaction(work);
+        return await this.database.transaction(traced);
       } catch (error) {
         if (attempt >= maxAttempts || !isSerializationFailure(error)) throw error;
       }

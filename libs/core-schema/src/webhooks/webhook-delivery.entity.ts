@@ -2,6 +2,7 @@ import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm
 import { AccountEntity } from '../accounts/account.entity';
 import { PlanEntity } from '../plans/plan.entity';
 import { WebhookEndpointEntity } from './webhook-endpoint.entity';
+import { traceparentColumn } from '../transactions/traceparent';
 
 export const deliveryStates = ['pending', 'delivered', 'failed', 'superseded', 'canceled'] as const;
 export type DeliveryState = (typeof deliveryStates)[number];
@@ -83,4 +84,7 @@ export class WebhookDeliveryEntity {
 
   @Column('timestamptz', { name: 'finished_at', nullable: true })
   finishedAt!: Date | null;
+
+  @Column('text', traceparentColumn)
+  traceparent!: string | null;
 }

@@ -1,4 +1,5 @@
 import { CoreDatabaseFixture } from '@certwright/core-testing';
+import { recordSpans } from '@certwright/testing';
 
 let core: CoreDatabaseFixture;
 beforeAll(async () => {
@@ -41,6 +42,27 @@ describe('due issuances', () => {
     expect(due).toHaveLength(2_301);
     const waits = due.map(({ overdueS }) => overdueS);
     expect(waits).toEqual([...waits].sort((one, other) => other - one));
+  });
+
+  it('have the traceparent and the age of their row while the process records spans', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    await core.database.query(
+      `UPDATE issuance SET traceparent = $1, opened_at = now() - interval '1 hour' WHERE account_id = 3`,
+      [traceparent],
+    );
+    expect(Object.keys((await core.leased.due(1))[0] ?? {})).not.toContain('traceparent');
+    const { stop } = recordSpans();
+    try {
+      for (const limit of [100, 10_000]) {
+        const due = await core.leased.due(limit);
+        const [of3] = due.filter(({ accountId }) => accountId === '3');
+        expect(of3).toMatchObject({ traceparent });
+        expect(of3?.ageS).toBeGreaterThanOrEqual(3_600);
+        expect(due.find(({ accountId }) => accountId === '1')).toMatchObject({ traceparent: null });
+      }
+    } finally {
+      stop();
+    }
   });
 
   it('omit leased ones, and accounts whose issuances are all leased', async () => {

@@ -1,6 +1,8 @@
 import { LeaseLost, leases } from '@certwright/postgres';
 import type { IssuanceError, IssuanceState, NameApproval } from '@certwright/issuance';
 import { toStoredApproval, toStoredIssuanceError } from '@certwright/outcome-messages';
+import type { TracedRow } from '@certwright/jobs';
+import { isTracing } from '@certwright/tracing';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { baseNameInSql, type Lease, type Tx, underLease } from '@certwright/core-schema';
@@ -19,7 +21,7 @@ export interface IssuanceProgress {
   readonly waitsFor?: readonly string[];
 }
 
-export interface DueIssuance {
+export interface DueIssuance extends TracedRow {
   readonly id: string;
   readonly accountId: string;
   readonly leaseToken: string;
@@ -58,11 +60,11 @@ export class LeasedIssuances {
    */
   async due(limit: number): Promise<readonly DueIssuance[]> {
     const oldest: readonly DueIssuance[] = await this.database.query(
-      `SELECT ${dueColumns} FROM issuance WHERE ${dueAndFree} ORDER BY due_at, id LIMIT $1`,
+      `SELECT ${dueColumns()} FROM issuance WHERE ${dueAndFree} ORDER BY due_at, id LIMIT $1`,
       [limit],
     );
     if (oldest.length < limit) return oldest;
-    const shares: readonly DueIssuance[] = await this.database.query(sharedStatement, [limit]);
+    const shares: readonly DueIssuance[] = await this.database.query(sharedStatement(), [limit]);
     // Unused shares go to the issuances that have waited longest.
     const shared = new Set(shares.map(({ id }) => id));
     return [...shares, ...oldest.filter(({ id }) => !shared.has(id))].slice(0, limit);
@@ -94,9 +96,10 @@ export async function saveProgress(
   if (changed === 0) throw new LeaseLost('issuance', lease.issuanceId, lease.token);
 }
 
-const dueColumns = `
+const dueColumns = () => `
   id, account_id AS "accountId", lease_token AS "leaseToken",
-  extract(epoch FROM clock_timestamp() - due_at)::int AS "overdueS"`;
+  extract(epoch FROM clock_timestamp() - due_at)::int AS "overdueS"
+  ${isTracing() ? ', traceparent, extract(epoch FROM clock_timestamp() - opened_at)::int AS "ageS"' : ''}`;
 
 /** now() and not clock_timestamp(): the index needs a bound that is constant within the statement. */
 const dueAndFree = `
@@ -108,7 +111,7 @@ const dueAndFree = `
  * the backlog. BETWEEN instead of =: otherwise PostgreSQL would read all due rows in order of time and filter by
  * account.
  */
-const sharedStatement = `
+const sharedStatement = () => `
   WITH RECURSIVE waiting (account_id) AS (
     (SELECT account_id FROM issuance WHERE state = 'open' AND due_at <= now() ORDER BY account_id LIMIT 1)
     UNION ALL
@@ -117,9 +120,9 @@ const sharedStatement = `
       WHERE state = 'open' AND due_at <= now() AND issuance.account_id > waiting.account_id
       ORDER BY account_id LIMIT 1) AS next),
   share (of_account) AS (SELECT greatest(8, $1::int / count(*)) FROM waiting)
-  SELECT id, "accountId", "leaseToken", "overdueS"
+  SELECT id, "accountId", "leaseToken", "overdueS" ${isTracing() ? ', traceparent, "ageS"' : ''}
   FROM waiting CROSS JOIN share CROSS JOIN LATERAL (
-    SELECT ${dueColumns}, row_number() OVER (ORDER BY account_id, due_at) AS turn FROM issuance
+    SELECT ${dueColumns()}, row_number() OVER (ORDER BY account_id, due_at) AS turn FROM issuance
     WHERE issuance.account_id BETWEEN waiting.account_id AND waiting.account_id AND ${dueAndFree}
     ORDER BY account_id, due_at LIMIT of_account) AS due
   ORDER BY turn, "overdueS" DESC LIMIT $1`;

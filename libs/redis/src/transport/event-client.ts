@@ -1,7 +1,6 @@
-import type { RedisAccess } from '@certwright/redis-client';
+import { type RedisAccess, type RedisLog, whenReady } from '@certwright/redis-client';
 import { ClientProxy, type ReadPacket } from '@nestjs/microservices';
-import { connectRedis, type RedisConnection, type RedisLog } from '../redis-connection';
-import { whenReady } from './when-ready';
+import { connectRedis, type RedisConnection } from '../redis-connection';
 
 export interface EventClientOptions {
   /** Shown by `CLIENT LIST`. */

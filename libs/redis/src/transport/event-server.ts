@@ -1,11 +1,11 @@
-import type { Redis, RedisAccess } from '@certwright/redis-client';
+import type { Redis, RedisAccess, RedisLog } from '@certwright/redis-client';
 import {
   BaseRpcContext,
   type CustomTransportStrategy,
   type IncomingEvent,
   Server,
 } from '@nestjs/microservices';
-import { connectSubscriber, type RedisConnection, type RedisLog } from '../redis-connection';
+import { connectSubscriber, type RedisConnection } from '../redis-connection';
 
 export interface EventServerOptions {
   /** Shown by `CLIENT LIST`. */

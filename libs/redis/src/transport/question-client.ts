@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis, RedisAccess } from '@certwright/redis-client';
+import { type Redis, type RedisAccess, type RedisLog, whenReady } from '@certwright/redis-client';
 import { ClientProxy, type ReadPacket, type WritePacket } from '@nestjs/microservices';
-import { connectRedis, connectSubscriber, type RedisConnection, type RedisLog } from '../redis-connection';
+import { currentTraceparent } from '@certwright/tracing';
+import { connectRedis, connectSubscriber, type RedisConnection } from '../redis-connection';
 import { listKey, maxQueued, questionKey, responseChannel } from './question-keys';
-import { whenReady } from './when-ready';
 
 export interface QuestionClientOptions {
   /** Shown by `CLIENT LIST`. */
@@ -56,11 +56,12 @@ export class QuestionClient extends ClientProxy {
     const packet = this.assignPacketId(question);
     const key = questionKey(prefix, packet.id);
     const list = listKey(prefix);
+    const traceparent = currentTraceparent() ?? undefined;
     this.routingMap.set(packet.id, callback);
     const serialized = this.serializer.serialize(packet) as object;
     client
       .multi()
-      .set(key, JSON.stringify({ ...serialized, answerTo: this.#channel }), 'PX', lifetimeMs)
+      .set(key, JSON.stringify({ ...serialized, answerTo: this.#channel, traceparent }), 'PX', lifetimeMs)
       .rpush(list, packet.id)
       .ltrim(list, -maxQueued, -1)
       .exec()

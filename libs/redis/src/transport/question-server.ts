@@ -1,15 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RedisAccess } from '@certwright/redis-client';
+import { type RedisAccess, type RedisLog, whenReady } from '@certwright/redis-client';
 import {
   BaseRpcContext,
   type CustomTransportStrategy,
   type IncomingRequest,
+  type MessageHandler,
   Server,
   type OutgoingResponse,
 } from '@nestjs/microservices';
-import { connectRedis, type RedisConnection, type RedisLog } from '../redis-connection';
+import { inSpan } from '@certwright/tracing';
+import { connectRedis, type RedisConnection } from '../redis-connection';
 import { listKey, questionKey } from './question-keys';
-import { whenReady } from './when-ready';
 
 export interface QuestionServerOptions {
   /** Shown by `CLIENT LIST`. */
@@ -131,6 +132,14 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
     // A question of a newer client has no response, as if there were no prober.
     if (handler === null)
       return this.options.log.warn({ pattern: question.pattern }, 'question without handler');
+    const { traceparent } = question;
+    const cause = typeof traceparent === 'string' ? ({ traceparent, as: 'parent' } as const) : null;
+    await inSpan(`prober ${question.pattern}`, { kind: 'server', cause }, async () => {
+      await this.#handle(question, handler, id);
+    });
+  }
+
+  async #handle(question: Question, handler: MessageHandler, id: string): Promise<void> {
     const responses = this.transformToObservable(
       handler(question.data, new BaseRpcContext([question.pattern])),
     );
@@ -154,6 +163,8 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
 type Question = IncomingRequest & {
   /** Channel of the client. */
   readonly answerTo: string;
+  /** W3C traceparent; absent: the client records no spans. */
+  readonly traceparent?: string;
 };
 
 function aborted(signal: AbortSignal): Promise<void> {

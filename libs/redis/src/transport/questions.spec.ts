@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { eventually, freePort, testRedis, type TestRedis } from '@certwright/testing';
-import type { Redis } from '@certwright/redis-client';
-import type { RedisLog } from '../redis-connection';
+import type { Redis, RedisLog } from '@certwright/redis-client';
 import { lastValueFrom, timeout } from 'rxjs';
 import { ProbeQuestions } from '../probe-questions';
 import { QuestionClient } from './question-client';

@@ -78,6 +78,11 @@ export const frontSettings = (front: {
     meaning: 'Addresses or networks (CIDR) of the proxies whose X-Forwarded-For is believed',
     default: [],
   }),
+  TRACEPARENT_OF_CALLERS: oneOf(['link', 'parent'], {
+    meaning:
+      'What the traceparent header of a request is to its span. link: the request begins a trace, which refers to the caller; parent: it belongs to the trace of the caller, who also decides whether it is recorded: only where the proxy in front removes or sets the header',
+    default: 'link',
+  }),
   ...httpSettings,
   ...processSettings({ opsPort: front.opsPort }),
 });

@@ -1,3 +1,4 @@
+import type { SpanCause } from '@certwright/tracing';
 import type { Type } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Authenticator } from '../authentication/authenticator';
@@ -34,6 +35,11 @@ export interface HttpAppOptions {
   readonly timeouts?: Partial<HttpTimeouts>;
   /** Wraps the handling of each request, for example in an AsyncLocalStorage. Default: calls it. */
   readonly around?: (handle: () => void) => void;
+  /**
+   * What a request's `traceparent` is to its span. `parent`: the callers are processes of the operator, and decide what is
+   * recorded. Default: `link`, since a public caller must not make this platform record its requests.
+   */
+  readonly traceparents?: SpanCause['as'];
   /**
    * Called for each write once its body has arrived. Returns a function to call when the request has ended, or null
    * when there are too many writes; the response is then 503. Default: no limit.

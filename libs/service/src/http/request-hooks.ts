@@ -1,12 +1,14 @@
 import { AsyncResource } from 'node:async_hooks';
 import { holdsPrivateKey, Problem } from '@certwright/errors';
-import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';
+import { isTracing } from '@certwright/tracing';
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { type Authenticator, methodsThatRead } from '../authentication/authenticator';
 import { addressKey, withoutPorts } from '../limits/client-address';
 import { securityHeaders } from './problem-response';
 import { defaultJsonContentType, type HttpAppOptions } from './http-options';
 import { privateKeySent, refusePastedKeys } from './pasted-keys';
 import { logWhenSent } from './request-log';
+import { inRequestSpan } from './request-span';
 
 /**
  * Registers what runs on every request before its body is read, in this order, and on every response.
@@ -24,6 +26,7 @@ export function registerRequestHooks(
   refuseRoutesWithoutAccess(instance, admission !== undefined);
   instance.decorateRequest('caller', null);
 
+  if (isTracing()) runInside(instance, inRequestSpan(options.traceparents ?? 'link'));
   if (options.around !== undefined) runInside(instance, options.around);
   instance.addHook('onRequest', (request, reply, done) => {
     // Must run before `request.ip` is read, which evaluates the trusted proxies.
@@ -97,13 +100,20 @@ function refuseTooManyWrites(
   });
 }
 
-function runInside(instance: FastifyInstance, around: NonNullable<HttpAppOptions['around']>): void {
+function runInside(
+  instance: FastifyInstance,
+  around: (handle: () => void, request: FastifyRequest, reply: FastifyReply) => void,
+): void {
   const scopes = new WeakMap<FastifyRequest, AsyncResource>();
-  instance.addHook('onRequest', (request, _reply, done) =>
-    around(() => {
-      scopes.set(request, new AsyncResource('request'));
-      done();
-    }),
+  instance.addHook('onRequest', (request, reply, done) =>
+    around(
+      () => {
+        scopes.set(request, new AsyncResource('request'));
+        done();
+      },
+      request,
+      reply,
+    ),
   );
   // The body arrives in events of the connection, outside the scope.
   instance.addHook('preValidation', (request, _reply, done) => {

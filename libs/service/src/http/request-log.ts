@@ -1,3 +1,4 @@
+import { bindSpan } from '@certwright/tracing';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { HttpAppOptions } from './http-options';
 
@@ -5,7 +6,7 @@ import type { HttpAppOptions } from './http-options';
 const clientClosedRequest = 499;
 
 /** Polled every few seconds; logged at debug level. */
-const quietRoutes: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+export const quietRoutes: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 /**
  * Writes one log line and one observation when the response has ended. Contains the route's pattern instead of the
@@ -17,7 +18,7 @@ export function logWhenSent(
   { log, metrics, logOf = () => ({}) }: HttpAppOptions,
 ): void {
   const begun = performance.now();
-  reply.raw.once('close', () => {
+  const write = (): void => {
     const ms = performance.now() - begun;
     const route = request.is404 ? undefined : request.routeOptions.url;
     const status = reply.raw.writableFinished ? reply.raw.statusCode : clientClosedRequest;
@@ -35,5 +36,6 @@ export function logWhenSent(
       },
       'request',
     );
-  });
+  };
+  reply.raw.once('close', bindSpan(write));
 }

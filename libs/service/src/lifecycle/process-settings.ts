@@ -1,5 +1,6 @@
 import { durationMs, filePath, oneOf, port, string } from '../config/setting-kinds';
 import { logLevels } from '../logging/logger';
+import { type TraceConfig, traceSettings } from '../tracing/trace-settings';
 
 /** The settings that every process has; spread into an application's own table. */
 export const processSettings = ({ opsPort }: { readonly opsPort: number }) => ({
@@ -23,10 +24,11 @@ export const processSettings = ({ opsPort }: { readonly opsPort: number }) => ({
     maxMs: 600_000,
     default: 10_000,
   }),
+  ...traceSettings,
 });
 
 /** What `runProcess` needs of an application's settings. */
-export interface ProcessConfig {
+export interface ProcessConfig extends Partial<TraceConfig> {
   readonly LOG_LEVEL: (typeof logLevels)[number];
   readonly OPS_HOST: string;
   readonly OPS_PORT: number;

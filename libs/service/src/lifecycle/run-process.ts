@@ -3,6 +3,7 @@ import { createLogger, type Logger } from '../logging/logger';
 import { Metrics } from '../operations/metrics';
 import { startOperationsServer } from '../operations/operations-server';
 import { Readiness, type ReadinessOptions } from '../operations/readiness';
+import { startTraces, type Traces } from '../tracing/otlp-tracer';
 import { type Close, ClosingOrder } from './closing-order';
 import { writePidFile } from './pid-file';
 import type { ProcessConfig } from './process-settings';
@@ -26,6 +27,9 @@ export interface ProcessDefinition<C extends ProcessConfig> {
   readonly start: (config: C, running: RunningProcess) => Promise<unknown>;
 }
 
+/** How often readiness is checked and changes are logged, also when no supervisor requests `/readyz`. */
+const readinessEveryMs = 10_000;
+
 /** Beyond the time that requests have to finish: for closing databases and queues. */
 const closingMs = 5_000;
 
@@ -43,10 +47,18 @@ export async function runProcess<C extends ProcessConfig>(definition: ProcessDef
   } catch (error) {
     return abandonStart(name, error);
   }
+  let traces: Traces | null;
+  try {
+    traces = await startTraces(name, config);
+  } catch (error) {
+    return abandonStart(name, error);
+  }
   const log = createLogger(name, config.LOG_LEVEL);
   dieOfUncaughtErrors(log);
   const running = describeRunning(name, log);
   const closing = running.closing;
+  traces?.observe(running);
+  closing.opened('traces', async () => await traces?.close());
   try {
     if (config.PID_FILE !== null) process.once('exit', writePidFile(config.PID_FILE));
     stopOnSignal(running, { delayMs: config.SHUTDOWN_DELAY ?? 0, boundMs: config.DRAIN_TIME + closingMs });
@@ -61,11 +73,18 @@ export async function runProcess<C extends ProcessConfig>(definition: ProcessDef
     await definition.start(config, running);
     running.readiness.started();
     log.info({ operations: operations.url }, 'started');
+    watch(running.readiness);
   } catch (error) {
     if (closing.begun) return;
     await bounded(closing.closeAll(), closingMs);
     abandonStart(name, error, log);
   }
+}
+
+function watch(readiness: Readiness): void {
+  const check = () => void readiness.report();
+  check();
+  setInterval(check, readinessEveryMs).unref();
 }
 
 interface StoppableProcess extends RunningProcess {

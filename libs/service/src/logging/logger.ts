@@ -1,4 +1,5 @@
 import pino, { type DestinationStream, type Logger as PinoLogger } from 'pino';
+import { isTracing, spanOfLogLine } from '@certwright/tracing';
 import type { LoggerService } from '@nestjs/common';
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const;
@@ -8,6 +9,8 @@ export type LogLevel = (typeof logLevels)[number];
 export type Logger = PinoLogger;
 
 /**
+ * With tracing on, a line that is written in a span has its `trace_id` and `span_id`.
+ *
  * @param name of the process, on every line
  * @param destination default: standard output, written synchronously, so that no line is lost when the process ends
  */
@@ -25,6 +28,7 @@ export function createLogger(
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: describeError },
       hooks: { streamWrite: maskSecrets },
+      ...(isTracing() ? { mixin: spanOfLogLine } : {}),
     },
     destination ?? pino.destination({ fd: 1, sync: true }),
   );

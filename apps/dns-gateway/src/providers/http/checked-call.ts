@@ -1,3 +1,4 @@
+import { annotateSpan, inSpan } from '@certwright/tracing';
 import type { ProviderPorts } from '../dns-provider';
 import { ProviderFault, type ProviderFaultKind } from '../provider-fault';
 import type { ApiResponse, ApiRequest, CallApi } from './call-api';
@@ -70,7 +71,7 @@ type Tried =
 
 async function tried(request: CheckedRequest, reading: ResponseReading, ports: CheckedPorts): Promise<Tried> {
   try {
-    const response = await ports.call(request, ports.signal);
+    const response = await callInSpan(request, reading, ports);
     const fault = faultOf(response, request, reading, ports.now());
     return fault === null ? { response, fault } : { response: null, fault };
   } catch (error) {
@@ -78,6 +79,20 @@ async function tried(request: CheckedRequest, reading: ResponseReading, ports: C
     if (error instanceof ProviderFault) return { response: null, fault: error };
     throw error;
   }
+}
+
+/** The span has no URL, which may contain a credential or a customer's host. Providers do not get the traceparent. */
+async function callInSpan(
+  request: CheckedRequest,
+  { provider }: ResponseReading,
+  { call, signal }: CheckedPorts,
+): Promise<ApiResponse> {
+  const attributes = { 'certwright.dns_provider': provider, 'http.request.method': request.method };
+  return await inSpan('provider request', { kind: 'client', attributes }, async () => {
+    const response = await call(request, signal);
+    annotateSpan({ 'http.response.status_code': response.status });
+    return response;
+  });
 }
 
 /** A request refused with Retry-After has changed nothing, so any method may be sent again. */

@@ -15,6 +15,7 @@ import {
   type ZoneRecord,
 } from '@certwright/dns-authority';
 import { OutboundFault } from '@certwright/outbound';
+import { inSpan } from '@certwright/tracing';
 import type { ProviderPorts } from '../dns-provider';
 import { ProviderFault } from '../provider-fault';
 import type { Access } from './access';
@@ -28,6 +29,8 @@ export interface QueryResult {
 }
 
 type Signed = { readonly response: Buffer; readonly rcode: number } | { readonly refused: TsigError };
+
+const attributes = { 'certwright.dns_provider': 'RFC 2136' };
 
 /** Delays between attempts after a temporary server failure, milliseconds. */
 const restsMs = [250, 1_000] as const;
@@ -61,7 +64,10 @@ export class UpdateServer {
   /** SERVFAIL means that nothing was decided: repeatable requests are attempted three times. */
   async #send(zone: DnsName, write: (id: number) => Buffer): Promise<{ response: Buffer; rcode: number }> {
     for (const restMs of [...restsMs, null]) {
-      const result = await this.#sendOnce(zone, write(randomInt(0x10000)));
+      const message = write(randomInt(0x10000));
+      const result = await inSpan('provider request', { kind: 'client', attributes }, async () => {
+        return await this.#sendOnce(zone, message);
+      });
       if ('refused' in result) throw new ProviderFault('auth_failed', refusals[result.refused]);
       if (result.rcode !== RCODE.SERVFAIL) return result;
       if (restMs !== null) await this.ports.rest(restMs * (0.5 + Math.random() / 2), this.signal);

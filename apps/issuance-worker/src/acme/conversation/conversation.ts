@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { annotateSpan, inSpan } from '@certwright/tracing';
 import { AcmeFault, isProblem, notAcme } from '../acme-fault';
 import { Deadline } from '../connection/deadline';
 import type { HttpsResponse, HttpsClient, HttpsRequest } from '../connection/https-client';
@@ -196,15 +197,22 @@ export class Conversation {
     const { method } = request;
     const exchange = { operation, method, repeat };
     const durationMs = () => this.now().getTime() - began;
-    try {
-      const response = await this.client.send(request, deadline);
-      this.observer({ ...exchange, status: response.status, fault: null, durationMs: durationMs() });
-      return response;
-    } catch (error) {
-      if (error instanceof AcmeFault)
-        this.observer({ ...exchange, status: null, fault: error.kind, durationMs: durationMs() });
-      throw error;
-    }
+    // A CA does not get the traceparent, and a span does not get the path, which may identify an order.
+    const attributes = { 'http.request.method': method, 'server.address': new URL(request.url).hostname };
+    return await inSpan(`acme ${operation}`, { kind: 'client', attributes }, async () => {
+      try {
+        const response = await this.client.send(request, deadline);
+        annotateSpan({ 'http.response.status_code': response.status });
+        this.observer({ ...exchange, status: response.status, fault: null, durationMs: durationMs() });
+        return response;
+      } catch (error) {
+        if (error instanceof AcmeFault) {
+          annotateSpan({ 'certwright.outcome': error.kind });
+          this.observer({ ...exchange, status: null, fault: error.kind, durationMs: durationMs() });
+        }
+        throw error;
+      }
+    });
   }
 
   async #within<T>(work: (deadline: Deadline) => Promise<T>): Promise<T> {

@@ -1,4 +1,5 @@
 import { type AcmeOrderEntity } from '@certwright/core-schema';
+import { inSpan } from '@certwright/tracing';
 import { type AcmeOrders, OrderTaken } from './acme-orders';
 import {
   type AcmeAuthorization,
@@ -207,7 +208,10 @@ export class OrderRun {
     const { request, ports, session } = this;
     const published = publishedFor(challenges, session.key, request);
     await request.hold(exchangeMs);
-    const notYet = await ports.challenges.publish(published);
+    const attributes = { 'certwright.values': published.length };
+    const notYet = await inSpan('publish challenge values', { attributes }, async () => {
+      return await ports.challenges.publish(published);
+    });
     if (notYet !== null) return notYet;
     await request.hold(exchangeMs);
     const unseen = await ports.challenges.unseen(published);

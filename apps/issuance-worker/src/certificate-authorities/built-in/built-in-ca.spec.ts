@@ -1,21 +1,19 @@
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { CaIssuers } from './ca-issuers';
-import { CaSignings } from './ca-signings';
 import { coreDataSource, Outbox, Transactions } from '@certwright/core-schema';
 import { Delegations } from '@certwright/approvals';
 import { Issuances, LeasedIssuances, Plans } from '@certwright/ordering';
-import { RevocationLists } from './revocation-lists';
 import { encodePem } from '@certwright/pki';
 import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
+import { openBuiltInCa } from '../../testing/built-in-ca';
 import { openIssuance, opensslCsr } from '../../testing/opened-issuance';
 import type { IssuedChain } from '../certificate-authority';
 import { BuiltInCa, type LeafRequest } from './built-in-ca';
-import { KeyFiles } from './key-files';
+import { KeyFiles } from './keys/key-files';
 
 const dnsNames = ['*.example.com', 'example.com'];
 const settings = { name: 'Spec & Söhne', publicationUrl: 'http://ca.example.net/ca' };
@@ -46,13 +44,7 @@ afterAll(async () => {
 
 async function open(): Promise<BuiltInCa> {
   const keys = new KeyFiles(path.join(folder, 'keys'));
-  return await BuiltInCa.open(
-    settings,
-    keys,
-    new CaIssuers(asWorker),
-    new CaSignings(asWorker),
-    new RevocationLists(asWorker),
-  );
+  return (await openBuiltInCa({ owner: database, worker: asWorker, keys, ...settings })).ca;
 }
 
 async function leasedRequest(changes: Partial<LeafRequest> = {}): Promise<LeafRequest> {
@@ -158,59 +150,6 @@ describe('a certificate of the built-in CA', () => {
     const numbers = serials.map(({ leaf }) => new X509Certificate(leaf).serialNumber);
     expect(new Set(numbers).size).toBe(3);
     for (const number of numbers) expect(number).toMatch(/^[4-7][0-9A-F]{31}$/);
-  });
-});
-
-describe('the keys of the built-in CA', () => {
-  it('are files readable only by the owner', () => {
-    for (const name of ['root.key', 'intermediate.key']) {
-      expect(statSync(path.join(folder, 'keys', name)).mode & 0o777).toBe(0o600);
-    }
-  });
-
-  it.each([0o644, 0o604, 0o660])('are refused with mode %o', async (mode) => {
-    const file = path.join(folder, 'keys', 'root.key');
-    chmodSync(file, mode);
-    await expect(open()).rejects.toThrow('chmod 600');
-    chmodSync(file, 0o600);
-  });
-
-  it('may be readable by the group, as in a mounted Secret', async () => {
-    const files = ['root.key', 'intermediate.key'].map((name) => path.join(folder, 'keys', name));
-    for (const file of files) chmodSync(file, 0o440);
-    await expect(open()).resolves.toBeDefined();
-    for (const file of files) chmodSync(file, 0o600);
-  });
-
-  it('may be in a folder that is read-only: no certificate is written there', async () => {
-    // Linux lets no user, not even root, create files there.
-    await expect(new KeyFiles('/sys').publish('root.pem', '')).resolves.toBeUndefined();
-    await expect(new KeyFiles(path.join(folder, 'missing')).publish('root.pem', '')).rejects.toThrow(
-      'ENOENT',
-    );
-  });
-
-  it('are not re-created when lost: the start fails with an error that says what to do', async () => {
-    const keys = new KeyFiles(path.join(folder, 'elsewhere'));
-    const opening = BuiltInCa.open(
-      settings,
-      keys,
-      new CaIssuers(asWorker),
-      new CaSignings(asWorker),
-      new RevocationLists(asWorker),
-    );
-    await expect(opening).rejects.toThrow('BUILT_IN_CA_DIR');
-  });
-
-  it('must match the certificates', async () => {
-    const keys = path.join(folder, 'keys');
-    const [root, intermediate] = [
-      readFileSync(path.join(keys, 'root.key')),
-      readFileSync(path.join(keys, 'intermediate.key')),
-    ];
-    writeFileSync(path.join(keys, 'intermediate.key'), root);
-    await expect(open()).rejects.toThrow('another key');
-    writeFileSync(path.join(keys, 'intermediate.key'), intermediate);
   });
 });
 

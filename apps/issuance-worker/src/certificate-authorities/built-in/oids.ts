@@ -1,4 +1,4 @@
-/** Object identifiers of RFC 5280, RFC 8017 and the CA/Browser Forum. */
+/** Object identifiers of RFC 2985, RFC 5280, RFC 8017 and the CA/Browser Forum. */
 export const oid = {
   commonName: '2.5.4.3',
   organizationName: '2.5.4.10',
@@ -16,5 +16,6 @@ export const oid = {
   caIssuers: '1.3.6.1.5.5.7.48.2',
   serverAuth: '1.3.6.1.5.5.7.3.1',
   domainValidated: '2.23.140.1.2.1',
+  extensionRequest: '1.2.840.113549.1.9.14',
   sha256WithRsaEncryption: '1.2.840.113549.1.1.11',
 } as const;

@@ -1,3 +1,4 @@
+import { encodeTlv } from '@certwright/pki';
 import {
   BitString,
   Integer,
@@ -34,6 +35,9 @@ import { oid } from './oids';
 /** ub-common-name, RFC 5280, appendix A. */
 const maxCommonNameLength = 64;
 
+/** Identifier byte of SEQUENCE. */
+const sequenceTag = 0x30;
+
 /** X.509 version 3. */
 const version3 = 2;
 
@@ -61,8 +65,7 @@ export interface LeafContent extends Content {
 }
 
 export interface CaContent extends Content {
-  readonly organization: string;
-  readonly commonName: string;
+  readonly subject: RelativeDistinguishedNames;
 }
 
 /**
@@ -76,7 +79,7 @@ export function leafTbs(content: LeafContent, issuing: Issuing): Uint8Array {
   const keyEncipherment = content.keyType === 'rsa' ? keyUsages.keyEncipherment : 0;
   return tbs(
     content,
-    commonName === undefined ? [] : [{ type: oid.commonName, value: commonName }],
+    distinguishedName(commonName === undefined ? [] : [{ type: oid.commonName, value: commonName }]),
     issuing.certificate,
     [
       keyUsage(keyUsages.digitalSignature | keyEncipherment),
@@ -91,7 +94,7 @@ export function leafTbs(content: LeafContent, issuing: Issuing): Uint8Array {
 
 /** The TBSCertificate (DER) of a self-signed root: Baseline Requirements 7.1.2.1. */
 export function rootTbs(content: CaContent): Uint8Array {
-  return tbs(content, subjectOf(content), null, [
+  return tbs(content, content.subject, null, [
     keyUsage(keyUsages.keyCertSign | keyUsages.cRLSign),
     basicConstraints({ cA: true }),
   ]);
@@ -99,7 +102,7 @@ export function rootTbs(content: CaContent): Uint8Array {
 
 /** The TBSCertificate (DER) of the intermediate that signs leaves: Baseline Requirements 7.1.2.6. */
 export function intermediateTbs(content: CaContent, root: Issuing): Uint8Array {
-  return tbs(content, subjectOf(content), root.certificate, [
+  return tbs(content, content.subject, root.certificate, [
     keyUsage(keyUsages.keyCertSign | keyUsages.cRLSign),
     serverAuthOnly(),
     basicConstraints({ cA: true, pathLenConstraint: 0 }),
@@ -109,30 +112,26 @@ export function intermediateTbs(content: CaContent, root: Issuing): Uint8Array {
 }
 
 /**
- * Certificate (or CertificateList) ::= SEQUENCE { tbs, signatureAlgorithm, signatureValue }, around the signed bytes.
+ * Certificate (or CertificateList, or CertificationRequest) ::= SEQUENCE { tbs, signatureAlgorithm, signatureValue }, around
+ * the signed bytes.
  */
 export function assemble(tbsDer: Uint8Array, signature: Uint8Array): Buffer {
   const tail = [signatureAlgorithm().toSchema(), new BitString({ valueHex: arrayBuffer(signature) })];
-  const content = Buffer.concat([tbsDer, ...tail.map((block) => Buffer.from(block.toBER()))]);
-  const { length } = content;
-  if (length > 0xffff) throw new Error('longer than 65,535 bytes');
-  const header = length < 0x100 ? [0x30, 0x81, length] : [0x30, 0x82, length >> 8, length & 0xff];
-  return Buffer.concat([Uint8Array.from(length < 0x80 ? [0x30, length] : header), content]);
+  return Buffer.from(encodeTlv(sequenceTag, tbsDer, ...tail.map((block) => Buffer.from(block.toBER()))));
 }
 
 export function signatureAlgorithm(): AlgorithmIdentifier {
   return new AlgorithmIdentifier({ algorithmId: oid.sha256WithRsaEncryption, algorithmParams: new Null() });
 }
 
-/** UTCTime: until 2049 (RFC 5280, 4.1.2.5). */
+/** UTCTime until 2049, then GeneralizedTime (RFC 5280, 4.1.2.5). */
 export function time(value: Date): Time {
-  if (value.getUTCFullYear() >= 2050) throw new Error('a validity beyond 2049 needs GeneralizedTime');
-  return new Time({ type: 0, value });
+  return new Time({ type: value.getUTCFullYear() < 2050 ? 0 : 1, value });
 }
 
 function tbs(
   content: Content,
-  subject: readonly Attribute[],
+  subject: RelativeDistinguishedNames,
   issuer: Certificate | null,
   extensions: Extension[],
 ): Uint8Array {
@@ -141,7 +140,7 @@ function tbs(
   certificate.version = version3;
   certificate.serialNumber = new Integer({ valueHex: arrayBuffer(content.serialNumber) });
   certificate.signature = signatureAlgorithm();
-  certificate.subject = distinguishedName(subject);
+  certificate.subject = subject;
   certificate.issuer = issuer === null ? certificate.subject : issuer.subject;
   certificate.notBefore = time(content.notBefore);
   certificate.notAfter = time(content.notAfter);
@@ -159,11 +158,12 @@ function publishedBy({ certificateUrl, crlUrl }: Issuing): Extension[] {
   return [caIssuers(certificateUrl), crlDistributionPoint(crlUrl)];
 }
 
-function subjectOf({ organization, commonName }: CaContent): readonly Attribute[] {
-  return [
+/** The subject of a root or an intermediate. */
+export function caSubject(organization: string, commonName: string): RelativeDistinguishedNames {
+  return distinguishedName([
     { type: oid.organizationName, value: organization },
     { type: oid.commonName, value: commonName },
-  ];
+  ]);
 }
 
 interface Attribute {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { CaIssuerEntity } from '@certwright/core-schema';
+import type { IntermediateName } from './keys/ca-key';
 
 export interface RevokedSerial {
   /** Content bytes of the DER INTEGER. */
@@ -29,7 +29,7 @@ export class RevocationLists {
    * @returns whether a list was made
    */
   async renew(
-    issuer: CaIssuerEntity['name'],
+    issuer: IntermediateName,
     leadMs: number,
     make: (draft: RevocationListDraft) => Promise<{ readonly der: Buffer; readonly nextUpdate: Date }>,
   ): Promise<boolean> {
@@ -42,15 +42,17 @@ export class RevocationLists {
         [issuer, leadMs],
       );
       if (issuerRow === undefined || !issuerRow.stale) return false;
+      // Before the migration "ca-keys" the issuer resolves to that of `earlier`.
       // An expired certificate leaves the list (RFC 5280, 5: after it appeared on one list beyond its validity).
-      const revoked: RevokedSerial[] =
-        issuer === 'root'
-          ? []
-          : await tx.query(
-              `SELECT serial_number AS "serialNumber", revoked_at AS "revokedAt", revocation_reason AS reason
-               FROM ca_signing WHERE revoked_at IS NOT NULL AND not_after > now() - interval '7 days'
-               ORDER BY revoked_at`,
-            );
+      const revoked: RevokedSerial[] = await tx.query(
+        `SELECT serial_number AS "serialNumber", revoked_at AS "revokedAt", revocation_reason AS reason
+         FROM (SELECT 'intermediate' AS issuer) AS earlier CROSS JOIN LATERAL (
+           SELECT serial_number, revoked_at, revocation_reason, issuer FROM ca_signing
+           WHERE revoked_at IS NOT NULL AND not_after > now() - interval '7 days') AS signing
+         WHERE signing.issuer = $1
+         ORDER BY revoked_at`,
+        [issuer],
+      );
       const made = await make({ number: BigInt(issuerRow.number), revoked, now: issuerRow.now });
       await tx.query(
         `UPDATE ca_issuer SET crl = $2, crl_number = $3, crl_next_update = $4, crl_made_at = $5 WHERE name = $1`,

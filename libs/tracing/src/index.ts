@@ -1,0 +1,22 @@
+export {
+  addToSpan,
+  annotateSpan,
+  beginSpan,
+  bindSpan,
+  currentTraceparent,
+  inSpan,
+  isTracing,
+  openSpan,
+  type OpenSpan,
+  type Outcome,
+  type SpanAttributes,
+  type SpanCause,
+  type SpanOptions,
+  spanOfLogLine,
+  type SpanKind,
+  startDatabaseWork,
+  type StartSpan,
+  useTracer,
+  withoutSpan,
+} from './spans';
+export { readTraceparent, type SpanReference, writeTraceparent } from './traceparent';
