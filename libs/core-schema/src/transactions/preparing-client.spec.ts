@@ -1,9 +1,11 @@
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { coreDataSource } from '../core-data-source';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
 import { databaseOutage } from '@certwright/errors';
 import { eventually } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import { withinDatabaseTime } from './database-time';
+import { preparingDriver } from './preparing-client';
 
 let core: CoreDatabaseFixture;
 beforeAll(async () => {
@@ -22,7 +24,9 @@ describe('a statement with parameters', () => {
       );
       return { sums, prepared: prepared[0]?.count };
     });
-    expect(counts).toEqual({ sums: [2, 3], prepared: 1 });
+    // With TEST_POOLER=transaction, none is.
+    const prepared = process.env['DATABASE_POOLER'] === 'transaction' ? 0 : 1;
+    expect(counts).toEqual({ sums: [2, 3], prepared });
   });
 
   it('can be used again after it failed', async () => {
@@ -82,6 +86,37 @@ describe('a request whose time for the database is over', () => {
     expect(await pidOf()).toBe(pid);
   });
 
+  it('leaves it to the server to close the connection of the cancel request, which PgBouncer 1.18 needs', async () => {
+    const own = new URL(core.url);
+    const cancels: { endedFirst: boolean }[] = [];
+    const link = createServer((client) => {
+      const upstream = connect(Number(own.port), own.hostname);
+      let endedFirst = false;
+      client.once('end', () => (endedFirst = true));
+      client.once('data', (first) => {
+        if (first.length === 16) upstream.once('close', () => cancels.push({ endedFirst }));
+      });
+      client.on('error', () => undefined);
+      client.pipe(upstream).pipe(client);
+    });
+    await new Promise<void>((resolve) => link.listen(0, '127.0.0.1', resolve));
+    own.port = String((link.address() as AddressInfo).port);
+    const linked = coreDataSource({
+      url: own.href,
+      applicationName: 'spec',
+      poolSize: 1,
+      statementTimeoutMs,
+    });
+    await linked.initialize();
+    try {
+      await errorOf(async () => await linked.query('SELECT pg_sleep(600), $1::int', [1]));
+      await eventually(() => expect(cancels).toEqual([{ endedFirst: false }]));
+    } finally {
+      await linked.destroy();
+      await new Promise((resolve) => link.close(resolve));
+    }
+  });
+
   it('has its transaction rolled back', async () => {
     const error = await errorOf(
       async () =>
@@ -110,6 +145,20 @@ describe('a request whose time for the database is over', () => {
     release();
     await held;
     expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  it('is not affected by the time limit of the pool, which expires later', async () => {
+    const { url } = core;
+    const pool = new preparingDriver.Pool({ url, max: 1, connectionTimeoutMillis: 400 });
+    const holder = await pool.connect();
+    const errors: string[] = [];
+    const connect = () => pool.connect((error) => errors.push(error?.message ?? 'none'));
+    withinDatabaseTime(300, connect);
+    connect();
+    await eventually(() => expect(errors).toHaveLength(2));
+    expect(errors).toEqual(Array(2).fill('timeout exceeded when trying to connect'));
+    holder.release();
+    await pool.end();
   });
 
   it('waits no longer for a server that froze', async () => {

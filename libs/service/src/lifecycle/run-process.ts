@@ -27,6 +27,11 @@ export interface ProcessDefinition<C extends ProcessConfig> {
   readonly start: (config: C, running: RunningProcess) => Promise<unknown>;
 }
 
+/** How often readiness is checked and changes are logged, also when no supervisor requests `/readyz`. */
+const readinessEveryMs = 10_000;
+/** The first check: later than connections that are still being opened. */
+const firstReadinessMs = 1_000;
+
 /** Beyond the time that requests have to finish: for closing databases and queues. */
 const closingMs = 5_000;
 
@@ -70,11 +75,18 @@ export async function runProcess<C extends ProcessConfig>(definition: ProcessDef
     await definition.start(config, running);
     running.readiness.started();
     log.info({ operations: operations.url }, 'started');
+    watch(running.readiness);
   } catch (error) {
     if (closing.begun) return;
     await bounded(closing.closeAll(), closingMs);
     abandonStart(name, error, log);
   }
+}
+
+function watch(readiness: Readiness): void {
+  const check = () => void readiness.report();
+  setTimeout(check, firstReadinessMs).unref();
+  setInterval(check, readinessEveryMs).unref();
 }
 
 interface StoppableProcess extends RunningProcess {
