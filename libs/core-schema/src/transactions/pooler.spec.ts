@@ -138,7 +138,8 @@ describe('behind a pooler in transaction mode', () => {
   });
 
   itWithPooler('the session of a server that has become a standby is dropped', async () => {
-    const { url } = await pooled();
+    // Otherwise PgBouncer drops it by itself after a while.
+    const { url } = await pooled({ server_idle_timeout: 600 });
     const spec = await source(url);
     const pidOf = async () => (await spec.query<{ pid: number }[]>('SELECT pg_backend_pid() AS pid'))[0]?.pid;
     const before = await pidOf();
