@@ -1,7 +1,9 @@
 import {
   closeHttpApp,
   createHttpApp,
+  followTls,
   MemoryTokenBuckets,
+  observeCertificate,
   renewTls,
   type RunningProcess,
 } from '@certwright/service';
@@ -10,7 +12,8 @@ import type { FastifyInstance } from 'fastify';
 import { AppModule } from './app.module';
 import { admitClients } from './clients/admit-clients';
 import { ClientGrants } from './clients/client-grants';
-import { followTls, readTls } from './clients/tls-files';
+import { ClientClocks } from './clients/client-clocks';
+import { assertUsable, readTls } from './clients/tls-files';
 import type { GatewayConfig } from './config';
 import { openApiDocument } from './docs/openapi-document';
 import { renderProblem } from './wire/problem';
@@ -28,12 +31,17 @@ const burstS = 4;
  */
 export async function start(config: GatewayConfig, running: RunningProcess): Promise<NestFastifyApplication> {
   const { log, metrics, readiness } = running;
-  const files = {
-    key: config.TLS_KEY_FILE,
-    certificate: config.TLS_CERTIFICATE_FILE,
-    clientCa: config.CLIENT_CA_FILE,
-  };
-  const tls = await readTls(files);
+  const tls = await readTls(config);
+  assertUsable(tls);
+  let current = tls;
+  observeCertificate(running, {
+    check: 'tls certificate',
+    setting: 'TLS_CERTIFICATE_FILE',
+    isRequired: true,
+    current: () => current.certificate,
+  });
+  const clocks = new ClientClocks();
+  readiness.add('clocks of clients', async () => await Promise.resolve(clocks.serverTime()));
   const app = await createHttpApp(AppModule.forRoot(config, running), {
     log,
     metrics,
@@ -53,12 +61,17 @@ export async function start(config: GatewayConfig, running: RunningProcess): Pro
     buckets: new MemoryTokenBuckets(),
     rate: { ratePerS, burst: burstS * ratePerS },
     now: () => new Date(),
+    clocks,
   });
   running.opened('http', () => closeHttpApp(app, config.DRAIN_TIME));
-  const following = followTls(files, tls, {
+  const following = followTls(async () => await readTls(config), tls, {
     everyMs: config.TLS_FILES_EVERY,
     log,
-    use: (renewed) => renewTls(app, renewed),
+    use: (renewed) => {
+      assertUsable(renewed);
+      renewTls(app, renewed);
+      current = renewed;
+    },
   });
   running.opened('tls files', () => following.stop());
   await app.listen(config.PORT, config.HOST);

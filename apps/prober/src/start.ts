@@ -4,6 +4,11 @@ import { NestFactory } from '@nestjs/core';
 import { AppModule } from './app.module';
 import { Config } from './config';
 
+/** The command TIME of Redis. */
+interface ServerClock {
+  time(): Promise<readonly (string | number)[]>;
+}
+
 export async function start(config: Config, running: RunningProcess): Promise<void> {
   const { name, log, readiness } = running;
   const { PROBE_CONCURRENCY: concurrency, DRAIN_TIME: drainMs } = config;
@@ -11,7 +16,12 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
   const findOwner = async () => await Promise.resolve({ mode: config.CERTWRIGHT_MODE, id: null });
   const redis = openRedis({ settings: config, process: running, findOwner });
   const strategy = new QuestionServer(redis, { name, log, concurrency, drainMs });
-  readiness.add('redis', async () => await strategy.checkWrites());
+  readiness.add('redis', async () => {
+    await strategy.checkWrites();
+    // Seconds and microseconds.
+    const [seconds = NaN] = (await strategy.unwrap<ServerClock>().time()).map(Number);
+    return { serverTimeMs: seconds * 1_000, setting: 'REDIS_URL' };
+  });
   const root = {
     module: AppModule,
     imports: [ProcessModule.forRoot(Config, config, running), RedisModule.of(redis)],

@@ -1,13 +1,15 @@
 import {
+  awaitSchema,
   awaitSettings,
   type DatabaseConnection,
+  databaseTime,
   sessionSettings,
   warnOfExcessPrivileges,
 } from '@certwright/postgres';
 import { type DynamicModule, type FactoryProvider, Module, type Provider } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
-import { coreDataSourceOptions } from './core-data-source';
+import { coreDataSourceOptions, usedCoreSchema } from './core-data-source';
 import { awaitDeployment, claimDeployment, type DeploymentMode } from './deployment/deployment';
 import { Outbox } from './outbox/outbox';
 import { coreSchema } from './roles/core-schema';
@@ -35,7 +37,9 @@ const deployment: Provider = {
   inject: [DataSource, coreProcess],
   useFactory: async (database: DataSource, process: CoreProcess) => {
     const { name, deployment, pooler, log, readiness } = process;
-    readiness.add('database', async () => await database.query('SELECT 1'));
+    const query = async (text: string) => await database.query<object[]>(text);
+    await awaitSchema(query, usedCoreSchema, { log });
+    readiness.add('database', async () => await databaseTime(query, usedCoreSchema.setting));
     await awaitSettings(database, pooler, sessionSettings(process), log);
     if (deployment?.access === 'claim') await claimDeployment(database, deployment.mode);
     if (deployment?.access === 'await') await awaitDeployment(database, deployment.mode);

@@ -14,7 +14,7 @@ export {
 export { CaIssuerEntity } from './built-in-ca/ca-issuer.entity';
 export { CaLimitBucketEntity } from './ca-limits/ca-limit-bucket.entity';
 export { type StoredSan } from './certs-v2/cert-object-v2.entity';
-export { coreDataSource, coreDataSourceOptions } from './core-data-source';
+export { coreDataSource, coreDataSourceOptions, usedCoreSchema } from './core-data-source';
 export { claimDeployment } from './deployment/deployment';
 export { type Lease, underLease } from './leases/issuance-lease';
 export { type MailKind } from './mail/mail.entity';

@@ -1,4 +1,9 @@
-import { type DatabaseConnection, databaseDriver, dataSourceOptions } from '@certwright/postgres';
+import {
+  type DatabaseConnection,
+  databaseDriver,
+  dataSourceOptions,
+  type UsedSchema,
+} from '@certwright/postgres';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { CtIssuerProfileEntity } from './issuers/ct-issuer-profile.entity';
 import { CtIssuerEntity } from './issuers/ct-issuer.entity';
@@ -22,12 +27,21 @@ const ctEntities = [
   CtRevocationEntity,
 ];
 
+const migrationsTable = 'ct_migration';
+
+export const usedCtSchema: UsedSchema = {
+  database: 'ct',
+  setting: 'CT_DATABASE_URL',
+  migrationsTable,
+  migrations: ctMigrations,
+};
+
 export const ctDataSourceOptions = (database: DatabaseConnection): DataSourceOptions =>
   dataSourceOptions(database, {
     driver: databaseDriver,
     entities: ctEntities,
     migrations: ctMigrations,
-    migrationsTableName: 'ct_migration',
+    migrationsTableName: migrationsTable,
   });
 
 export const ctDataSource = (database: DatabaseConnection): DataSource =>

@@ -1,13 +1,15 @@
 import {
+  awaitSchema,
   awaitSettings,
   type DatabaseConnection,
+  databaseTime,
   sessionSettings,
   warnOfExcessPrivileges,
 } from '@certwright/postgres';
 import { type DynamicModule, type FactoryProvider, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
-import { ctDataSourceOptions } from './ct-data-source';
+import { ctDataSourceOptions, usedCtSchema } from './ct-data-source';
 import { ctSchema } from './roles/ct-schema';
 
 /** When the database is unavailable at start, a process retries for half a minute before it gives up. */
@@ -47,7 +49,9 @@ export class CtSchemaModule {
           inject: [DataSource, ctProcess],
           useFactory: async (database: DataSource, process: CtProcess) => {
             const { name, pooler, log, readiness } = process;
-            readiness.add('database', async () => await database.query('SELECT 1'));
+            const query = async (text: string) => await database.query<object[]>(text);
+            await awaitSchema(query, usedCtSchema, { log });
+            readiness.add('database', async () => await databaseTime(query, usedCtSchema.setting));
             await awaitSettings(database, pooler, sessionSettings(process), log);
             await warnOfExcessPrivileges(database, ctSchema, name, log);
             return null;

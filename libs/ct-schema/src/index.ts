@@ -1,7 +1,7 @@
 export { BinaryRows } from './copy/binary-rows';
 export { binaryArray } from './copy/binary-values';
 export { copyIn } from './copy/copy-in';
-export { ctDataSource } from './ct-data-source';
+export { ctDataSource, usedCtSchema } from './ct-data-source';
 export { type CtProcess, CtSchemaModule } from './ct-schema.module';
 export { CtLogEvidenceEntity, type EvidenceKind } from './logs/ct-log-evidence.entity';
 export { CtLogEntity, type CtLogKind } from './logs/ct-log.entity';

@@ -2,4 +2,5 @@ export { databaseErrorCode, databaseOutage, isDatabaseUnreachable } from './data
 export { type FieldFault, Problem, type ProblemDetails } from './problem';
 export { problemExamples } from './problem-examples';
 export { containsPrivateKey, holdsPrivateKey } from './private-key-text';
+export { StartFault } from './start-fault';
 export { type FieldFaultCode, fieldFaultCodes, type ProblemCode, problemCodes } from './problem-codes';

@@ -66,6 +66,8 @@ async function attempt(
     const traceparent = currentTraceparent();
     const headers = {
       accept: 'application/json',
+      // The gateway has no database whose clock it could compare with its own (RFC 9110, section 6.6.1).
+      date: new Date().toUTCString(),
       ...(traceparent === null ? {} : { traceparent }),
       ...(body === null
         ? {}

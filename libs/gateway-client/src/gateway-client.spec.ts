@@ -43,6 +43,19 @@ async function faultOf(asking: Promise<unknown>): Promise<GatewayFault> {
   throw new Error(`no fault but ${String(outcome)}`);
 }
 
+it('has a renewed certificate without being opened again', async () => {
+  const stranger = new PrivateCa();
+  const renewed = connect({ own: stranger });
+  await expect(renewed.getZones(opened)).rejects.toMatchObject({ code: 'unreachable' });
+  const { key, cert } = ca.certify(`URI:${identity}`);
+  renewed.renew({ ca: ca.pem, certificate: cert, key });
+  server.willReply(says(200, { zones: [] }));
+  expect(await renewed.getZones(opened)).toEqual({ zones: [] });
+  server.received.length = 0;
+  renewed.close();
+  stranger.dispose();
+});
+
 describe('a message', () => {
   it('goes out as the contract says, over mutual TLS, and brings the answer', async () => {
     server.willReply(

@@ -30,7 +30,7 @@ const maxConnections = 32;
 /** Speaks to the DNS gateway over mutual TLS. Connections are kept; `close` ends them. */
 export class GatewayClient implements Gateway {
   readonly #base: string;
-  readonly #line: Line;
+  #line: Line;
   readonly #timeoutMs: number;
 
   constructor({ url, ca, certificate, key, timeoutMs = defaultTimeoutMs }: GatewayClientOptions) {
@@ -38,7 +38,7 @@ export class GatewayClient implements Gateway {
     this.#base = url.replace(/\/+$/, '');
     this.#timeoutMs = timeoutMs;
     this.#line = {
-      tls: { ca, cert: certificate, key, minVersion: 'TLSv1.3' },
+      tls: tlsOf({ ca, certificate, key }),
       agent: new Agent({ keepAlive: true, timeout: idleMs, maxSockets: maxConnections }),
       maxAnswerBytes,
     };
@@ -70,6 +70,11 @@ export class GatewayClient implements Gateway {
     return await this.#post('remove_record', request);
   }
 
+  /** New connections have these certificates; kept ones, which have the old ones, are not used for further messages. */
+  renew(material: TlsMaterial): void {
+    this.#line = { ...this.#line, tls: tlsOf(material) };
+  }
+
   /** Ends the connections that are kept. */
   close(): void {
     this.#line.agent.destroy();
@@ -87,3 +92,13 @@ export class GatewayClient implements Gateway {
     return read(readObject(answer));
   }
 }
+
+type TlsMaterial = Pick<GatewayClientOptions, 'ca' | 'certificate' | 'key'>;
+
+/** The agent keeps connections by these options. */
+const tlsOf = ({ ca, certificate, key }: TlsMaterial): Line['tls'] => ({
+  ca,
+  cert: certificate,
+  key,
+  minVersion: 'TLSv1.3',
+});

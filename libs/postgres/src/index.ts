@@ -21,6 +21,14 @@ export {
   roleOf,
   type TableGrants,
 } from './roles/role-grants';
+export {
+  awaitSchema,
+  databaseTime,
+  type Query,
+  schemaCheck,
+  schemaState,
+  type UsedSchema,
+} from './schema-version';
 export { statementName } from './statement-name';
 export { type SessionSettings, sessionSettings, type StatementLimits } from './session-settings';
 export { awaitSettings, settingsProblem } from './settings-check';

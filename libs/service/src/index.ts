@@ -12,14 +12,20 @@ export {
   string,
   url,
 } from './config/setting-kinds';
+export {
+  followGateway,
+  type GatewayConnection,
+  gatewayConnection,
+  gatewaySettings,
+} from './config/gateway-settings';
 export { databaseUrl, poolerSettings } from './config/database-settings';
-export { type GatewayConnection, gatewayConnection, gatewaySettings } from './config/gateway-settings';
 export { sealingKeys } from './config/sealing-keys';
 export { type Setting } from './config/setting';
 export { Secret } from './config/secret';
 export {
   defineSettings,
   type Environment,
+  fileFault,
   type Settings,
   SettingsError,
   type SettingValues,
@@ -32,6 +38,8 @@ export { defaultTimeouts, type HttpAppOptions, type HttpTimeouts } from './http/
 export { canonicalJson, readIdempotencyKey } from './http/idempotency-key';
 export { parseJsonBody } from './http/json-body';
 export { type HttpTls, renewTls } from './http/tls';
+export { followTls, observeCertificate } from './tls/follow-tls';
+export { keyPairFaults, readCertificate } from './tls/key-pair-faults';
 export { documentationPaths, type DocumentedApi } from './documentation/api-documentation';
 export { prefersHtml } from './documentation/prefers-html';
 export { ErrorExamples, type ErrorResponse } from './documentation/error-examples';

@@ -7,6 +7,7 @@ import pg from 'pg';
 import { cpuSeconds } from '../cpu-time.mjs';
 import { table } from '../report.mjs';
 import { certificationRequest } from './certification-requests.mjs';
+import { costSection, stateOf } from './database-cost.mjs';
 import { commitFloor, signatureFloor } from './floor.mjs';
 import { startPlatform } from './platform.mjs';
 
@@ -40,16 +41,23 @@ export async function issuance(args) {
     say('posting orders with the worker stopped');
     const half = Math.floor(orders / 2);
     process.kill(platform.pids['issuance-worker'], 'SIGSTOP');
+    const empty = await stateOf(database);
     const created = await measure(platform, async () => await post(platform, bodies.slice(0, half), clients));
+    const ordered = await stateOf(database);
     process.kill(platform.pids['issuance-worker'], 'SIGCONT');
     say('letting the worker issue them');
     const drained = await measure(platform, async () => await issued(database, half));
+    const cost = [empty, ordered, await stateOf(database), half];
     say('posting the rest while they are issued: end to end');
     const whole = await measure(platform, async () => {
       await post(platform, bodies.slice(half), clients);
       await issued(database, orders);
     });
-    return section({ floor, half, rest: orders - half, created, drained, whole, clients, jobs });
+    const machine = machineOf(clients, jobs);
+    return [
+      section({ floor, half, rest: orders - half, created, drained, whole, machine }),
+      costSection(...cost, machine),
+    ];
   } finally {
     process.removeListener('SIGINT', stop);
     await database.end();
@@ -138,7 +146,12 @@ export async function measure({ pids }, work) {
   return { seconds, cpu, clientCpu: (spent.user + spent.system) / 1e6 };
 }
 
-function section({ floor, half, rest, created, drained, whole, clients, jobs }) {
+function machineOf(clients, jobs) {
+  const [{ model }] = os.cpus();
+  return `${os.cpus().length} cores (${model.trim()}), Node ${process.version}, ${clients} clients, ${jobs} concurrent jobs, fsync on.`;
+}
+
+function section({ floor, half, rest, created, drained, whole, machine }) {
   const perSecond = (count, { seconds }) => count / seconds;
   const end = perSecond(rest, whole);
   const total = Object.values(whole.cpu).reduce((sum, seconds) => sum + seconds, 0);
@@ -175,8 +188,6 @@ function section({ floor, half, rest, created, drained, whole, clients, jobs }) 
     ['**whole platform**', `**${ms(total)}**`, '100 %'],
     ['the client (not part of the platform)', ms(whole.clientCpu), ''],
   ]);
-  const [{ model }] = os.cpus();
-  const machine = `${os.cpus().length} cores (${model.trim()}), Node ${process.version}, ${clients} clients, ${jobs} concurrent jobs, fsync on`;
-  const text = `## Issuance\n\n${machine}.\n\n${rates}\n\n${costs}`;
+  const text = `## Issuance\n\n${machine}\n\n${rates}\n\n${costs}`;
   return { name: 'issuance', text };
 }

@@ -32,6 +32,7 @@ export function openAccess(config: AccessConfig, running: RunningProcess): Searc
     statementTimeoutMs: config.KEY_TIMEOUT,
   });
   running.opened('core database', () => accounts.close());
+  readiness.add('core schema', () => accounts.checkSchema());
   readiness.shared.add('core database', () => accounts.check());
   if (config.DATABASE_POOLER !== 'none')
     readiness.add('settings of the core database', () => accounts.checkSettings());

@@ -1,5 +1,6 @@
-import { Problem } from '@certwright/errors';
+import { Problem, StartFault } from '@certwright/errors';
 import {
+  databaseTime,
   DatabasePool,
   type DatabasePooler,
   type DatabaseUrl,
@@ -39,6 +40,7 @@ export class CoreUnavailable extends Error {
 export class CoreAccounts {
   readonly #pool: DatabasePool;
   readonly #timeoutMs: number;
+  #hasFitted = false;
 
   constructor({ url, pooler, applicationName, poolSize, statementTimeoutMs }: CoreAccountsOptions) {
     this.#timeoutMs = statementTimeoutMs;
@@ -66,8 +68,23 @@ export class CoreAccounts {
   }
 
   /** Whether keys can be looked up; for readiness. @throws CoreUnavailable */
-  async check(): Promise<void> {
+  async check(): Promise<unknown> {
     await this.#query({ text: 'SELECT FROM search_plan WHERE is_default' });
+    return await databaseTime(async (text) => await this.#query({ text }), 'DATABASE_URL');
+  }
+
+  /** @throws StartFault when keys cannot be looked up in the database for another reason than an outage */
+  async checkSchema(): Promise<void> {
+    if (this.#hasFitted) return;
+    try {
+      await this.findSearchKey(Buffer.alloc(32));
+      this.#hasFitted = true;
+    } catch (error) {
+      if (error instanceof CoreUnavailable) return;
+      throw new StartFault(
+        `DATABASE_URL: API keys cannot be looked up (${(error as Error).message}); run "npm run migrate" of this release, or correct DATABASE_URL`,
+      );
+    }
   }
 
   /** @throws Error when sessions behind a pooler lack settings; not while the database is unavailable */

@@ -1,5 +1,5 @@
-import { ctSchema } from '@certwright/ct-schema';
-import { warnOfExcessPrivileges } from '@certwright/postgres';
+import { ctSchema, usedCtSchema } from '@certwright/ct-schema';
+import { databaseTime, schemaCheck, warnOfExcessPrivileges } from '@certwright/postgres';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { SearchConfig } from '../config';
@@ -15,13 +15,17 @@ function openIndex(config: SearchConfig, { log, readiness, opened }: RunningProc
     log,
   });
   opened('ct database', async () => await readers.close());
+  const query = async (text: string) =>
+    await readers.within({ kind: 'readiness', timeLimitMs: 2_000 }).query<object[]>(text);
+  readiness.add('ct schema', schemaCheck(query, usedCtSchema));
   let isRoleKnown = false;
   readiness.shared.add('ct database', async () => {
     const reader = readers.within({ kind: 'readiness', timeLimitMs: 2_000 });
-    await reader.query('SELECT 1');
-    if (isRoleKnown) return;
+    const time = await databaseTime(query, usedCtSchema.setting);
+    if (isRoleKnown) return time;
     isRoleKnown = true;
     await warnOfExcessPrivileges(reader, ctSchema, 'ct-search', log);
+    return time;
   });
   return readers;
 }

@@ -208,7 +208,7 @@ describe('when the disk fails', () => {
       state.appends = 0;
       await expect(log.intent(anIntent)).rejects.toThrow(/cannot be written \(E(IO|NOSPC)\)/);
       expect(state.appends).toBe(0);
-      expect(log.usable()).toBe(false);
+      expect(log.failure()).not.toBeNull();
       expect(log.head()).toEqual(head);
       await log.close();
       await (await openLog(folder)).close();
@@ -236,7 +236,7 @@ describe('when the disk fails', () => {
     harm(path.join(folder, 'gateway-1.00000001.jsonl'));
     await expect(log.intent(anIntent)).rejects.toThrow(reason);
     await expect(log.intent(anIntent)).rejects.toThrow(reason);
-    expect(log.usable()).toBe(false);
+    expect(log.failure()).not.toBeNull();
     await log.close();
   });
 

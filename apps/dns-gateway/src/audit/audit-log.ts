@@ -124,9 +124,9 @@ export class AuditLog {
     return this.last;
   }
 
-  /** Whether entries are accepted. */
-  usable(): boolean {
-    return this.fault === null;
+  /** Why no entries are accepted. @returns null: they are */
+  failure(): AuditFault | null {
+    return this.fault;
   }
 
   /** Writes pending entries and accepts no more. */

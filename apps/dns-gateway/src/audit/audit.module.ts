@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
-import { repeat, RunningProcess } from '@certwright/service';
+import { StartFault } from '@certwright/errors';
+import { fileFault, repeat, RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { GatewayConfig } from '../config';
 import { AuditLog } from './audit-log';
@@ -20,11 +21,17 @@ async function openAudit(config: GatewayConfig, running: RunningProcess): Promis
     folder: config.AUDIT_DIR,
     instance: instanceOf(config),
     now: () => new Date(),
+  }).catch((error: unknown) => {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === undefined ? `: ${message}` : ` cannot be written: ${fileFault(error)}`;
+    throw new StartFault(`AUDIT_DIR${reason}`, { cause: error });
   });
   running.opened('audit', () => audit.close());
   readiness.add('audit', async () => {
-    if (!audit.usable())
-      throw new Error('the audit log takes nothing until a restart, so nothing is changed');
+    const fault = audit.failure();
+    if (fault !== null)
+      throw new Error(`AUDIT_DIR: ${fault.message} Nothing is changed. Fix the volume, then restart.`);
+    await Promise.resolve();
   });
   const logHead = async () => {
     log.info({ ...audit.head() }, 'head of the audit log');

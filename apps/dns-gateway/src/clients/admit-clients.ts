@@ -2,6 +2,7 @@ import type { TLSSocket } from 'node:tls';
 import { Problem } from '@certwright/errors';
 import { documentationPaths, type Rate, type TokenBuckets } from '@certwright/service';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { ClientClocks } from './client-clocks';
 import { type ClientGrants, grants } from './client-grants';
 import { identityIn, isInForce } from './client-identity';
 
@@ -18,6 +19,7 @@ export interface Admission {
   /** Per client. */
   readonly rate: Rate;
   readonly now: () => Date;
+  readonly clocks: Pick<ClientClocks, 'saw'>;
 }
 
 const documentation = documentationPaths('');
@@ -44,6 +46,7 @@ export function admitClients(instance: FastifyInstance, admission: Admission): v
     if (identity === null || grant === undefined || !admission.clients.allows(identity, grant)) {
       throw new Problem('unauthorized', 'The client of this certificate may not use this endpoint.');
     }
+    admission.clocks.saw(identity, request.headers.date);
     await takeOne(identity, admission);
   });
 }

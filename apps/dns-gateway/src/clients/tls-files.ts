@@ -1,44 +1,36 @@
 import { readFile } from 'node:fs/promises';
-import { type HttpTls, type Logger, type Repeating, repeat } from '@certwright/service';
+import { fileFault, type HttpTls, keyPairFaults, readCertificate, SettingsError } from '@certwright/service';
+import type { GatewayConfig } from '../config';
 
-export interface TlsFiles {
-  readonly key: string;
-  readonly certificate: string;
-  readonly clientCa: string;
-}
+export type TlsFiles = Pick<GatewayConfig, 'TLS_KEY_FILE' | 'TLS_CERTIFICATE_FILE' | 'CLIENT_CA_FILE'>;
 
+const names = {
+  key: 'TLS_KEY_FILE',
+  certificate: 'TLS_CERTIFICATE_FILE',
+  clientCa: 'CLIENT_CA_FILE',
+} as const satisfies Record<keyof HttpTls, keyof TlsFiles>;
+
+/** @throws SettingsError when a file cannot be read */
 export async function readTls(files: TlsFiles): Promise<HttpTls> {
-  const [key, certificate, clientCa] = await Promise.all(
-    [files.key, files.certificate, files.clientCa].map((file) => readFile(file, 'utf8')),
-  );
-  return { key: key ?? '', certificate: certificate ?? '', clientCa: clientCa ?? '' };
+  const read = async (name: keyof TlsFiles): Promise<string> => {
+    try {
+      return await readFile(files[name], 'utf8');
+    } catch (error) {
+      throw new SettingsError([{ name, fault: `cannot be read: ${fileFault(error)}` }]);
+    }
+  };
+  const [key, certificate, clientCa] = await Promise.all([
+    read(names.key),
+    read(names.certificate),
+    read(names.clientCa),
+  ]);
+  return { key, certificate, clientCa };
 }
 
-/**
- * Polls the files for renewed certificates. Compares their content: a mounted secret changes through a symbolic
- * link, which file watchers do not see. Files that do not match, as when only one of them is written yet, are
- * retried at the next poll.
- *
- * @param everyMs interval between two polls
- */
-export function followTls(
-  files: TlsFiles,
-  first: HttpTls,
-  { everyMs, log, use }: { everyMs: number; log: Logger; use: (tls: HttpTls) => void },
-): Repeating {
-  let inUse = JSON.stringify(first);
-  const round = async (): Promise<number> => {
-    const read = await readTls(files);
-    const text = JSON.stringify(read);
-    if (text !== inUse) {
-      use(read);
-      inUse = text;
-      log.info('TLS certificates renewed');
-    }
-    return everyMs;
-  };
-  return repeat(round, {
-    afterErrorMs: everyMs,
-    onError: (err) => log.error({ err }, 'the TLS files do not hold; those from before stay in use'),
-  });
+/** @throws SettingsError when clients would refuse the certificate, or OpenSSL the files */
+export function assertUsable(tls: HttpTls, now = new Date()): void {
+  const faults = [...keyPairFaults(tls, names, 'server', now)];
+  if (readCertificate(tls.clientCa) === null)
+    faults.push({ name: names.clientCa, fault: 'is not a certificate in PEM' });
+  if (faults.length > 0) throw new SettingsError(faults);
 }

@@ -62,6 +62,16 @@ export class RunningGateway {
     return gateway;
   }
 
+  /** Another copy, with the same files; stop its process before the first one is disposed of. */
+  static async copyOf(
+    first: RunningGateway,
+    settings: Readonly<Record<string, string>>,
+  ): Promise<RunningGateway> {
+    const gateway = new RunningGateway(first.authority, settings);
+    await gateway.begin();
+    return gateway;
+  }
+
   writeTls({ key, certificate }: KeyAndCertificate, clientCa: string): void {
     this.authority.file('tls.key', key);
     this.authority.file('tls.pem', certificate);
@@ -71,8 +81,16 @@ export class RunningGateway {
   /** Also restarts a stopped gateway, with the same files. */
   async begin(): Promise<void> {
     this.#ended += this.child?.output() ?? '';
+    const { command, args, env } = this.program();
+    this.child = await startChild(command, { args, env });
+    await this.child.says(/"msg":"started"/);
+    this.port = Number(/"url":"https:\/\/127\.0\.0\.1:(\d+)"/.exec(this.child.output())?.[1]);
+  }
+
+  program(more: Readonly<Record<string, string>> = {}) {
     const file = (name: string): string => path.join(this.authority.folder, name);
-    this.child = await startChild(process.execPath, {
+    return {
+      command: process.execPath,
       args: [path.join(workspaceRoot, bundleFolder, 'main.js')],
       env: {
         PORT: '0',
@@ -86,10 +104,9 @@ export class RunningGateway {
         AUDIT_INSTANCE: 'spec',
         GATEWAY_CLIENTS: `${spiffe('issuance-worker')}=make_integration+get_zones+add_record+remove_record+description,${spiffe('orders-v3')}=get_zones`,
         ...this.settings,
+        ...more,
       },
-    });
-    await this.child.says(/"msg":"started"/);
-    this.port = Number(/"url":"https:\/\/127\.0\.0\.1:(\d+)"/.exec(this.child.output())?.[1]);
+    };
   }
 
   /** All output of it and its predecessors. */

@@ -1,32 +1,30 @@
 import { GatewayClient } from '@certwright/gateway-client';
-import { gatewayConnection, RunningProcess } from '@certwright/service';
+import { followGateway, gatewayConnection, RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { Config } from '../config';
 
 /**
  * @returns null when no gateway is configured
- * @throws SettingsError when the configuration is incomplete
+ * @throws SettingsError when the configuration is incomplete or its certificate cannot be used
  */
-export function gatewayOf(
+export function openGateway(
   config: Pick<Config, 'GATEWAY_URL' | 'GATEWAY_CA' | 'GATEWAY_CERTIFICATE' | 'GATEWAY_KEY'>,
+  running: RunningProcess,
 ): GatewayClient | null {
   const connection = gatewayConnection(config);
-  return connection === null ? null : new GatewayClient(connection);
+  if (connection === null) return null;
+  const client = new GatewayClient(connection);
+  running.opened('gateway', () => client.close());
+  followGateway(config, connection, running, {
+    use: (renewed) => client.renew(renewed),
+    isRequired: true,
+  });
+  return client;
 }
 
 /** `GatewayClient`, or null. */
 @Module({
-  providers: [
-    {
-      provide: GatewayClient,
-      inject: [Config, RunningProcess],
-      useFactory: (config: Config, { opened }: RunningProcess) => {
-        const gateway = gatewayOf(config);
-        opened('gateway', async () => await gateway?.close());
-        return gateway;
-      },
-    },
-  ],
+  providers: [{ provide: GatewayClient, inject: [Config, RunningProcess], useFactory: openGateway }],
   exports: [GatewayClient],
 })
 export class GatewayModule {}

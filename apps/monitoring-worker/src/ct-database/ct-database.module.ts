@@ -1,5 +1,11 @@
-import { ctDataSource, ctSchema } from '@certwright/ct-schema';
-import { awaitSettings, sessionSettings, warnOfExcessPrivileges } from '@certwright/postgres';
+import { ctDataSource, ctSchema, usedCtSchema } from '@certwright/ct-schema';
+import {
+  awaitSchema,
+  awaitSettings,
+  databaseTime,
+  sessionSettings,
+  warnOfExcessPrivileges,
+} from '@certwright/postgres';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -18,7 +24,9 @@ async function openCtDatabase(
   const database = ctDataSource({ applicationName: name, url, pooler, poolSize, statementTimeoutMs });
   await database.initialize();
   opened('ct database', async () => await database.destroy());
-  readiness.add('ct database', async () => await database.query('SELECT 1'));
+  const query = async (text: string) => await database.query<object[]>(text);
+  await awaitSchema(query, usedCtSchema, { log });
+  readiness.add('ct database', async () => await databaseTime(query, usedCtSchema.setting));
   await awaitSettings(database, pooler, sessionSettings({ statementTimeoutMs }), log);
   await warnOfExcessPrivileges(database, ctSchema, name, log);
   return database;

@@ -39,7 +39,7 @@ export class CheckEndpoints {
    * @returns whether there may be more to do now
    */
   async step(lease: TaskLease, now: Date): Promise<boolean> {
-    await this.checking.prepare();
+    if (!(await this.checking.canDecide())) return false;
     const looked = this.looks.take(maxStored);
     if (looked.length > 0) await this.storing.store(lease, await this.checking.check(looked, now), now);
     const free = Math.min(

@@ -7,6 +7,7 @@ import {
   type PresentedLeaf,
   type ReadLook,
 } from '@certwright/endpoint-checks';
+import { StartFault } from '@certwright/errors';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { factsOf, type FindingKey } from '../findings/known-facts';
@@ -40,9 +41,15 @@ export class CheckLooks {
     @Inject(TrustedRoots) private readonly trusted: Pick<TrustedRoots, 'current'>,
   ) {}
 
-  /** @throws Error while nothing can be decided */
-  async prepare(): Promise<void> {
-    await this.trusted.current();
+  /** @returns false while nothing can be decided, which the readiness check `trusted roots` reports */
+  async canDecide(): Promise<boolean> {
+    try {
+      await this.trusted.current();
+      return true;
+    } catch (error) {
+      if (error instanceof StartFault) return false;
+      throw error;
+    }
   }
 
   /** A constant number of statements. */

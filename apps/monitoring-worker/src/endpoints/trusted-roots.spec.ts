@@ -4,6 +4,7 @@ import { X509Certificate } from 'node:crypto';
 import { rootCertificates } from 'node:tls';
 import { readCertificate } from '@certwright/pki';
 import { Forge } from '@certwright/testing';
+import { Readiness } from '@certwright/service';
 import { TrustedRoots } from './trusted-roots';
 
 const forge = new Forge();
@@ -17,10 +18,18 @@ const keyOf = (der: Uint8Array) => {
 
 it('are all of Mozilla, and those of the file, also when it changes', async () => {
   const file = path.join(forge.folder, 'trusted.pem');
-  const roots = new TrustedRoots({ TRUSTED_ROOTS_FILE: file });
-  await expect(roots.current()).rejects.toThrow('ENOENT');
+  const changes: unknown[] = [];
+  const readiness = new Readiness({ reuseMs: 0, onChange: (...change) => void changes.push(change) });
+  readiness.started();
+  const roots = new TrustedRoots({ TRUSTED_ROOTS_FILE: file }, { readiness });
+  for (let each = 0; each < 3; each += 1)
+    expect(await readiness.report()).toMatchObject({ ready: false, checks: { 'trusted roots': 'failed' } });
+  expect(changes).toHaveLength(1);
+  await expect(roots.current()).rejects.toThrow(
+    /^TRUSTED_ROOTS_FILE cannot be read, .*it does not exist.*ENOENT/,
+  );
   writeFileSync(file, 'no certificate');
-  await expect(roots.current()).rejects.toThrow('contains no certificate in PEM');
+  await expect(roots.current()).rejects.toThrow('TRUSTED_ROOTS_FILE contains no certificate in PEM');
   const [one, other] = [forge.make({ isCa: true }), forge.make({ isCa: true })];
   const pem = ({ der }: { readonly der: Buffer }) => new X509Certificate(der).toString();
   writeFileSync(file, `# one\n${pem(one)}\n`);

@@ -1,5 +1,6 @@
 import { pageSession } from '@certwright/ct-index';
-import { DatabasePool } from '@certwright/postgres';
+import { usedCtSchema } from '@certwright/ct-schema';
+import { DatabasePool, schemaCheck } from '@certwright/postgres';
 import { RunningProcess } from '@certwright/service';
 import { Global, Injectable, Module } from '@nestjs/common';
 import { MonitoringConfig } from '../config';
@@ -75,7 +76,7 @@ export class CtDatabase {
     {
       provide: CtDatabase,
       inject: [MonitoringConfig, RunningProcess],
-      useFactory: (config: MonitoringConfig, { name, log, opened }: RunningProcess) => {
+      useFactory: (config: MonitoringConfig, { name, log, opened, readiness }: RunningProcess) => {
         const pool = new DatabasePool({
           url: config.CT_DATABASE_URL,
           pooler: config.DATABASE_POOLER,
@@ -89,6 +90,8 @@ export class CtDatabase {
           query_timeout: 1.5 * timeLimitsMs.statement,
         });
         opened('ct database', async () => await pool.end());
+        const query = async (text: string) => (await pool.query<object>(text)).rows;
+        readiness.add('ct schema', schemaCheck(query, usedCtSchema));
         return new CtDatabase(pool, log);
       },
     },

@@ -1,5 +1,5 @@
 import { type Gateway, GatewayClient } from '@certwright/gateway-client';
-import { gatewayConnection } from '@certwright/service';
+import { followGateway, gatewayConnection, type RunningProcess } from '@certwright/service';
 import type { OrdersConfig } from '../config';
 
 /** The DNS gateway, if the operator has set one up: without it no integrations are possible; all else works. */
@@ -7,8 +7,16 @@ export class DnsGateway {
   constructor(readonly client: Gateway | null) {}
 }
 
-/** @throws SettingsError when it is set up by half */
-export function gatewayClient(config: OrdersConfig): GatewayClient | null {
+/** @throws SettingsError when it is set up by half, or its certificate cannot be used */
+export function openGateway(config: OrdersConfig, running: RunningProcess): DnsGateway {
   const connection = gatewayConnection(config);
-  return connection === null ? null : new GatewayClient(connection);
+  if (connection === null) return new DnsGateway(null);
+  const client = new GatewayClient(connection);
+  running.opened('dns gateway', () => client.close());
+  followGateway(config, connection, running, {
+    use: (renewed) => client.renew(renewed),
+    // All copies have the same certificate, and most requests do not need the gateway.
+    isRequired: false,
+  });
+  return new DnsGateway(client);
 }

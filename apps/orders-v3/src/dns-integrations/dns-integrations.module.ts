@@ -4,7 +4,7 @@ import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { OrdersConfig } from '../config';
 import { BodyFingerprints } from './body-fingerprints';
-import { DnsGateway, gatewayClient } from './dns-gateway';
+import { DnsGateway, openGateway } from './dns-gateway';
 import { DnsIntegrationsController, DnsProvidersController } from './dns-integrations.controller';
 import { ReservedWork } from './reserved-work';
 import { CreateIntegration } from './create-integration.use-case';
@@ -22,15 +22,7 @@ import { RetrieveProviders } from './retrieve-providers.use-case';
       useFactory: (config: OrdersConfig) => new BodyFingerprints(config.SEALING_KEYS),
       inject: [OrdersConfig],
     },
-    {
-      provide: DnsGateway,
-      inject: [OrdersConfig, RunningProcess],
-      useFactory: (config: OrdersConfig, { opened }: RunningProcess) => {
-        const gateway = gatewayClient(config);
-        opened('dns gateway', () => gateway?.close());
-        return new DnsGateway(gateway);
-      },
-    },
+    { provide: DnsGateway, inject: [OrdersConfig, RunningProcess], useFactory: openGateway },
     ReservedWork,
     CreateIntegration,
     RetrieveIntegrations,

@@ -1,7 +1,8 @@
+import { createLogger, Metrics, Readiness, type RunningProcess } from '@certwright/service';
 import { ordersSettings } from '../config';
 import { FakeGateway } from '../testing/gateway';
 import { RunningApi, type Tenant } from '../testing/running-api';
-import { gatewayClient } from './dns-gateway';
+import { openGateway } from './dns-gateway';
 
 const path = '/api/v3/account/dns_integrations';
 
@@ -9,7 +10,12 @@ describe('a deployment without a DNS gateway', () => {
   let api: RunningApi;
   let tenant: Tenant;
   beforeAll(async () => {
-    api = await RunningApi.start({ GATEWAY_URL: '' });
+    api = await RunningApi.start({
+      GATEWAY_URL: '',
+      GATEWAY_CA: '',
+      GATEWAY_CERTIFICATE: '',
+      GATEWAY_KEY: '',
+    });
     tenant = await api.tenant('Full Access');
   });
   afterAll(() => api.stop());
@@ -49,8 +55,19 @@ it('does not start with a gateway that is set up by half', async () => {
     REDIS_URL: 'redis://127.0.0.1',
     SEALING_KEYS: Buffer.alloc(32).toString('base64'),
   };
-  expect(() => gatewayClient(ordersSettings.read({ ...others, ...half }))).toThrow(/GATEWAY_KEY_FILE/);
-  expect(gatewayClient(ordersSettings.read({ ...others, ...gateway.settings }))).not.toBeNull();
-  expect(gatewayClient(ordersSettings.read(others))).toBeNull();
+  const closes: (() => unknown)[] = [];
+  const running: RunningProcess = {
+    name: 'spec',
+    log: createLogger('spec', 'silent'),
+    metrics: new Metrics('spec'),
+    readiness: new Readiness(),
+    opened: (_name, close) => void closes.unshift(close),
+  };
+  const clientOf = (settings: Readonly<Record<string, string>>) =>
+    openGateway(ordersSettings.read({ ...others, ...settings }), running).client;
+  expect(() => clientOf(half)).toThrow(/GATEWAY_KEY_FILE/);
+  expect(clientOf(gateway.settings)).not.toBeNull();
+  expect(clientOf({})).toBeNull();
+  for (const close of closes) await close();
   await gateway.close();
 });

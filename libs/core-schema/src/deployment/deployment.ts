@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { StartFault } from '@certwright/errors';
 import type { DataSource } from 'typeorm';
 
 export type DeploymentMode = 'sandbox' | 'production';
@@ -40,9 +41,11 @@ async function modeOf(database: DataSource): Promise<DeploymentMode | undefined>
 function requireMode(found: DeploymentMode | undefined, mode: DeploymentMode): void {
   if (found === mode) return;
   if (found === undefined)
-    throw new Error('This database belongs to no deployment yet: start issuance-worker or an API first.');
-  throw new Error(
-    `This database belongs to a ${found} deployment, but CERTWRIGHT_MODE is ${mode}. ` +
+    throw new StartFault(
+      'DATABASE_URL: this database belongs to no deployment yet: start issuance-worker or an API first.',
+    );
+  throw new StartFault(
+    `the database in DATABASE_URL belongs to a ${found} deployment, but CERTWRIGHT_MODE is ${mode}. ` +
       `Sandbox and production need a database each: point DATABASE_URL to the right one.`,
   );
 }

@@ -1,8 +1,18 @@
-import type { GrantedSchema } from '@certwright/postgres';
+import type { GrantedSchema, RoleGrants } from '@certwright/postgres';
 import { ctIngest } from './ct-ingest';
 import { ctSearch } from './ct-search';
 import { monitoring } from './monitoring';
 import { monitoringWorker } from './monitoring-worker';
+
+/** Every process compares the schema with its release before it uses it. */
+function readingMigrations(roles: Readonly<Record<string, RoleGrants>>): Record<string, RoleGrants> {
+  return Object.fromEntries(
+    Object.entries(roles).map(([process, grants]) => [
+      process,
+      { ...grants, tables: { ...grants.tables, ct_migration: { select: 'name' } } },
+    ]),
+  );
+}
 
 /** The `ct` database, and what the role of each process may do with it. Processes that are not named have no access. */
 export const ctSchema: GrantedSchema = {
@@ -19,10 +29,10 @@ export const ctSchema: GrantedSchema = {
     'ct_drop_partition(text)',
   ],
   definers: [],
-  roles: {
+  roles: readingMigrations({
     'ct-ingest': ctIngest,
     'ct-search': ctSearch,
     monitoring,
     'monitoring-worker': monitoringWorker,
-  },
+  }),
 };

@@ -126,9 +126,31 @@ describe('settings', () => {
       MAIL_TOKEN_FILE: '/run/secrets/mail',
     };
     expect(faultsOf(twice)).toEqual({ MAIL_TOKEN: 'is given twice: unset either it or MAIL_TOKEN_FILE' });
-    expect(faultsOf({ DATABASE_URL_FILE: '/nowhere/at/all' })).toEqual({
-      DATABASE_URL: 'cannot be read from the file that DATABASE_URL_FILE names (ENOENT)',
-    });
+  });
+
+  it.each([
+    ['does not exist', '/nowhere/at/all', undefined, /: it does not exist; create it.* \(ENOENT\)$/],
+    ['is a folder', __dirname, undefined, /: it is a folder; name a file in it \(EISDIR\)$/],
+    ['may not be read', 'f', 'EACCES', /: this user has no permission; change its owner.* \(EACCES\)$/],
+    [
+      'is empty',
+      '/dev/null',
+      undefined,
+      /^is missing: the file that DATABASE_URL_FILE names is empty; write/,
+    ],
+    ['has another value', __filename, undefined, /^in the file that DATABASE_URL_FILE names is not a URL/],
+  ])('refuse a file that %s, in one line that says what to do', (_what, file, code, message) => {
+    const readFile =
+      code === undefined
+        ? undefined
+        : () => {
+            throw Object.assign(new Error(code), { code });
+          };
+    const read = () => settings.read({ DATABASE_URL_FILE: file }, readFile);
+    expect(read).toThrow(SettingsError);
+    const { faults, message: line } = thrownBy(read);
+    expect(faults).toEqual([{ name: 'DATABASE_URL', fault: expect.stringMatching(message) as string }]);
+    expect(line).toBe(`DATABASE_URL ${faults[0]?.fault}`);
   });
 
   it('print their manual as a table', () => {
@@ -141,3 +163,12 @@ describe('settings', () => {
     expect(manual).toContain('| `STRICT` | Refuse \\| more | true or false | false |');
   });
 });
+
+function thrownBy(read: () => unknown): SettingsError {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof SettingsError) return error;
+  }
+  throw new Error('read without a fault');
+}

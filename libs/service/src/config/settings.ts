@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { StartFault } from '@certwright/errors';
+import { Secret } from './secret';
 import type { Reading, Setting } from './setting';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -9,12 +11,20 @@ export type SettingValues<S extends SettingTable> = {
   readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never;
 };
 
-/** Lists every invalid setting, so that a deployment is fixed in one restart. */
-export class SettingsError extends Error {
-  constructor(readonly faults: readonly { readonly name: string; readonly fault: string }[]) {
-    const lines = faults.map(({ name, fault }) => `  ${name} ${fault}`);
+export interface SettingFault {
+  readonly name: string;
+  /** Completes the sentence "NAME …". */
+  readonly fault: string;
+}
+
+/** Lists every invalid setting, so that a deployment is fixed in one restart: one line each. */
+export class SettingsError extends StartFault {
+  constructor(readonly faults: readonly SettingFault[]) {
+    const lines = faults.map(({ name, fault }) => `${name} ${fault}`);
     super(
-      `${faults.length === 1 ? 'A setting is' : `${faults.length} settings are`} invalid:\n${lines.join('\n')}`,
+      lines.length === 1
+        ? (lines[0] ?? '')
+        : `${lines.length} settings are invalid:\n${lines.map((line) => `  ${line}`).join('\n')}`,
     );
     this.name = 'SettingsError';
   }
@@ -48,7 +58,7 @@ export function defineSettings<const S extends SettingTable>(table: S): Settings
 
 function readAll(table: SettingTable, environment: Environment, readFile: (path: string) => string): object {
   const values: Record<string, unknown> = {};
-  const faults: { name: string; fault: string }[] = [];
+  const faults: SettingFault[] = [];
   for (const [name, setting] of Object.entries(table)) {
     const reading = readOne(name, setting, environment, readFile);
     if ('fault' in reading) faults.push({ name, fault: reading.fault });
@@ -85,15 +95,39 @@ function readSecretFile(
 ): Reading<unknown> {
   let text: string;
   try {
-    text = readFile(path);
+    text = withoutLineBreak(readFile(path));
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code ?? 'unreadable';
-    return { fault: `cannot be read from the file that ${name}_FILE names (${reason})` };
+    return { fault: `cannot be read from the file that ${name}_FILE names: ${fileFault(error)}` };
   }
-  // Editors and `echo` append a line break.
-  const reading = setting.read(text.replace(/\r?\n$/, ''));
-  return 'fault' in reading ? { fault: `in the file that ${name}_FILE names ${reading.fault}` } : reading;
+  if (text === '')
+    return { fault: `is missing: the file that ${name}_FILE names is empty; write the value into it` };
+  const reading = setting.read(text);
+  if ('fault' in reading) return { fault: `in the file that ${name}_FILE names ${reading.fault}` };
+  if (!(reading.value instanceof Secret)) return reading;
+  return { value: new Secret(text, () => withoutLineBreak(readFile(path))) };
 }
+
+/** Editors and `echo` append a line break. */
+const withoutLineBreak = (text: string): string => text.replace(/\r?\n$/, '');
+
+/** What is wrong with a file or folder, and what to do, after a failed system call. */
+export function fileFault(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return `${fileFaults[code ?? ''] ?? message} (${code ?? 'unknown'})`;
+}
+
+const fileFaults: Readonly<Record<string, string>> = {
+  ENOENT: 'it does not exist; create it, mount it, or correct the path',
+  EISDIR: 'it is a folder; name a file in it',
+  EEXIST: 'a part of its path is a file and not a folder; correct the path',
+  ENOTDIR: 'a part of its path is a file and not a folder; correct the path',
+  EACCES: 'this user has no permission; change its owner, group or mode',
+  EPERM: 'this user has no permission; change its owner, group or mode',
+  EROFS: 'the volume is read-only; mount it writable, or choose another path',
+  ENOSPC: 'the volume is full; free space or enlarge it',
+  EDQUOT: 'the quota of the volume is used up; free space or raise it',
+  EFBIG: 'the volume is full or the file too large; free space or enlarge it',
+};
 
 function describeAll(table: SettingTable): string {
   const rows = Object.entries(table).map(([name, setting]) => {

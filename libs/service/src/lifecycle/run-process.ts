@@ -27,6 +27,9 @@ export interface ProcessDefinition<C extends ProcessConfig> {
   readonly start: (config: C, running: RunningProcess) => Promise<unknown>;
 }
 
+/** How often readiness is checked and changes are logged, also when no supervisor requests `/readyz`. */
+const readinessEveryMs = 10_000;
+
 /** Beyond the time that requests have to finish: for closing databases and queues. */
 const closingMs = 5_000;
 
@@ -70,11 +73,18 @@ export async function runProcess<C extends ProcessConfig>(definition: ProcessDef
     await definition.start(config, running);
     running.readiness.started();
     log.info({ operations: operations.url }, 'started');
+    watch(running.readiness);
   } catch (error) {
     if (closing.begun) return;
     await bounded(closing.closeAll(), closingMs);
     abandonStart(name, error, log);
   }
+}
+
+function watch(readiness: Readiness): void {
+  const check = () => void readiness.report();
+  check();
+  setInterval(check, readinessEveryMs).unref();
 }
 
 interface StoppableProcess extends RunningProcess {

@@ -1,11 +1,11 @@
-import { SettingsError } from '../config/settings';
+import { StartFault } from '@certwright/errors';
 
 /**
  * Why a process did not start, for the person who started it; `undefined` when the reason is none that this
  * person can fix, so that the stack is more helpful.
  */
 export function explainStartFault(error: unknown): string | undefined {
-  if (error instanceof SettingsError) return error.message;
+  if (error instanceof StartFault) return error.message;
   const { code, address, port } = (error ?? {}) as {
     readonly code?: unknown;
     readonly address?: unknown;

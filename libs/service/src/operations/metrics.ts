@@ -61,7 +61,7 @@ export class Metrics {
   }
 
   /** One time series per check. The database that is down is not queried for each scrape: the report is reused. */
-  observeDependencies(readiness: Pick<Readiness, 'report'>): void {
+  observeDependencies(readiness: Pick<Readiness, 'report' | 'clockOffsetsMs'>): void {
     new Gauge({
       name: 'certwright_dependency_up',
       help: '1: the check of /readyz with this name passes; 0: it fails or takes too long',
@@ -71,6 +71,16 @@ export class Metrics {
         const { checks } = await readiness.report();
         for (const [dependency, result] of Object.entries(checks))
           this.set({ dependency }, result === 'ok' ? 1 : 0);
+      },
+    });
+    new Gauge({
+      name: 'certwright_clock_offset_seconds',
+      help: 'How far the clock of the server that the setting names is ahead of ours',
+      labelNames: ['setting'],
+      registers: [this.registry],
+      async collect() {
+        await readiness.report();
+        for (const [setting, offsetMs] of readiness.clockOffsetsMs) this.set({ setting }, offsetMs / 1_000);
       },
     });
   }

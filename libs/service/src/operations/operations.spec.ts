@@ -155,3 +155,52 @@ it('readiness logs one line without a stack for each change of a check', async (
   ]);
   expect(lines.join('')).not.toContain('stack');
 });
+
+describe('the clock of a server', () => {
+  const day = 86_400_000;
+
+  it.each([
+    [0, true],
+    [-50_000, true],
+    [50_000, true],
+    [-300_000, false],
+    [300_000, false],
+    [day, false],
+  ])('%i ms ahead of ours: ready is %s', async (aheadMs, ready) => {
+    const readiness = new Readiness({ reuseMs: 0 });
+    readiness.shared.add('database', async () => {
+      return await Promise.resolve({ serverTimeMs: Date.now() + aheadMs, setting: 'DATABASE_URL' });
+    });
+    readiness.started();
+    expect(await readiness.report()).toMatchObject({
+      ready,
+      checks: { database: 'ok', clock: ready ? 'ok' : 'failed' },
+    });
+  });
+
+  it('is compared as it was read last while the server is down, and one line says by how much it differs', async () => {
+    const errors: unknown[] = [];
+    const onChange = (check: string, _result: string, error: unknown) => {
+      if (check === 'clock') errors.push((error as Error | undefined)?.message);
+    };
+    const readiness = new Readiness({ reuseMs: 0, onChange });
+    let read = async () =>
+      await Promise.resolve({ serverTimeMs: Date.now() - 300_000, setting: 'DATABASE_URL' });
+    readiness.shared.add('database', async () => await read());
+    readiness.started();
+    expect((await readiness.report()).ready).toBe(false);
+    read = async () => await Promise.reject(new Error('ECONNREFUSED'));
+    expect((await readiness.report()).ready).toBe(false);
+    read = async () => await Promise.resolve({ serverTimeMs: Date.now(), setting: 'DATABASE_URL' });
+    expect((await readiness.report()).ready).toBe(true);
+    expect(errors).toEqual([
+      'the clock of this machine is 300 s ahead of DATABASE_URL; synchronize both machines, for example with NTP',
+      undefined,
+    ]);
+    const metrics = new Metrics('spec');
+    metrics.observeDependencies(readiness);
+    expect(await metrics.render()).toMatch(
+      /certwright_clock_offset_seconds\{setting="DATABASE_URL",process="spec"\} 0/,
+    );
+  });
+});

@@ -1,4 +1,6 @@
-/** Rejects when the dependency is unusable. */
+import { assertClock, clockOffsetMs, isServerTime } from './server-time';
+
+/** Rejects when the dependency is unusable. May return the time of its clock (`ServerTime`), which is compared with ours. */
 export type ReadinessCheck = () => Promise<unknown>;
 
 export type CheckResult = 'ok' | 'failed' | 'timeout';
@@ -33,6 +35,7 @@ export class Readiness {
   readonly #options: Required<ReadinessOptions>;
   #state: ReadinessReport['state'] = 'starting';
   readonly #results = new Map<string, CheckResult>();
+  readonly #clockOffsetsMs = new Map<string, number>();
   #last: { readonly report: Promise<ReadinessReport>; readonly untilMs: number } | undefined;
 
   constructor(options: ReadinessOptions = {}) {
@@ -67,6 +70,11 @@ export class Readiness {
     return this.#state === 'stopping';
   }
 
+  /** By the setting that names the server, how far its clock is ahead of ours, ms: as it was read last. */
+  get clockOffsetsMs(): ReadonlyMap<string, number> {
+    return this.#clockOffsetsMs;
+  }
+
   started(): void {
     if (this.#state === 'starting') this.#state = 'running';
     this.#last = undefined;
@@ -90,6 +98,9 @@ export class Readiness {
     const results = await Promise.all(
       [...this.#checks].map(async ([name, { check }]) => [name, await this.#run(name, check)] as const),
     );
+    // A server that is down now was compared before.
+    if (this.#clockOffsetsMs.size > 0)
+      results.push(['clock', await this.#run('clock', async () => assertClock(this.#clockOffsetsMs))]);
     const failed = results.flatMap(([name, result]) => (result === 'ok' ? [] : [name]));
     const isRequired = (name: string) => this.#checks.get(name)?.isRequired ?? true;
     const ready = state === 'running' && !failed.some(isRequired);
@@ -105,7 +116,7 @@ export class Readiness {
     try {
       const result = await Promise.race([
         Promise.resolve()
-          .then(check)
+          .then(() => this.#checkAndCompare(check))
           .then(() => 'ok' as const),
         tooLate,
       ]);
@@ -115,6 +126,14 @@ export class Readiness {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  async #checkAndCompare(check: ReadinessCheck): Promise<void> {
+    const askedMs = Date.now();
+    const result = await check();
+    if (!isServerTime(result)) return;
+    const { serverTimeMs, setting } = result;
+    this.#clockOffsetsMs.set(setting, clockOffsetMs(serverTimeMs, askedMs, Date.now()));
   }
 
   #changeTo(name: string, result: CheckResult, error?: unknown): CheckResult {
