@@ -31,7 +31,8 @@ const program = new Command('admin')
 Environment:
   DATABASE_URL      the core database (default: that of "npm start")
   CT_DATABASE_URL   the ct database, for ct commands (default: that of "npm start")
-  REDIS_URL         notifies running processes of disabled keys (default: that of "npm start")
+  REDIS_URL         notifies running processes of disabled keys (default: that of "npm start");
+                    with REDIS_PREFIX and the other settings of the processes, if they have them
 
 Examples:
   npm run admin -- account create --name "Example Ltd" --email ops@example.com

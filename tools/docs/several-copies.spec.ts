@@ -15,7 +15,7 @@ it('the table of copies has a row for every app', () => {
   expect(rows.map(([, app = '']) => app.replaceAll('`', '')).sort()).toEqual(apps.sort());
 });
 
-it.each(rows.map(([, app = '', , specs = '']) => [app, specs] as const))(
+it.each(rows.map(([, app = '', specs = '']) => [app, specs] as const))(
   '%s names specs that run two copies',
   (_app, cell) => {
     const specs = [...cell.matchAll(/`([\w./-]+\.spec\.ts)`/g)].map(([, spec = '']) => spec);

@@ -6,9 +6,9 @@ import { freePort, LOOPBACK, preferredPort } from '../embedded/ports.mjs';
 import { startPostgres } from '../embedded/postgres.mjs';
 import { redisBinary } from '../embedded/redis-binaries.mjs';
 import { startRedis } from '../embedded/redis.mjs';
-import { apps } from '../up/apps.mjs';
+import { apps, caPublicationUrl } from '../up/apps.mjs';
 import { caAccountKeysFile, dnsUpdateKey, home, places, sealingKeysFile } from '../up/home.mjs';
-import { bundleAll, makeGatewayKeys, migrate } from '../up/programs.mjs';
+import { bundleAll, createCa, makeGatewayKeys, migrate } from '../up/programs.mjs';
 import { sandboxAccount } from '../up/sandbox-account.mjs';
 import { appService } from '../up/services.mjs';
 import { workspaceRoot } from '../up/workspace.mjs';
@@ -72,6 +72,7 @@ export async function startPlatform({ node, signal, say }) {
     logLevel: 'info',
     port,
   };
+  await createCa(node, { databaseUrl, publicationUrl: caPublicationUrl(deployment), signal });
   const start = async (/** @type {import('../up/apps.mjs').App} */ app) => {
     const { child } = await appService(app, deployment, node).start(signal);
     return { app, child };

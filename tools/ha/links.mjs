@@ -6,14 +6,16 @@ import { LOOPBACK } from '../embedded/ports.mjs';
 /**
  * @typedef {object} Links
  * @property {number} port
+ * @property {(port: number) => void} connectTo new connections reach the server at this port
  * @property {() => void} cut resets every connection, and new ones
  * @property {() => void} swallow connections stay open, but nothing passes any more
  * @property {() => void} heal resets what was swallowed; new connections pass
  * @property {() => void} close
  */
 
-/** @param {number} target port of the server @returns {Promise<Links>} */
-export async function startLinks(target) {
+/** @param {number} port of the server @returns {Promise<Links>} */
+export async function startLinks(port) {
+  let target = port;
   /** @type {Set<net.Socket>} */
   const sockets = new Set();
   /** @type {'open' | 'cut' | 'swallowed'} */
@@ -45,6 +47,7 @@ export async function startLinks(target) {
   await new Promise((resolve) => server.listen(0, LOOPBACK, () => resolve(undefined)));
   return {
     port: /** @type {net.AddressInfo} */ (server.address()).port,
+    connectTo: (next) => void (target = next),
     cut: () => {
       state = 'cut';
       reset();

@@ -3,7 +3,6 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { randomFrom } from '../faults/rounds.mjs';
 import { nodeBinary, workspaceRoot } from '../up/workspace.mjs';
 import { requirePrograms } from './programs.mjs';
 
@@ -15,8 +14,8 @@ are sent at a fixed rate while parts fail. At the end rows are compared with wha
 certificate, one charge and one webhook, of its own account. Everything listens on loopback. It takes about 20 minutes.
 
   part           one or more of these (default: all)
-                   roll            every process is restarted, with the newest migrations in between; at least 24,000
-                                   requests, none fails, and the 99th percentile is below 250 ms
+                   roll            every process is restarted, with the newest migrations in between; at least the
+                                   requests of 120 s (24,000), none fails, and the 99th percentile is below 250 ms
                    primary         the PostgreSQL primary is killed; healthy 5 s after there is a new one
                    switchover      patronictl moves the primary
                    redis-cluster   the master that has the queues is killed; no request fails, queues flow within 15 s
@@ -47,8 +46,10 @@ const folder = path.join(workspaceRoot, '.certwright/ha', String(process.pid));
 // Read by the modules imported below. The second one also identifies all processes of the run.
 Object.assign(process.env, { CERTWRIGHT_HOME: folder, CERTWRIGHT_TEST_RUN: folder });
 const { clearRun } = await import('../test/run-services.mjs');
+const { randomFrom } = await import('../faults/rounds.mjs');
 const { parts } = await import('./parts.mjs');
 const { runParts } = await import('./run.mjs');
+const { bundleAll } = await import('../up/programs.mjs');
 const unknown = positionals.find((name) => !(name in parts));
 if (unknown !== undefined) {
   console.error(`There is no part "${unknown}".\n\n${usage}`);
@@ -67,6 +68,8 @@ let exitCode = 1;
 try {
   requirePrograms();
   mkdirSync(folder, { recursive: true });
+  console.log(`seed ${seed}; building`);
+  await bundleAll();
   await runParts({
     ...{
       folder,
@@ -77,7 +80,6 @@ try {
     },
     signal: stopping.signal,
     say: (/** @type {string} */ line) => console.log(line),
-    seed,
   });
   exitCode = 0;
 } catch (error) {

@@ -19,7 +19,7 @@ const PROBE_EVERY_MS = 100;
 /** Apps that are restarted at the same time. */
 const LANES = 2;
 /** Of the rolling restart. */
-const ROLL = { requests: 24_000, maxP99Ms: 250 };
+const ROLL = { seconds: 120, maxP99Ms: 250 };
 /** Longer than every lease and health check. */
 const FROZEN_MS = 75 * S;
 
@@ -90,7 +90,7 @@ async function underLoad({ platform, tenants, requests, perS, say }, { mayRefuse
 
 /** Every app, one copy after the other, and the newest migrations in the middle. @param {Run} run */
 async function roll(run) {
-  const { platform, requests, say } = run;
+  const { platform, requests, perS, say } = run;
   const problems = await underLoad(run, { mayRefuse: false }, async () => {
     const found = /** @type {string[]} */ ([]);
     await delay(CALM_MS);
@@ -103,7 +103,7 @@ async function roll(run) {
     if (names.length < 2) found.push('no migration was pending in core or in ct');
     await inLanes(platform.apps.slice(half), async (app) => void found.push(...(await restart(app))));
     say(`  restarted ${2 * platform.apps.length} processes in ${((Date.now() - begunMs) / S).toFixed(0)} s`);
-    while (requests.outcomes.length < ROLL.requests) await delay(PROBE_EVERY_MS);
+    while (requests.outcomes.length < ROLL.seconds * perS) await delay(PROBE_EVERY_MS);
     return found;
   });
   const p99 = percentile(

@@ -8,7 +8,7 @@ import { startPgbouncer } from '../embedded/pgbouncer.mjs';
 import { Copy } from '../faults/monitoring/platform.mjs';
 import { allChecksPass, UNLIMITED } from '../faults/platform.mjs';
 import { until } from '../faults/until.mjs';
-import { apps, gatewayFolder } from '../up/apps.mjs';
+import { apps, caPublicationUrl, gatewayFolder } from '../up/apps.mjs';
 import { databaseRoles } from '../up/database-roles.mjs';
 import {
   caAccountKeysFile,
@@ -18,7 +18,7 @@ import {
   places,
   sealingKeysFile,
 } from '../up/home.mjs';
-import { bundleAll, makeGatewayKeys, migrate } from '../up/programs.mjs';
+import { createCa, makeGatewayKeys, migrate } from '../up/programs.mjs';
 import { appService } from '../up/services.mjs';
 import { workspaceRoot } from '../up/workspace.mjs';
 import { LEARNS_LATE_MS, startBalancer } from './balancer.mjs';
@@ -124,19 +124,24 @@ export async function startPlatform({
   });
   const urlOf = await migrated();
   const migrateEnvironment = migrationSettings(direct);
+  const publicationUrl = caPublicationUrl({ port: ports.balanced });
+  await createCa(node, { databaseUrl: direct.databaseUrl, publicationUrl, signal });
   const runMigrate = async (/** @type {string[]} */ ...args) => {
     const file = path.join(workspaceRoot, 'dist/tools/migrate/main.js');
     return (await run(node, [file, ...args], { env: migrateEnvironment, signal })).stdout;
   };
   if (beforeNewest) for (const name of ['core', 'ct']) await runMigrate('--revert', '--database', name);
-  const pooler = await startPgbouncer({
-    binary: program('pgbouncer'),
-    folder: serverFolder('pgbouncer'),
-    postgresPort: primaryPort,
-    passwords: rolePasswords(urlOf, direct.databaseUrl),
-    settings: { max_client_conn: 3_000, server_idle_timeout: 60, server_connect_timeout: 2 },
-  });
-  const links = await startLinks(pooler.port);
+  const pooler = await keepPooling(
+    {
+      binary: program('pgbouncer'),
+      folder: serverFolder('pgbouncer'),
+      postgresPort: primaryPort,
+      passwords: rolePasswords(urlOf, direct.databaseUrl),
+      settings: { max_client_conn: 3_000, server_idle_timeout: 60, server_connect_timeout: 2 },
+    },
+    say,
+  );
+  const { links } = pooler;
   await makeGatewayKeys(node, signal);
   Object.assign(process.env, SETTINGS);
   const deployment = {
@@ -223,7 +228,6 @@ export async function startPlatform({
     stop: async () => {
       resolver.stop();
       for (const copy of [...copies, ...peers]) await copy.end();
-      links.close();
       await pooler.stop();
       await balancer.stop();
       await redis.stop();
@@ -233,7 +237,33 @@ export async function startPlatform({
   };
 }
 
-export { bundleAll as build };
+/**
+ * PgBouncer behind links. One that ends is started again, as by systemd.
+ * @param {Parameters<typeof startPgbouncer>[0]} how
+ * @param {(line: string) => void} say
+ */
+async function keepPooling(how, say) {
+  let pooler = await startPgbouncer(how);
+  let isStopping = false;
+  const links = await startLinks(pooler.port);
+  const watch = () =>
+    void pooler.child.ended.then(async (end) => {
+      if (isStopping) return;
+      say(`  PgBouncer has ended (${end}) and is started again; its log is in ${how.folder}`);
+      pooler = await startPgbouncer(how);
+      links.connectTo(pooler.port);
+      watch();
+    });
+  watch();
+  return {
+    links,
+    stop: async () => {
+      isStopping = true;
+      links.close();
+      await pooler.stop();
+    },
+  };
+}
 
 /** @param {string} url @param {number} port */
 function at(url, port) {

@@ -3,7 +3,7 @@
 import { loadavg } from 'node:os';
 import path from 'node:path';
 import { parts } from './parts.mjs';
-import { build, startPlatform } from './platform.mjs';
+import { startPlatform } from './platform.mjs';
 import { redisCluster, redisWithSentinels } from './redis-servers.mjs';
 import { Requests } from './requests.mjs';
 import { Tenant } from './tenant.mjs';
@@ -12,12 +12,10 @@ const TENANTS = 2;
 const MAX_PRINTED = 40;
 
 /**
- * @param {{ folder: string, perS: number, only: readonly string[], seed: number, random: () => number, node: string, signal: AbortSignal, say: (line: string) => void }} how
+ * @param {{ folder: string, perS: number, only: readonly string[], random: () => number, node: string, signal: AbortSignal, say: (line: string) => void }} how
  * @throws {Error} when a part has found a problem
  */
-export async function runParts({ folder, perS, only, seed, random, node, signal, say }) {
-  say(`seed ${seed}; building`);
-  await build();
+export async function runParts({ folder, perS, only, random, node, signal, say }) {
   /** @type {string[]} */
   const problems = [];
   const chosen = Object.entries(parts).filter(([name]) => only.length === 0 || only.includes(name));

@@ -74,7 +74,7 @@ export class Tenant {
     this.#known = this.customer.newName();
     this.#download = (await this.customer.order(this.#known)).current_cert_download;
     const csr = certificationRequest(PENDING_NAME, subjectOf(PENDING_NAME));
-    const form = { csr, approval_method: 'dns' };
+    const form = { csr: pem(csr), approval_method: 'dns' };
     await this.#required(this.customer.certs(`/${PENDING_NAME}`), form);
     const bought = await this.#required(this.customer.certs(`/${PENDING_NAME}/buy`), {});
     this.#pending = String(JSON.parse(bought).id);
@@ -146,7 +146,7 @@ export class Tenant {
       kind: 'object',
       name,
       steps: [
-        this.#step('certs-v2: new object', url, { form: { csr, approval_method: 'dns' } }),
+        this.#step('certs-v2: new object', url, { form: { csr: pem(csr), approval_method: 'dns' } }),
         this.#step('certs-v2: buy', `${url}/buy`, { form: { invoice_note: 'ha' } }),
       ],
       done: 0,
@@ -333,6 +333,12 @@ export class Tenant {
     if (status !== 200) throw new Error(`${url} returned ${status}: ${text}`);
     return text;
   }
+}
+
+/** @param {string} base64 */
+function pem(base64) {
+  const lines = base64.match(/.{1,64}/g) ?? [];
+  return ['-----BEGIN CERTIFICATE REQUEST-----', ...lines, '-----END CERTIFICATE REQUEST-----'].join('\n');
 }
 
 /** @param {import('./requests.mjs').Response} response */

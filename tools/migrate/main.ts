@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ctDataSource, ctSchema } from '@certwright/ct-schema';
+import { ctDataSource, ctSchema, distribute } from '@certwright/ct-schema';
 import { coreDataSource, coreSchema } from '@certwright/core-schema';
 import { type AppliedGrants, applyGrants, type RoleSettings } from '@certwright/postgres';
 import type { DataSource } from 'typeorm';
@@ -16,6 +16,9 @@ const usage = `Migrates the core database, and the ct database if CT_DATABASE_UR
   npm run migrate -- --database ct    migrates only one of them: core or ct
   npm run migrate -- --revert         reverts the newest migration of core, or of ct with --database ct
   npm run migrate -- --create         first creates the ct database, if it is missing, on the server of DATABASE_URL
+  npm run migrate -- --distribute     migrates, and then distributes the tables of the ct database over the servers of Citus,
+                                      with their rows. Stop the processes that use the database before, and start them
+                                      after it. Repeatable; later migrations need no option
   npm run migrate -- --check-drift    fails if entities and migrations differ; uses an empty database of its own
   npm run migrate -- --wait-locks 60  how long to wait for tables that other transactions have locked, in seconds (default
                                       600). A migration waits 3 s at a time, so that requests do not queue behind it
@@ -58,7 +61,9 @@ async function main(args: readonly string[]): Promise<void> {
   }
   const waitMs = waitLocksMs(args);
   if (args.includes('--create')) await createMissing(schemas);
-  for (const schema of schemas) await migrate(schema, waitMs);
+  if (args.includes('--distribute') && !schemas.some(({ name }) => name === 'ct'))
+    throw new Error(`--distribute needs CT_DATABASE_URL.\n\n${usage}`);
+  for (const schema of schemas) await migrate(schema, waitMs, args.includes('--distribute'));
 }
 
 /** The core database first, because every process needs it. */
@@ -95,13 +100,24 @@ async function createMissing([core, ...others]: readonly Schema[]): Promise<void
 }
 
 /** Of several runs at the same time, one after the other migrates. */
-async function migrate(schema: Schema, waitMs: number): Promise<void> {
+async function migrate(schema: Schema, waitMs: number, distributes: boolean): Promise<void> {
   await withDatabase(schema, async (database) => {
-    await alone(
-      database,
-      async () => await withTableLocks(async () => await migrateOnce(schema, database), waitMs, delay),
-    );
+    const work = async () => {
+      await migrateOnce(schema, database);
+      if (distributes && schema.name === 'ct') await distributeOnce(database);
+    };
+    await alone(database, async () => await withTableLocks(work, waitMs, delay));
   });
+}
+
+async function distributeOnce(database: DataSource): Promise<void> {
+  const { tables, servers } = await distribute(database);
+  const where = `over ${servers} ${servers === 1 ? 'worker' : 'workers'}`;
+  console.log(
+    tables.length === 0
+      ? `The tables of ct are distributed ${where} already.`
+      : `distributed ${where}: ${tables.join(', ')}. Start the processes that use the ct database again.`,
+  );
 }
 
 async function migrateOnce(schema: Schema, database: DataSource): Promise<void> {

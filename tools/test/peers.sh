@@ -1,8 +1,8 @@
 #!/bin/sh
 # Real programs that some specs and benchmarks are held against: nginx, dig and nsupdate, the name servers that tools/peers
 # starts (BIND, Knot, PowerDNS, Unbound), the ACME test server pebble, the ACME clients lego and certbot, certspotter, and the servers that
-# certs-v2 hands out configuration for (Apache, HAProxy, lighttpd, Caddy, Postfix, Dovecot), and a token in software (SoftHSM) with
-# the package that connects to it. As root they are installed from
+# certs-v2 hands out configuration for (Apache, HAProxy, lighttpd, Caddy, Postfix, Dovecot), PgBouncer, and a token in software (SoftHSM)
+# with the package that connects to it. As root they are installed from
 # Debian's packages; otherwise the specs that need a missing one say so and are skipped. Nothing is started.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -12,6 +12,7 @@ needs() {
   command -v "$2" >/dev/null 2>&1 || [ -x "/usr/sbin/$2" ] || missing="$missing $1"
 }
 needs nginx-light nginx
+needs pgbouncer pgbouncer
 needs bind9-dnsutils nsupdate
 needs openssl openssl
 needs bind9 named

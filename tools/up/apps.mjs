@@ -278,7 +278,7 @@ export const apps = [
 
 /**
  * orders-v3 publishes certificates and revocation lists of the built-in CA at this URL.
- * @param {Deployment} deployment
+ * @param {Pick<Deployment, 'port'>} deployment
  */
 export function caPublicationUrl(deployment) {
   return `${publicUrl(deployment)}/ca`;
@@ -345,7 +345,7 @@ export function bundleFolder(source) {
   return path.posix.join('dist', path.posix.dirname(source).replace(/\/src$/, ''));
 }
 
-/** @param {Deployment} deployment */
+/** @param {Pick<Deployment, 'port'>} deployment */
 function publicUrl({ port }) {
   return `http://${LOOPBACK}:${port('orders-v3', 'http')}`;
 }

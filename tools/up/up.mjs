@@ -215,6 +215,6 @@ async function together(signal, tasks) {
 
 /** @param {string} url */
 function withoutPassword(url) {
-  const { host, pathname } = new URL(url);
-  return `${host}${pathname}`;
+  // The URL of a Cluster names several hosts, which URL does not parse.
+  return url.replace(/^[^:]+:\/\/(.*@)?/, '').replace(/\?.*$/, '');
 }

@@ -17,7 +17,7 @@ beforeAll(async () => {
   other = await RunningApi.start({
     ...limits,
     DATABASE_URL: one.database.urlOf('certs-v2'),
-    REDIS_URL: one.redis.url,
+    ...one.redis.environment,
   });
 });
 afterAll(async () => {

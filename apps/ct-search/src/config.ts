@@ -1,5 +1,4 @@
 import {
-  boolean,
   databaseUrl,
   defineSettings,
   httpSettings,
@@ -24,11 +23,6 @@ export const searchSettings = defineSettings({
     min: 1,
     max: 200,
     default: 10,
-  }),
-  CT_DATABASE_SHARDED: boolean({
-    meaning:
-      'Tables of the ct database are spread over several servers (Citus, ct_block by shard): each key is looked for in a statement that names its shard, and requests do not share statements',
-    default: false,
   }),
   HOST: string({ meaning: 'Address to listen on; a container needs 0.0.0.0', default: '127.0.0.1' }),
   PORT: port({ meaning: 'Port to listen on; 0 takes any free one', default: 4314 }),

@@ -62,7 +62,7 @@ describe('the time limit of a plan', () => {
     search = await RunningSearch.start({ ANONYMOUS_TIME_LIMIT: '3s' });
     blocker = new Pool({ connectionString: search.database.url, max: 1 });
     await search.store(anIssuance('example.com'));
-    await search.database.query(`UPDATE search_plan SET time_limit_ms = 3000 WHERE is_default`);
+    await search.core.query(`UPDATE search_plan SET time_limit_ms = 3000 WHERE is_default`);
   });
   afterAll(async () => {
     await blocker.end();

@@ -58,7 +58,7 @@ beforeAll(async () => {
   replica = new Client({ connectionString: pair.replicaUrl });
   await replica.connect();
   const log = createLogger('spec', 'silent');
-  readers = new IndexReaders({ url: pair.replicaUrl, poolSize: 2, isSharded: false, log });
+  readers = new IndexReaders({ url: pair.replicaUrl, poolSize: 2, log });
   search = await RunningSearch.start({ CT_DATABASE_URL: pair.replicaUrl }, pair.directUrl);
 });
 afterAll(async () => {

@@ -15,7 +15,7 @@ beforeAll(async () => {
     ...settings,
     DATABASE_URL: url,
     CT_DATABASE_URL: url,
-    REDIS_URL: one.redis.url,
+    ...one.redis.environment,
   });
 });
 afterAll(async () => {

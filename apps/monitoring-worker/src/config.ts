@@ -1,5 +1,4 @@
 import {
-  boolean,
   databaseUrl,
   defineSettings,
   durationMs,
@@ -32,11 +31,6 @@ export const settings = defineSettings({
     min: 2,
     max: 50,
     default: 6,
-  }),
-  CT_DATABASE_SHARDED: boolean({
-    meaning:
-      'Tables of the ct database are distributed over several servers (Citus, ct_block by shard): each key is looked up in a statement that determines its shard',
-    default: false,
   }),
   ...redisSettings({
     meaning: 'Carries wake-ups and questions to the prober; losing it costs time, never work',

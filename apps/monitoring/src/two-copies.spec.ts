@@ -12,7 +12,7 @@ beforeAll(async () => {
   other = await RunningApi.start({
     ...limits,
     DATABASE_URL: one.database.urlOf('monitoring'),
-    REDIS_URL: one.redis.url,
+    ...one.redis.environment,
   });
 });
 afterAll(async () => {

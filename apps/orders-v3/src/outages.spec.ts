@@ -153,6 +153,46 @@ describe('while Redis is unavailable', () => {
   }, 20_000);
 });
 
+describe('a Redis prefix of another deployment', () => {
+  it('is not used: the copy is not ready, and nothing of it is in Redis', async () => {
+    const api = await RunningApi.start();
+    const redis = api.redis.connect();
+    const claim = `${api.redis.prefix}:deployment`;
+    await eventually(async () => expect(await redis.exists(claim)).toBe(1));
+    const connections = async () =>
+      String(await redis.client('LIST'))
+        .split('\n')
+        .filter((line) => line.includes(' name=orders-v3'));
+    const before = await eventually(async () => {
+      const own = await connections();
+      expect(own.join('\n')).toContain('orders-v3-limits');
+      expect(own.join('\n')).toContain('orders-v3-disabled-keys');
+      return own;
+    });
+    const refused = await RunningApi.start({
+      ...api.redis.environment,
+      LOG_LEVEL: 'error',
+      WRITES_PER_S: '1',
+    });
+    await eventually(async () =>
+      expect(await refused.readiness.report()).toMatchObject({
+        ready: false,
+        checks: { 'redis prefix': 'failed' },
+      }),
+    );
+    expect(refused.logged.join('')).toMatch(/REDIS_PREFIX.*REDIS_URL/);
+    const tenant = await refused.tenant();
+    expect((await tenant.post('/api/v3/orders', order('mine'))).status).toBe(201);
+    // One connection more, which has read the claim.
+    expect(await connections()).toHaveLength(before.length + 1);
+    expect(await redis.keys(`*${tenant.accountId}*`)).toEqual([]);
+    expect(await redis.get(claim)).toMatch(/^sandbox:/);
+    expect((await api.readiness.report()).ready).toBe(true);
+    await refused.stop();
+    await api.stop();
+  }, 30_000);
+});
+
 describe('limits', () => {
   it('count reads and writes of each API key apart', async () => {
     const api = await RunningApi.start({ WRITES_PER_S: '1', READS_PER_S: '1' });

@@ -16,7 +16,7 @@ beforeAll(async () => {
   other = await RunningApi.start({
     ...limits,
     DATABASE_URL: one.database.urlOf('orders-v3'),
-    REDIS_URL: one.redis.url,
+    ...one.redis.environment,
   });
 });
 afterAll(async () => {

@@ -9,6 +9,7 @@ import {
   freePort,
   type RedisServer,
   startChild,
+  startRedisCluster,
   startRedisServer,
 } from '@certwright/testing';
 import { serveLoopbackNames } from './testing/loopback-names';
@@ -55,11 +56,11 @@ afterAll(async () => {
 async function startRedis(): Promise<void> {
   redis = await startRedisServer(redisPort);
 }
-async function startProber(opsPort: number | string = 0): Promise<Child> {
+async function startProber(opsPort: number | string = 0, env: Record<string, string> = {}): Promise<Child> {
   const args = ['--enable-source-maps', path.join(workspaceRoot, 'dist/apps/prober/main.js')];
   const child = await startChild(process.execPath, {
     args,
-    env: { ...environment, OPS_PORT: String(opsPort) },
+    env: { ...environment, ...env, OPS_PORT: String(opsPort) },
   });
   await child.says(/"started"/, 20_000);
   return child;
@@ -156,5 +157,35 @@ describe('the prober as a process', () => {
     const ended = pending.then((result) => outcomes.push(result));
     await Promise.all([stopped, ended]);
     expect(outcomes).toEqual([0, silence]);
+  }, 60_000);
+});
+
+describe('the prober on a Cluster without replicas', () => {
+  it('is ready while all slots are served, and logs one change when a master is lost', async () => {
+    const cluster = await startRedisCluster({ hasReplicas: false });
+    const ops = await freePort();
+    const prober = await startProber(ops, cluster.environment);
+    await eventually(async () => expect(await readiness(ops)).toBe(200));
+    const onCluster = new ProbeQuestions(
+      new RedisAccess(redisSettingsOf(cluster.environment['REDIS_URL'] ?? '')),
+      {
+        name: 'spec',
+        log,
+      },
+    );
+    await eventually(async () =>
+      expect(await onCluster.ask({ dnsName: 'www.example.com', path: '/rule' }, 1_000)).toMatchObject({
+        body: 'rule',
+      }),
+    );
+    const quiet = prober.output().length;
+    await (await cluster.masterOf('certwright:{probes}:questions')).kill();
+    await eventually(async () => expect(await readiness(ops)).toBe(503));
+    for (let asked = 0; asked < 20; asked += 1) expect(await readiness(ops)).toBe(503);
+    const lines = prober.output().slice(quiet).trim().split('\n');
+    expect(lines).toEqual([expect.stringContaining('readiness check failed')]);
+    await onCluster.close();
+    expect((await prober.stop()).code).toBe(0);
+    await cluster.dispose();
   }, 60_000);
 });

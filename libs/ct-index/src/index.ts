@@ -30,7 +30,14 @@ export {
   watchedVersion,
 } from './monitoring/watched-names';
 export { type NewIssuance, type NewIssuer, noEnd } from './new-issuance';
-export { type Lookup, type PageReader, pageSession, readingAlone, SettledHomes } from './page-reader';
+export {
+  type Lookup,
+  type PageReader,
+  pageSession,
+  preparedPageSession,
+  readingAlone,
+  SettledHomes,
+} from './page-reader';
 export { dropExpired, ensurePartitions } from './partitions';
 export { CrlIds, maxCrlsPerIssuer, maxHostsPerIssuer } from './revocations/crl-ids';
 export {

@@ -1,7 +1,8 @@
 import type { Revocation } from './revocations/revocation-facts';
 import { type IssuancePage, issuancesAt, issuancesBehind } from './issuances-at';
 import type { PageReader } from './page-reader';
-import { endOfRuns, findPositions, type Reach } from './runs/find-positions';
+import { findPositions, type Reach } from './runs/find-positions';
+import { endOfReading } from './visible-end';
 
 export interface StoredIssuance {
   readonly position: string;
@@ -61,7 +62,7 @@ export async function pageOfKeysBy<Issuance extends Pick<StoredIssuance, 'positi
   { after, limit, upTo = Infinity }: PageRequest & { readonly upTo?: number },
 ): Promise<{ readonly issuances: readonly Issuance[]; readonly isCut: boolean }> {
   const now = new Date();
-  const end = Math.min(upTo + 1, await endOfRuns(reader, keys));
+  const end = Math.min(upTo + 1, await endOfReading(reader));
   const page: Issuance[] = [];
   let from = Number(after);
   let reach: Reach = { where: 'near', looked: 0 };
@@ -89,7 +90,7 @@ export async function pageOfKeysBy<Issuance extends Pick<StoredIssuance, 'positi
 
 /** The next issuances with any names, also expired ones, in the order of discovery. */
 export async function pageOfAll(
-  reader: Pick<PageReader, 'query'>,
+  reader: Pick<PageReader, 'query' | 'isSharded'>,
   { after, limit }: PageRequest,
 ): Promise<IssuancePage> {
   return await issuancesBehind(reader, after, limit);

@@ -1,8 +1,9 @@
 import type { StoredIssuance } from './issuance-pages';
 import { issuanceTable } from './partitions';
-import { packedIssuances, unpackIssuances } from './packed-issuances';
+import { addRevocations, packedIssuances, type RevocationsRead, unpackIssuances } from './packed-issuances';
 import type { Lookup, PageReader } from './page-reader';
 import { isUndefinedTable } from '@certwright/ct-schema';
+import { behindPosition, endOfReading } from './visible-end';
 
 /** Issuances in the order of discovery. */
 export interface IssuancePage {
@@ -22,8 +23,6 @@ const short = 10_240;
 const isShort = `CASE WHEN pg_column_size(dns_names) > ${short} THEN false
   WHEN pg_column_compression(dns_names) IS NULL THEN true ELSE octet_length(array_send(dns_names)) <= ${short} END`;
 
-const packed = packedIssuances(isShort);
-
 /** In one partition, or in all, whose bounds prune a generic plan: positions are in order. */
 const inPartition = (table: string) => `FROM ${table} AS issuance WHERE position = ANY ($1::bigint[])`;
 const inAll = `FROM ct_issuance AS issuance
@@ -32,7 +31,8 @@ const inAll = `FROM ct_issuance AS issuance
 /** Positions in any order; undefined: it is deleted, or its names are too long for a batched lookup. */
 type IssuanceLookup = Lookup<number, StoredIssuance | undefined>;
 
-function lookupIn(from: string): IssuanceLookup {
+function lookupIn(from: string, read: RevocationsRead): IssuanceLookup {
+  const packed = packedIssuances(isShort, read);
   return {
     async of(reader, positions) {
       const wanted = [...new Set(positions)].sort((one, other) => one - other);
@@ -47,15 +47,24 @@ function lookupIn(from: string): IssuanceLookup {
   };
 }
 
-const anywhere = lookupIn(inAll);
-const byPartition = new Map<number, IssuanceLookup>();
-
 /** One lookup per partition. */
-function issuancesIn(partition: number): IssuanceLookup {
-  const lookup = byPartition.get(partition) ?? lookupIn(inPartition(issuanceTable(partition)));
-  byPartition.set(partition, lookup);
-  return lookup;
+class IssuanceLookups {
+  readonly anywhere: IssuanceLookup;
+  private readonly byPartition = new Map<number, IssuanceLookup>();
+
+  constructor(private readonly read: RevocationsRead) {
+    this.anywhere = lookupIn(inAll, read);
+  }
+
+  in(partition: number): IssuanceLookup {
+    const lookup =
+      this.byPartition.get(partition) ?? lookupIn(inPartition(issuanceTable(partition)), this.read);
+    this.byPartition.set(partition, lookup);
+    return lookup;
+  }
 }
+
+const lookups = { joined: new IssuanceLookups('joined'), later: new IssuanceLookups('later') };
 
 /**
  * The issuances that still exist.
@@ -70,20 +79,31 @@ export async function issuancesAt(
 ): Promise<IssuancePage> {
   const ends = [...partitions].sort((one, other) => one - other);
   const those = Map.groupBy(positions, (position) => ends.find((end) => position < end));
-  const pages = await Promise.all(Array.from(those, async ([end, of]) => await lookUp(reader, of, end)));
+  const read = await readBy(reader);
+  const pages = await Promise.all(
+    Array.from(those, async ([end, of]) => await lookUp(reader, of, end, lookups[read])),
+  );
   const issuances = pages.flat().filter((each) => each !== undefined);
-  return issuances.length === positions.length
-    ? { issuances, isCut: false }
-    : await cutPage(reader, inAll, [positions]);
+  if (issuances.length < positions.length) return await cutPage(reader, read, inAll, [positions]);
+  return { issuances: read === 'later' ? await addRevocations(reader, issuances) : issuances, isCut: false };
+}
+
+/** The revocation lists are on the server that processes connect to. */
+async function readBy(reader: Pick<PageReader, 'isSharded'>): Promise<RevocationsRead> {
+  return (await reader.isSharded()) ? 'later' : 'joined';
 }
 
 async function lookUp(
   reader: PageReader,
   positions: readonly number[],
   partition: number | undefined,
+  lookupsOf: IssuanceLookups,
 ): Promise<readonly (StoredIssuance | undefined)[]> {
   try {
-    return await reader.look(partition === undefined ? anywhere : issuancesIn(partition), positions);
+    return await reader.look(
+      partition === undefined ? lookupsOf.anywhere : lookupsOf.in(partition),
+      positions,
+    );
   } catch (error) {
     if (isUndefinedTable(error)) return [];
     throw error;
@@ -92,29 +112,32 @@ async function lookUp(
 
 /** The next ones after a position. */
 export async function issuancesBehind(
-  reader: Pick<PageReader, 'query'>,
+  reader: Pick<PageReader, 'query' | 'isSharded'>,
   after: string,
   limit: number,
 ): Promise<IssuancePage> {
-  return await cutPage(reader, `FROM ct_issuance WHERE position > $1 ORDER BY position LIMIT $2`, [
-    after,
-    limit,
-  ]);
+  const { from, values } = behindPosition(after, limit, await endOfReading(reader));
+  return await cutPage(reader, await readBy(reader), from, values);
 }
 
 /** As many as fit the size limit, at least one. */
 async function cutPage(
   reader: Pick<PageReader, 'query'>,
+  read: RevocationsRead,
   from: string,
   values: unknown[],
 ): Promise<IssuancePage> {
   const [row] = await reader.query<{ packed: string | null; isCut: boolean | null }[]>(
-    `SELECT ${packedIssuances('fits', 'ORDER BY position')} AS packed, NOT bool_and(fits) AS "isCut" FROM (
+    `SELECT ${packedIssuances('fits', read, 'ORDER BY position')} AS packed, NOT bool_and(fits) AS "isCut" FROM (
        SELECT *, stored_fits AND sum(sent) OVER (ORDER BY position) - sent <= ${maxNameBytes.sent} AS fits FROM (
          SELECT *, CASE WHEN stored_fits THEN octet_length(array_send(dns_names)) END AS sent FROM (
            SELECT *, sum(stored) OVER (ORDER BY position) - stored <= ${maxNameBytes.stored} AS stored_fits FROM (
              SELECT *, pg_column_size(dns_names) AS stored ${from}) AS one) AS one) AS one) AS issuance`,
     values,
   );
-  return { issuances: unpackIssuances(row?.packed ?? null), isCut: row?.isCut === true };
+  const issuances = unpackIssuances(row?.packed ?? null);
+  return {
+    issuances: read === 'later' ? await addRevocations(reader, issuances) : issuances,
+    isCut: row?.isCut === true,
+  };
 }

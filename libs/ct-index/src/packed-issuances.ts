@@ -1,21 +1,26 @@
 import type { Revocation } from './revocations/revocation-facts';
 import type { StoredIssuance } from './issuance-pages';
+import type { EntityManager } from 'typeorm';
 
-/** Status of the serial number on fresh lists. */
-const revocations = `ARRAY (
+/** Status of a serial number on fresh lists. @param of a row with issuer and serial */
+const revocationsOf = (of: string) => `ARRAY (
   SELECT timestamptz_send(revoked_at) || int2send(reason) || timestamptz_send(checked_at)
   FROM ct_revocation JOIN ct_crl ON ct_crl.id = ct_revocation.crl AND fresh_until > now()
-  WHERE ct_revocation.issuer = issuance.issuer AND ct_revocation.serial = issuance.serial)`;
+  WHERE ct_revocation.issuer = ${of}.issuer AND ct_revocation.serial = ${of}.serial)`;
+
+/** Where the status is read: with the issuances, or, if those are on other servers, later by `addRevocations`. */
+const revocations = { joined: revocationsOf('issuance'), later: `'{}'::bytea[]` };
+export type RevocationsRead = keyof typeof revocations;
 
 /**
  * An issuance in one value, as parsing twelve values takes longer than finding them; `unpackIssuances` reads it.
  *
  * @param names NULL: no value is returned
  */
-const packedIssuance = (names: string) => `
+const packedIssuance = (names: string, read: RevocationsRead) => `
   int8send(position) || tbs_sha256 || cert_sha256 || spki_sha256 || boolsend(precertificate)
     || int4send(issuance.issuer) || int4send(coalesce(crl, 0)) || timestamptz_send(not_before)
-    || timestamptz_send(not_after) || timestamptz_send(discovered_at) || array_send(${revocations})
+    || timestamptz_send(not_after) || timestamptz_send(discovered_at) || array_send(${revocations[read]})
     || int4send(octet_length(serial)) || serial || array_send(${names})`;
 
 /**
@@ -25,9 +30,13 @@ const packedIssuance = (names: string) => `
  * @param which a condition
  * @param order absent: unsorted
  */
-export function packedIssuances(which: string, order: 'ORDER BY position' | '' = ''): string {
+export function packedIssuances(
+  which: string,
+  read: RevocationsRead,
+  order: 'ORDER BY position' | '' = '',
+): string {
   const names = `CASE WHEN ${which} THEN dns_names END`;
-  return `encode(string_agg(${packedIssuance(names)}, ''::bytea ${order}), 'base64')`;
+  return `encode(string_agg(${packedIssuance(names, read)}, ''::bytea ${order}), 'base64')`;
 }
 
 export const hashBytes = 32;
@@ -59,6 +68,28 @@ export function unpackIssuances(packed: string | null): readonly StoredIssuance[
     });
   }
   return issuances;
+}
+
+/** The status of issuances that were read without it: in one statement, where the lists are. */
+export async function addRevocations(
+  reader: Pick<EntityManager, 'query'>,
+  issuances: readonly StoredIssuance[],
+): Promise<readonly StoredIssuance[]> {
+  if (issuances.length === 0) return issuances;
+  const rows = await reader.query<{ packed: string }[]>(
+    `SELECT encode(array_send(${revocationsOf('given')}), 'base64') AS packed
+     FROM unnest($1::int[], $2::bytea[]) WITH ORDINALITY AS given (issuer, serial, nth) ORDER BY nth`,
+    [issuances.map(({ issuer }) => issuer), issuances.map(({ serial }) => serial)],
+  );
+  return issuances.map((issuance, nth) => ({
+    ...issuance,
+    revocation: revocationIn(rows[nth]?.packed ?? ''),
+  }));
+}
+
+function revocationIn(packed: string): Revocation | null {
+  const reader = new PackedReader(Buffer.from(packed, 'base64'));
+  return reader.isDone ? null : earliest(reader.array((length) => reader.revocation(length)));
 }
 
 function earliest(revocations: readonly Revocation[]): Revocation | null {

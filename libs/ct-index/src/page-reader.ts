@@ -1,4 +1,4 @@
-import { type Home, young } from '@certwright/ct-schema';
+import { citusOnce, type Home, young } from '@certwright/ct-schema';
 import type { SessionSettings } from '@certwright/postgres';
 import type { EntityManager } from 'typeorm';
 
@@ -13,12 +13,15 @@ export interface PageReader extends Pick<EntityManager, 'query'> {
   /** In one statement, which may include the lookups of other requests. @returns as `Lookup` */
   look<Input, Result>(lookup: Lookup<Input, Result>, inputs: readonly Input[]): Promise<readonly Result[]>;
   readonly settled: SettledHomes;
-  /** Tables are distributed over several servers: each key needs a statement that determines its shard. */
-  readonly isSharded: boolean;
+  /** Tables may be distributed over several servers: each key needs a statement that determines its shard. */
+  isSharded(): Promise<boolean>;
 }
 
 /** Without the lookups of other requests. */
-export function readingAlone(reader: Pick<EntityManager, 'query'>, isSharded = false): PageReader {
+export function readingAlone(
+  reader: Pick<EntityManager, 'query'>,
+  isSharded = citusOnce(reader),
+): PageReader {
   return {
     query: async (text: string, values?: unknown[]) => await reader.query(text, values),
     look: async (lookup, inputs) => await lookup.of(reader, inputs),
@@ -28,15 +31,20 @@ export function readingAlone(reader: Pick<EntityManager, 'query'>, isSharded = f
 }
 
 /**
- * Settings of connections for reading pages: a statement is sent with all of its parameters, so that a plan made once fits
- * every page; each part of it is an index lookup, regardless of the table statistics at planning; read-only.
+ * Settings of connections for reading pages: each part of a statement is an index lookup, regardless of the table statistics
+ * at planning; read-only.
  */
 export const pageSession: SessionSettings = {
   default_transaction_read_only: 'on',
-  plan_cache_mode: 'force_generic_plan',
   enable_seqscan: 'off',
   jit: 'off',
 };
+
+/**
+ * The same for prepared statements: each is sent with all of its parameters, so that a plan made once fits every page. Citus
+ * rejects such plans: it needs the values of parameters to find the shards.
+ */
+export const preparedPageSession: SessionSettings = { ...pageSession, plan_cache_mode: 'force_generic_plan' };
 
 /** Known partitions of positions that were merged to one run each: where to look first. */
 export class SettledHomes {

@@ -141,18 +141,17 @@ async function tablesLike(database: DataSource, pattern: string): Promise<string
   return tables.map(({ name }) => name);
 }
 
-/** In one transaction, unless another process has done so. @param tables in the locking order of writers */
+/** Unless another process has done so. @param tables in the locking order of writers */
 async function drop(
   database: DataSource,
   tables: readonly string[],
   partition: number | null = null,
 ): Promise<readonly string[]> {
   if (tables.length === 0) return [];
+  // Before the tables, in a transaction of its own: Citus rejects one that changes rows as one user and tables as another.
+  if (partition !== null && !(await dropRuns(database, partition))) return [];
   return await database.transaction(async (tx) => {
     await lockPartitions(tx);
-    // A merge may have started before the partition was full, or take minutes: it is dropped in a later round.
-    if (partition !== null)
-      for (const lane of ['small', 'large'] as const) if (!(await takeLane(tx, lane))) return [];
     const there = await tx.query<{ name: string }[]>(
       `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname = ANY ($1::text[])
        ORDER BY array_position($1::text[], relname::text)`,
@@ -160,18 +159,26 @@ async function drop(
     );
     const maker = (await hasFunctions(tx)) ? byFunctions : asOwner;
     for (const { name } of there) await maker.drop(tx, name);
-    if (partition !== null) await dropRuns(tx, partition);
     return there.map(({ name }) => name);
   });
 }
 
-/** Few blocks are unmerged when all their postings have expired. */
-async function dropRuns(tx: EntityManager, partition: number): Promise<void> {
-  await tx.query(`DELETE FROM ct_block_young WHERE run IN (SELECT id FROM ct_run WHERE partition = $1)`, [
-    partition,
-  ]);
-  await tx.query(`DELETE FROM ct_run WHERE partition = $1`, [partition]);
-  await tx.query(`DELETE FROM ct_partition WHERE end_position = $1`, [partition]);
+/**
+ * Few blocks are unmerged when all their postings have expired.
+ *
+ * @returns false: a merge may have started before the partition was full, or take minutes; it is dropped in a later round
+ */
+async function dropRuns(database: DataSource, partition: number): Promise<boolean> {
+  return await database.transaction(async (tx) => {
+    await lockPartitions(tx);
+    for (const lane of ['small', 'large'] as const) if (!(await takeLane(tx, lane))) return false;
+    await tx.query(`DELETE FROM ct_block_young WHERE run IN (SELECT id FROM ct_run WHERE partition = $1)`, [
+      partition,
+    ]);
+    await tx.query(`DELETE FROM ct_run WHERE partition = $1`, [partition]);
+    await tx.query(`DELETE FROM ct_partition WHERE end_position = $1`, [partition]);
+    return true;
+  });
 }
 
 /**

@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { binaryArray, BinaryRows, copyIn, insertBlocks, insertRun, young } from '@certwright/ct-schema';
+import {
+  binaryArray,
+  BinaryRows,
+  citusIsThere,
+  copyIn,
+  insertBlocks,
+  insertRun,
+  young,
+} from '@certwright/ct-schema';
 import { RunWriter } from '@certwright/posting-index';
 import type { EntityManager } from 'typeorm';
 import { knownPositions, knownQuestions, knownRows, knownTarget } from './known-issuances';
@@ -8,6 +16,7 @@ import type { NewIssuance, NewIssuer } from './new-issuance';
 import type { CrlIds } from './revocations/crl-ids';
 import { mergeIn } from './runs/merge-runs';
 import { SortedPostings } from './runs/sorted-postings';
+import { lockCommit } from './visible-end';
 
 export interface Stored {
   /** Number of new issuances. */
@@ -117,6 +126,7 @@ export async function storeIssuances(
     }
     await storePostings(tx, prepared.postings, positions, { ...turn, from: turn.next, to });
     await tx.query(`UPDATE ct_sequence SET next = $1`, [to]);
+    if (turn.isSharded) await lockCommit(tx, turn.next);
     if (turn.unmerged >= maxUnmerged) await mergeInstead(tx);
   }
   const newest = newestOf(issuances, (nth) => known.get(nth) ?? positions[nth] ?? 0);
@@ -196,20 +206,28 @@ interface Turn {
   readonly now: Date;
   /** Number of runs of single commits. */
   readonly unmerged: number;
+  /** Tables may be on several servers. */
+  readonly isSharded: boolean;
 }
 
 async function takeSequencer(tx: EntityManager, knownTables: readonly string[]): Promise<Turn> {
-  const [{ next, now, unmerged, ends, tables }] = await tx.query<
-    [{ next: string; now: Date; unmerged: number; ends: readonly string[]; tables: readonly string[] }]
+  const [{ next, ends, tables, ...turn }] = await tx.query<
+    [
+      Pick<Turn, 'now' | 'unmerged' | 'isSharded'> & {
+        next: string;
+        ends: readonly string[];
+        tables: readonly string[];
+      },
+    ]
   >(
-    `SELECT next, clock_timestamp() AS now,
+    `SELECT next, clock_timestamp() AS now, ${citusIsThere} AS "isSharded",
        (SELECT count(*)::int FROM ct_run WHERE level = 0) AS unmerged,
        ARRAY(SELECT end_position FROM ct_partition WHERE end_position > next ORDER BY end_position) AS ends,
        ARRAY(SELECT relname::text FROM pg_class WHERE relkind = 'r' AND relname = ANY ($1::name[])) AS tables
      FROM ct_sequence FOR UPDATE`,
     [knownTables],
   );
-  return { next: Number(next), now, unmerged, partitionEnds: ends.map(Number), knownTables: new Set(tables) };
+  return { ...turn, next: Number(next), partitionEnds: ends.map(Number), knownTables: new Set(tables) };
 }
 
 const issuanceColumns = `position, discovered_at, tbs_sha256, cert_sha256, precertificate, spki_sha256, issuer, crl, serial,

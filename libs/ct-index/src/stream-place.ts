@@ -1,4 +1,6 @@
 import type { EntityManager } from 'typeorm';
+import type { PageReader } from './page-reader';
+import { endOfReading } from './visible-end';
 
 /** Max issuances for measuring the rate, so that a query takes some milliseconds regardless of their number. */
 const maxCounted = 5_000;
@@ -35,7 +37,12 @@ export async function streamEnd(reader: Pick<EntityManager, 'query'>): Promise<S
  * Times of discovery grow with positions, so it is found by binary search, with one index lookup for each of about
  * thirty steps. A gap is skipped as a whole: the position after its middle is the one after all of it.
  */
-export async function positionBefore(reader: Pick<EntityManager, 'query'>, since: Date): Promise<string> {
+export async function positionBefore(
+  reader: Pick<PageReader, 'query' | 'isSharded'>,
+  since: Date,
+): Promise<string> {
+  const end = await endOfReading(reader);
+  if (end < Infinity) return await halving(reader, since, end);
   const [row] = await reader.query<{ position: string }[]>(
     `WITH RECURSIVE halving (low, high) AS (
        SELECT 0::bigint, next FROM ct_sequence
@@ -49,4 +56,19 @@ export async function positionBefore(reader: Pick<EntityManager, 'query'>, since
     [since],
   );
   return row?.position ?? '0';
+}
+
+/** The same with one statement per step: Citus has no recursion over distributed tables. */
+async function halving(reader: Pick<PageReader, 'query'>, since: Date, end: number): Promise<string> {
+  let [low, high] = [0, end];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const [seen] = await reader.query<{ position: string; discoveredAt: Date }[]>(
+      `SELECT position, discovered_at AS "discoveredAt" FROM ct_issuance WHERE position > $1 ORDER BY position LIMIT 1`,
+      [middle],
+    );
+    if (seen !== undefined && seen.discoveredAt < since) low = Number(seen.position);
+    else high = middle;
+  }
+  return String(low);
 }

@@ -5,13 +5,14 @@ import {
   type NewIssuance,
   type NewIssuer,
   pageOfAll,
+  readingAlone,
   revocationFacts,
   type RevocationFacts,
   type StoredIssuance,
 } from '@certwright/ct-index';
-import { ctDataSource, ctSchema } from '@certwright/ct-schema';
+import { ctDataSource, ctSchema, distribute } from '@certwright/ct-schema';
 import { applyGrants } from '@certwright/postgres';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
+import { citusDatabase, citusUrl, type TestDatabase, testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 
 const connection = { applicationName: 'spec', statementTimeoutMs: 30_000 };
@@ -23,16 +24,16 @@ const connection = { applicationName: 'spec', statementTimeoutMs: 30_000 };
  * @param room positions that have a partition
  */
 export async function ctTestDatabase(positionsPerPartition = 100_000, room = 100_000): Promise<TestDatabase> {
-  return await testDatabase({
-    name: `ct_${positionsPerPartition}_${room}`,
-    prepare: async (url, prefix) => {
-      const database = await ctDataSource({ url, poolSize: 1, ...connection }).initialize();
-      await database.runMigrations({ transaction: 'each' });
-      await database.transaction(async (tx) => await applyGrants(tx, ctSchema, { prefix, passwords: {} }));
-      await ensurePartitions(database, new Date(), room, positionsPerPartition);
-      await database.destroy();
-    },
-  });
+  const prepare = async (url: string, prefix: string) => {
+    const database = await ctDataSource({ url, poolSize: 1, ...connection }).initialize();
+    await database.runMigrations({ transaction: 'each' });
+    await database.transaction(async (tx) => await applyGrants(tx, ctSchema, { prefix, passwords: {} }));
+    if (citusUrl() !== undefined) await distribute(database);
+    await ensurePartitions(database, new Date(), room, positionsPerPartition);
+    await database.destroy();
+  };
+  if (citusUrl() !== undefined) return await citusDatabase(prepare);
+  return await testDatabase({ name: `ct_${positionsPerPartition}_${room}`, prepare });
 }
 
 /** A database with the `ct` schema and its partitions, for one spec. */
@@ -115,6 +116,9 @@ export async function factsAbout(
       checked.map(({ discoveredAt }) => discoveredAt),
     ],
   );
-  const stored = await pageOfAll(database.manager, { after: last, limit: checked.length });
+  await database.query(`UPDATE ct_sequence SET next = greatest(next, $1::bigint + 1)`, [
+    Number(last) + checked.length,
+  ]);
+  const stored = await pageOfAll(readingAlone(database.manager), { after: last, limit: checked.length });
   return await revocationFacts(stored.issuances, coverageIn(database.manager));
 }

@@ -14,12 +14,15 @@ export interface RedisOwner {
   readonly id: string | null;
 }
 
-/** A deployment that is alive claims its prefix again this often, ms: `FLUSHALL` loses the claim. */
-const renewMs = 5_000;
-/** A process that was refused looks again this often, ms, and claims a prefix only if it was free twice. */
-const refusedMs = 2 * renewMs;
-/** Wait after Redis or the database was unavailable, ms. */
-const unavailableMs = 250;
+/** Milliseconds. */
+const defaultTimes = {
+  /** A deployment that is alive claims its prefix again this often: `FLUSHALL` loses the claim. */
+  renewMs: 5_000,
+  /** A process that was refused looks again this often, and claims a prefix only if it was free twice: no process renewed it. */
+  refusedMs: 10_000,
+  /** Wait after Redis or the database was unavailable. */
+  unavailableMs: 250,
+};
 /** How long a check waits for its connection, ms. */
 const readyWithinMs = 250;
 
@@ -43,8 +46,9 @@ export class PrefixClaim {
     private readonly findOwner: () => Promise<RedisOwner | null>,
     private readonly log: ClaimLog,
     private readonly onLost: () => void,
+    private readonly times = defaultTimes,
   ) {
-    this.#renewing = setInterval(() => void this.#renew(), renewMs).unref();
+    this.#renewing = setInterval(() => void this.#renew(), times.renewMs).unref();
   }
 
   /**
@@ -57,6 +61,7 @@ export class PrefixClaim {
     while (!either.aborted) {
       const isOwn = await this.#check().catch(() => null);
       if (isOwn === true) return !either.aborted;
+      const { unavailableMs, refusedMs } = this.times;
       const waitMs = isOwn === null ? unavailableMs : refusedMs;
       await delay(waitMs, undefined, { signal: either }).catch(() => undefined);
     }

@@ -7,7 +7,7 @@ export { type CollectedSpan, otlpCollector, type OtlpCollector } from './otlp-co
 export { recordSpans, type RecordedSpan } from './recorded-spans';
 export { type ReceivedResponse, exchange, type Sent } from './http-exchange';
 export { type DocumentedExample, examplesIn, faultsInOpenApi, shapeOf } from './openapi';
-export { type TestDatabase, testDatabase } from './test-database';
+export { citusDatabase, citusUrl, type TestDatabase, testDatabase } from './test-database';
 export {
   type RedisCluster,
   type RedisServer,

@@ -68,8 +68,8 @@ export interface RedisServers {
   readonly environment: Readonly<Record<string, string>>;
   /** The one that stores the key at present. */
   masterOf(key: string): Promise<RedisServer>;
-  /** Removes their files. */
-  dispose(): void;
+  /** Kills them and removes their files. */
+  dispose(): Promise<void>;
 }
 
 /** After which silence a server counts as failed, ms. Short, so that specs are. */
@@ -113,12 +113,15 @@ class Secured {
     return { REDIS_URL: `${scheme}://${user}@${placesOf(ports)}${path}`, ...this.files };
   }
 
-  dispose(): void {
+  async dispose(servers: readonly RedisServer[]): Promise<void> {
+    await Promise.all(servers.map(async (server) => await server.kill()));
     this.#forge.dispose();
   }
 }
 
 export interface RedisCluster extends RedisServers {
+  /** Of all nodes. */
+  readonly servers: readonly RedisServer[];
   /** The same over TLS, as an ACL user. */
   readonly secureEnvironment: Readonly<Record<string, string>>;
 }
@@ -143,6 +146,7 @@ export async function startRedisCluster({ hasReplicas = true } = {}): Promise<Re
   const ports = servers.map(({ port }) => port);
   const url = `redis-cluster://${placesOf(ports)}`;
   return {
+    servers,
     environment: { REDIS_URL: url },
     secureEnvironment: secured.environment(
       'rediss-cluster',
@@ -155,7 +159,7 @@ export async function startRedisCluster({ hasReplicas = true } = {}): Promise<Re
       cluster.disconnect();
       return serverAt(servers, served?.[2]?.[1]);
     },
-    dispose: () => secured.dispose(),
+    dispose: async () => await secured.dispose(servers),
   };
 }
 
@@ -204,7 +208,7 @@ export async function startRedisSentinels(): Promise<RedisServers> {
   const master = await start(masterPort);
   const replica = await start(replicaPort, ['--replicaof', '127.0.0.1', String(masterPort)]);
   const ports = await Promise.all(Array.from({ length: 3 }, async () => await freePort()));
-  await Promise.all(
+  const monitors = await Promise.all(
     ports.map(async (port) => {
       const file = path.join(secured.folder, `sentinel-${port}.conf`);
       const lines = [
@@ -218,7 +222,7 @@ export async function startRedisSentinels(): Promise<RedisServers> {
       ];
       writeFileSync(file, `${lines.join('\n')}\n`);
       const settings = ['--bind', '127.0.0.1', '--port', '0', '--dir', secured.folder, ...secured.tls(port)];
-      await startServer(port, [file, '--sentinel', ...settings], /\+monitor master/);
+      return await startServer(port, [file, '--sentinel', ...settings], /\+monitor master/);
     }),
   );
   const sentinels = ports.map((port) => {
@@ -237,9 +241,9 @@ export async function startRedisSentinels(): Promise<RedisServers> {
     const named = (await sentinels[0]?.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'certwright')) as string[];
     return serverAt([master, replica], named[1]);
   };
-  const dispose = () => {
+  const dispose = async () => {
     for (const sentinel of sentinels) sentinel.disconnect();
-    secured.dispose();
+    await secured.dispose([master, replica, ...monitors]);
   };
   return { environment: secured.environment('rediss-sentinel', ports, '/certwright'), masterOf, dispose };
 }

@@ -41,12 +41,87 @@ export async function testDatabase(prepared?: TestTemplate): Promise<TestDatabas
   const source = prepared === undefined ? template : await templateOf(prepared);
   await administer(databaseUrl, createFrom(name, source));
   const direct = addressOf(name);
-  const pool = new Pool({ connectionString: direct.href, max: poolSize, allowExitOnIdle: true });
   const url = new URL(direct);
   if (poolerPort !== null) {
     await withClient(direct.href, async (client) => await copySettings(client, source, name));
     url.port = poolerPort;
   }
+  return opened({ direct, url }, rolePrefix, async () => await administer(databaseUrl, dropping(name)));
+}
+
+/** The server that `CITUS_URL` names; undefined: specs run without Citus. */
+export function citusUrl(): string | undefined {
+  return process.env['CITUS_URL'];
+}
+
+/**
+ * The same on the servers of Citus that are known in the database of `CITUS_URL`, which has no templates.
+ *
+ * @param prepare called with an empty database that has the extension and its workers
+ */
+export async function citusDatabase(prepare: TestTemplate['prepare']): Promise<TestDatabase> {
+  const coordinator = citusUrl();
+  if (coordinator === undefined) throw new Error('CITUS_URL is not set.');
+  const { rolePrefix } = testRun();
+  const name = `${rolePrefix}${randomBytes(6).toString('hex')}`;
+  const nodes = await nodesOf(coordinator);
+  for (const { url } of nodes) {
+    await administer(url.href, `CREATE DATABASE "${name}"`);
+    await administer(databaseOf(url, name).href, 'CREATE EXTENSION citus');
+  }
+  const url = databaseOf(new URL(coordinator), name);
+  for (const { host, port, isCoordinator } of nodes)
+    await administer(
+      url.href,
+      `SELECT citus_${isCoordinator ? 'set_coordinator_host' : 'add_node'}('${host}', ${port})`,
+    );
+  // Roles belong to the server: two specs would create them at the same time.
+  await withClient(coordinator, async (client) => {
+    await client.query('SELECT pg_advisory_lock(hashtext($1))', [rolePrefix]);
+    await prepare(url.href, rolePrefix);
+  });
+  return opened({ direct: url, url }, rolePrefix, async () => {
+    for (const node of nodes) await administer(node.url.href, dropping(name));
+  });
+}
+
+interface CitusNode {
+  readonly host: string;
+  readonly port: number;
+  readonly isCoordinator: boolean;
+  readonly url: URL;
+}
+
+async function nodesOf(coordinator: string): Promise<CitusNode[]> {
+  const nodes: CitusNode[] = [];
+  await withClient(coordinator, async (client) => {
+    const { rows } = await client.query<Omit<CitusNode, 'url'>>(
+      `SELECT nodename AS host, nodeport AS port, groupid = 0 AS "isCoordinator" FROM pg_dist_node ORDER BY groupid`,
+    );
+    for (const node of rows) {
+      const url = new URL(coordinator);
+      url.host = `${node.host}:${node.port}`;
+      nodes.push({ ...node, url });
+    }
+  });
+  return nodes;
+}
+
+function databaseOf(server: URL, name: string): URL {
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return url;
+}
+
+const dropping = (name: string) => `DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`;
+
+/** @param url for the code under test, maybe through a pooler */
+function opened(
+  { direct, url }: { readonly direct: URL; readonly url: URL },
+  rolePrefix: string,
+  drop: () => Promise<void>,
+): TestDatabase {
+  const pool = new Pool({ connectionString: direct.href, max: poolSize, allowExitOnIdle: true });
   // A spec may stop the server or end the session on purpose; the next query tells it, not the process.
   pool.on('error', () => undefined);
   let disposed: Promise<void> | undefined;
@@ -57,10 +132,7 @@ export async function testDatabase(prepared?: TestTemplate): Promise<TestDatabas
     query: async <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
       (await pool.query<Row>(text, [...values])).rows,
     transaction: async (work) => await inTransaction(pool, work),
-    dispose: () =>
-      (disposed ??= pool
-        .end()
-        .then(() => administer(databaseUrl, `DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`))),
+    dispose: () => (disposed ??= pool.end().then(drop)),
   };
 }
 
@@ -81,9 +153,7 @@ async function copySettings(client: Client, from: string, to: string): Promise<v
 }
 
 function addressOf(database: string): URL {
-  const url = new URL(testRun().databaseUrl);
-  url.pathname = `/${database}`;
-  return url;
+  return databaseOf(new URL(testRun().databaseUrl), database);
 }
 
 /** The first spec that needs the template prepares it, while others wait. */

@@ -7,9 +7,9 @@ import { LOOPBACK, preferredPort } from '../../embedded/ports.mjs';
 import { isGone, send } from '../../embedded/process.mjs';
 import { redisBinary } from '../../embedded/redis-binaries.mjs';
 import { startRedis } from '../../embedded/redis.mjs';
-import { apps } from '../../up/apps.mjs';
+import { apps, caPublicationUrl } from '../../up/apps.mjs';
 import { caAccountKeysFile, dnsUpdateKey, home, places, sealingKeysFile } from '../../up/home.mjs';
-import { bundleAll, makeGatewayKeys, migrate } from '../../up/programs.mjs';
+import { bundleAll, createCa, makeGatewayKeys, migrate } from '../../up/programs.mjs';
 import { appService } from '../../up/services.mjs';
 import { workspaceRoot } from '../../up/workspace.mjs';
 import { UNLIMITED } from '../platform.mjs';
@@ -70,7 +70,7 @@ export class Copy {
   async untilReady() {
     const probe = httpProbe(this.health);
     const child = this.#child;
-    await until(async () => (await probe()) || child?.hasEnded(), {
+    await until(async () => child?.hasEnded() || (await probe()), {
       what: `${this.name} to be ready`,
       withinMs: READY_WITHIN_MS,
     });
@@ -144,6 +144,7 @@ export async function startMonitoring({ node, signal, say }) {
     ...{ sealingKeysFile: sealingKeysFile(), caAccountKeysFile: caAccountKeysFile() },
     ...{ logLevel: 'info', port },
   };
+  await createCa(node, { databaseUrl: core.url, publicationUrl: caPublicationUrl(deployment), signal });
   /** @type {string[]} */
   const ended = [];
   const copyOf = (/** @type {import('../../up/apps.mjs').App} */ app, suffix = '') => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { CompactTree } from '@certwright/ct';
-import { issuanceBodies, pageOfAll, unpackBody } from '@certwright/ct-index';
+import { issuanceBodies, pageOfAll, readingAlone, unpackBody } from '@certwright/ct-index';
 import { eventually } from '@certwright/testing';
 import { FakeLog, type FakeLogKind } from '../testing/fake-log';
 import { forgeMany, forgePair, issuerDer, issuerSpkiSha256, sha256 } from '../testing/forged-entries';
@@ -27,7 +27,7 @@ async function opened(kind: FakeLogKind, entries: number): Promise<FakeLog> {
 
 const kinds = ['rfc6962', 'static'] as const;
 const issuances = async () =>
-  (await pageOfAll(ingest.database.manager, { after: '0', limit: 10_000 })).issuances;
+  (await pageOfAll(readingAlone(ingest.database.manager), { after: '0', limit: 10_000 })).issuances;
 
 describe.each(kinds)('a log with the interface %s', (kind) => {
   it('is read to its head, and hashes to its signed root', async () => {

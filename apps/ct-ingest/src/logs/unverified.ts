@@ -96,6 +96,13 @@ export async function removeUnverified(database: DataSource, log?: number): Prom
   }
 }
 
+interface Removed {
+  readonly position: string;
+  /** As in `ct_known`. */
+  readonly tbs: string;
+  readonly notAfter: Date;
+}
+
 /** @returns null: there is nothing to remove */
 async function removeNewest(tx: EntityManager, log: number | null): Promise<number | null> {
   // Locks the log before the sequencer, in the same order as ingestion.
@@ -109,17 +116,20 @@ async function removeNewest(tx: EntityManager, log: number | null): Promise<numb
   );
   if (batch === undefined) return null;
   await tx.query(`SELECT FROM ct_sequence FOR UPDATE`);
-  const [{ removed }] = await tx.query<[{ removed: number }]>(
-    `WITH gone AS (
-       DELETE FROM ct_issuance WHERE position >= $1 AND position < $2
-         AND NOT EXISTS (SELECT FROM ct_vouched WHERE ct_vouched.position = ct_issuance.position)
-       RETURNING position, tbs_sha256, not_after),
-     forgotten AS (
-       DELETE FROM ct_known USING gone
-       WHERE tbs = encode(substring(tbs_sha256 from 1 for 16), 'hex')::uuid AND ct_known.not_after = gone.not_after
-         AND ct_known.position = gone.position)
-     SELECT count(*)::int AS removed FROM gone`,
+  const vouched = await tx.query<{ position: string }[]>(
+    `SELECT position FROM ct_vouched WHERE position >= $1 AND position < $2`,
     [batch.from, batch.to],
+  );
+  // One statement for both tables would be rejected by Citus, which may have them on several servers.
+  const [gone, removed] = await tx.query<[Removed[], number]>(
+    `DELETE FROM ct_issuance WHERE position >= $1 AND position < $2 AND position <> ALL ($3::bigint[])
+     RETURNING position, encode(substring(tbs_sha256 from 1 for 16), 'hex') AS tbs, not_after AS "notAfter"`,
+    [batch.from, batch.to, vouched.map(({ position }) => position)],
+  );
+  await tx.query(
+    `DELETE FROM ct_known USING unnest($1::bigint[], $2::uuid[], $3::timestamptz[]) AS gone (position, tbs, not_after)
+     WHERE ct_known.tbs = gone.tbs AND ct_known.not_after = gone.not_after AND ct_known.position = gone.position`,
+    [gone.map(({ position }) => position), gone.map(({ tbs }) => tbs), gone.map(({ notAfter }) => notAfter)],
   );
   await tx.query(`DELETE FROM ct_vouched WHERE position >= $1 AND position < $2`, [batch.from, batch.to]);
   await tx.query(`DELETE FROM ct_unverified WHERE log = $1 AND from_entry = $2`, [batch.log, batch.entry]);

@@ -1,4 +1,11 @@
-import { type Lookup, type PageReader, pageSession, SettledHomes } from '@certwright/ct-index';
+import {
+  type Lookup,
+  type PageReader,
+  pageSession,
+  preparedPageSession,
+  SettledHomes,
+} from '@certwright/ct-index';
+import { citusOnce } from '@certwright/ct-schema';
 import { DatabasePool, type DatabasePooler, type DatabaseUrl, statementName } from '@certwright/postgres';
 import type { Logger } from '@certwright/service';
 import type { QueryConfig } from 'pg';
@@ -11,8 +18,6 @@ export interface IndexDatabase {
   readonly pooler?: DatabasePooler;
   /** Max connections for each time limit. */
   readonly poolSize: number;
-  /** Whether the tables are distributed over several servers. */
-  readonly isSharded: boolean;
   readonly log: Logger;
 }
 
@@ -36,10 +41,13 @@ export interface Caller {
 /** Connections with one statement timeout, and the queue for them. */
 class IndexPool {
   private readonly batches = new Map<unknown, unknown>();
+  private pool: DatabasePool | undefined;
 
+  /** @param open once it is known whether the tables are distributed over several servers */
   constructor(
-    private readonly pool: Pick<DatabasePool, 'readOnce' | 'end'>,
-    private readonly limits: BatchLimits,
+    readonly isSharded: () => Promise<boolean>,
+    private readonly poolSize: number,
+    private readonly open: (isSharded: boolean) => DatabasePool,
   ) {}
 
   async look<Input, Result>(
@@ -47,10 +55,13 @@ class IndexPool {
     inputs: readonly Input[],
     timeoutMs: () => number,
   ): Promise<readonly Result[]> {
-    return await this.batchesOf(lookup).look(inputs, timeoutMs);
+    const limits = limitsOf(this.poolSize, await this.isSharded());
+    return await this.batchesOf(lookup, limits).look(inputs, timeoutMs);
   }
 
   readonly query: RunQuery = async (text, values, timeoutMs) => {
+    const isSharded = await this.isSharded();
+    this.pool ??= this.open(isSharded);
     const { rows } = await this.pool.readOnce(() => {
       const query_timeout = Math.ceil(timeoutMs());
       if (query_timeout <= 0) throw timeLimitExceeded();
@@ -60,18 +71,28 @@ class IndexPool {
   };
 
   async end(): Promise<void> {
-    await this.pool.end();
+    await this.pool?.end();
   }
 
   /** There is one object per lookup. */
-  private batchesOf<Input, Result>(lookup: Lookup<Input, Result>): LookupBatches<Input, Result> {
+  private batchesOf<Input, Result>(
+    lookup: Lookup<Input, Result>,
+    limits: BatchLimits,
+  ): LookupBatches<Input, Result> {
     let batches = this.batches.get(lookup) as LookupBatches<Input, Result> | undefined;
     if (batches === undefined) {
-      batches = new LookupBatches(lookup, this.query, this.limits);
+      batches = new LookupBatches(lookup, this.query, limits);
       this.batches.set(lookup, batches);
     }
     return batches;
   }
+}
+
+/** A batch of lookups has keys of several shards, and cannot be routed to one server. */
+function limitsOf(poolSize: number, isSharded: boolean): BatchLimits {
+  return isSharded
+    ? { maxRunning: poolSize, maxPerBatch: 1 }
+    : { maxRunning: Math.max(1, Math.floor(poolSize * shareOfBatches)) };
 }
 
 /** Statements of one request: in total, including the wait for connections, they are bound by its time limit. */
@@ -81,10 +102,9 @@ export class IndexReader implements PageReader {
   private graceMs: number;
 
   constructor(
-    private readonly pool: Pick<IndexPool, 'query' | 'look'>,
+    private readonly pool: Pick<IndexPool, 'query' | 'look' | 'isSharded'>,
     timeLimitMs: number,
     readonly settled: SettledHomes = new SettledHomes(),
-    readonly isSharded = false,
     private readonly nowMs: () => number = () => performance.now(),
   ) {
     this.endsAtMs = nowMs() + timeLimitMs;
@@ -105,6 +125,15 @@ export class IndexReader implements PageReader {
     inputs: readonly Input[],
   ): Promise<readonly Result[]> {
     return await this.inTime(async (timeoutMs) => await this.pool.look(lookup, inputs, timeoutMs));
+  }
+
+  /** Throws the same errors as `query`. */
+  async isSharded(): Promise<boolean> {
+    try {
+      return await this.pool.isSharded();
+    } catch (error) {
+      throw databaseProblem(error) ?? error;
+    }
   }
 
   private async inTime<T>(read: (timeoutMs: () => number) => Promise<T>): Promise<T> {
@@ -130,7 +159,11 @@ export class IndexReaders {
   private readonly pools = new Map<string, IndexPool>();
   private readonly settled = new SettledHomes();
 
-  constructor(private readonly database: IndexDatabase) {}
+  private readonly isSharded: () => Promise<boolean>;
+
+  constructor(private readonly database: IndexDatabase) {
+    this.isSharded = citusOnce({ query: async (text: string) => await this.query(text) });
+  }
 
   within({ kind, timeLimitMs }: Caller): IndexReader {
     const name = `${kind} ${timeLimitMs}`;
@@ -139,7 +172,7 @@ export class IndexReaders {
       pool = this.openPool(timeLimitMs);
       this.pools.set(name, pool);
     }
-    return new IndexReader(pool, timeLimitMs, this.settled, this.database.isSharded);
+    return new IndexReader(pool, timeLimitMs, this.settled);
   }
 
   async close(): Promise<void> {
@@ -148,19 +181,38 @@ export class IndexReaders {
   }
 
   private openPool(timeLimitMs: number): IndexPool {
-    const { url, pooler, poolSize, isSharded, log } = this.database;
+    const { url, pooler, poolSize, log } = this.database;
+    return new IndexPool(this.isSharded, poolSize, (isSharded) => {
+      const pool = new DatabasePool({
+        url,
+        pooler,
+        application_name: 'ct-search',
+        max: poolSize,
+        connectionTimeoutMillis: Math.max(connectTimeoutMs.min, Math.min(connectTimeoutMs.max, timeLimitMs)),
+        idleTimeoutMillis: idleTimeoutMs,
+        keepAlive: true,
+        session: { ...(isSharded ? pageSession : preparedPageSession), statement_timeout: timeLimitMs },
+      });
+      pool.on('error', (error) => log.warn({ err: error }, 'connection to the ct database lost'));
+      return pool;
+    });
+  }
+
+  /** A connection of its own: the settings of the others depend on the result. */
+  private async query<T>(text: string): Promise<T> {
+    const { url, pooler } = this.database;
     const pool = new DatabasePool({
       url,
       pooler,
       application_name: 'ct-search',
-      max: poolSize,
-      connectionTimeoutMillis: Math.max(connectTimeoutMs.min, Math.min(connectTimeoutMs.max, timeLimitMs)),
-      idleTimeoutMillis: idleTimeoutMs,
-      keepAlive: true,
-      session: { ...pageSession, statement_timeout: timeLimitMs },
+      max: 1,
+      connectionTimeoutMillis: connectTimeoutMs.min,
+      query_timeout: connectTimeoutMs.min,
     });
-    pool.on('error', (error) => log.warn({ err: error }, 'connection to the ct database lost'));
-    const maxRunning = Math.max(1, Math.floor(poolSize * shareOfBatches));
-    return new IndexPool(pool, isSharded ? { maxRunning: poolSize, maxPerBatch: 1 } : { maxRunning });
+    try {
+      return (await pool.query(text)).rows as T;
+    } finally {
+      await pool.end();
+    }
   }
 }

@@ -11,7 +11,6 @@ function openIndex(config: SearchConfig, { log, readiness, opened }: RunningProc
     url: config.CT_DATABASE_URL,
     pooler: config.DATABASE_POOLER,
     poolSize: config.CT_DATABASE_POOL_SIZE,
-    isSharded: config.CT_DATABASE_SHARDED,
     log,
   });
   opened('ct database', async () => await readers.close());

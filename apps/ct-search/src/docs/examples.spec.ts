@@ -34,7 +34,7 @@ describe('with the API running', () => {
     ['getIssuancesFirehose', () => '/v1/issuances/firehose'],
     ['getIssuancesId', () => `/v1/issuances/${id}`],
   ])('%s returns the members of its example', async (operationId, at) => {
-    const plans = await search.database.query<{ name: string }>(
+    const plans = await search.core.query<{ name: string }>(
       `SELECT name FROM search_plan WHERE firehose LIMIT 1`,
     );
     const { status, json } = await search.get(at(), await search.key(plans[0]?.name));
@@ -58,7 +58,7 @@ describe('with the API running', () => {
     not_found: () => search.get('/v1/issuances/999999999'),
     disabled_credentials: async () => {
       const key = await search.key();
-      await search.database.query(`UPDATE api_key SET disabled_at = now() WHERE account_id = $1`, [
+      await search.core.query(`UPDATE api_key SET disabled_at = now() WHERE account_id = $1`, [
         key.authorization.slice('Bearer '.length).split('_')[0],
       ]);
       return await search.get('/v1/issuances?domain=example.com', key);

@@ -1,5 +1,5 @@
 import { anIssuance, inDays } from '../testing/forged-issuance';
-import { type SearchResponse, RunningSearch } from '../testing/running-search';
+import { isOnCitus, type SearchResponse, RunningSearch } from '../testing/running-search';
 
 jest.setTimeout(60_000);
 
@@ -195,7 +195,7 @@ describe('pages', () => {
     expect(idsOf(await poll())).toEqual([next]);
   });
 
-  it('are the same for concurrent requests in a batch', async () => {
+  (isOnCitus ? it.skip : it)('are the same for concurrent requests in a batch', async () => {
     const domains = Array.from({ length: 15 }, (_, nth) => `n${nth}.together.example.com`);
     await search.store(...domains.flatMap((name) => [anIssuance(name), anIssuance(`*.${name}`)]));
     const modes: Record<string, string>[] = [
@@ -218,17 +218,20 @@ describe('pages', () => {
     expect(statements.length).toBeLessThan(queries.length * 2);
   });
 
-  it('cost two statements, and one each for uncached certificates, issuers and lists', async () => {
-    await search.store(anIssuance('cost.example.com'));
-    const statementsFor = async (query: Record<string, string>) =>
-      (await search.statementsOf(() => search.search({ domain: 'cost.example.com', ...query }))).filter(
-        // Which is cached for seconds only.
-        (statement) => !statement.includes('FROM ct_crl'),
-      ).length;
-    expect(await statementsFor({})).toBe(2);
-    await statementsFor({ expand: 'issuer' });
-    expect(await statementsFor({ expand: 'issuer.name_der' })).toBe(2);
-    expect(await statementsFor({ expand: 'cert' })).toBe(3);
-    expect(await statementsFor({ domain: 'nothing.example.com' })).toBe(1);
-  });
+  (isOnCitus ? it.skip : it)(
+    'cost two statements, and one each for uncached certificates, issuers and lists',
+    async () => {
+      await search.store(anIssuance('cost.example.com'));
+      const statementsFor = async (query: Record<string, string>) =>
+        (await search.statementsOf(() => search.search({ domain: 'cost.example.com', ...query }))).filter(
+          // Which is cached for seconds only.
+          (statement) => !statement.includes('FROM ct_crl'),
+        ).length;
+      expect(await statementsFor({})).toBe(2);
+      await statementsFor({ expand: 'issuer' });
+      expect(await statementsFor({ expand: 'issuer.name_der' })).toBe(2);
+      expect(await statementsFor({ expand: 'cert' })).toBe(3);
+      expect(await statementsFor({ domain: 'nothing.example.com' })).toBe(1);
+    },
+  );
 });

@@ -13,7 +13,14 @@ import {
   Readiness,
   type RunningProcess,
 } from '@certwright/service';
-import { DocumentedResponses, type TestDatabase, testRedis, type TestRedis } from '@certwright/testing';
+import {
+  citusUrl,
+  DocumentedResponses,
+  testDatabase,
+  type TestDatabase,
+  testRedis,
+  type TestRedis,
+} from '@certwright/testing';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Client } from 'pg';
 import type { DataSource } from 'typeorm';
@@ -44,6 +51,9 @@ const openApiDocument = JSON.parse(
   readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'),
 ) as object;
 
+/** Statements are counted only where one of them has the keys of several requests. */
+export const isOnCitus = citusUrl() !== undefined;
+
 /** Positions per partition: few, so that pages cross partitions. */
 const positionsPerPartition = 500;
 const room = 6_000;
@@ -62,6 +72,8 @@ export class RunningSearch {
 
   private constructor(
     readonly database: TestDatabase,
+    /** The same, unless `database` is on Citus. */
+    readonly core: TestDatabase,
     readonly redis: TestRedis,
     private readonly ct: DataSource,
     readonly readiness: Readiness,
@@ -76,8 +88,9 @@ export class RunningSearch {
     ownCtUrl?: string,
   ): Promise<RunningSearch> {
     const [database, redis] = await Promise.all([ctTestDatabase(positionsPerPartition, room), testRedis()]);
+    const core = citusUrl() === undefined ? database : await testDatabase();
     // As an API or the worker does.
-    await database.query(`INSERT INTO deployment (mode) VALUES ('sandbox')`);
+    await core.query(`INSERT INTO deployment (mode) VALUES ('sandbox')`);
     const special = typeof settings === 'function' ? await settings(database.urlOf('ct-search')) : settings;
     const ct = ctDataSource({
       url: ownCtUrl ?? database.url,
@@ -86,9 +99,9 @@ export class RunningSearch {
       statementTimeoutMs: 30_000,
     });
     await ct.initialize();
-    const search = new RunningSearch(database, redis, ct, new Readiness({ reuseMs: 0 }));
+    const search = new RunningSearch(database, core, redis, ct, new Readiness({ reuseMs: 0 }));
     const config = searchSettings.read({
-      DATABASE_URL: database.urlOf('ct-search'),
+      DATABASE_URL: core.urlOf('ct-search'),
       CT_DATABASE_URL: database.urlOf('ct-search'),
       ...redis.environment,
       PORT: '0',
@@ -119,7 +132,7 @@ export class RunningSearch {
   async stop(): Promise<void> {
     for (const close of this.closes) await close();
     await this.ct.destroy();
-    await Promise.all([this.database.dispose(), this.redis.dispose()]);
+    await Promise.all([this.database.dispose(), this.core.dispose(), this.redis.dispose()]);
   }
 
   /** One transaction, as ct-ingest stores a batch. @returns ids of the issuances, in the order given */
@@ -152,13 +165,13 @@ export class RunningSearch {
   async key(plan?: string): Promise<{ readonly authorization: string }> {
     const accountId = String(randomInt(1, 2 ** 47));
     const apiKey = mintApiKey(accountId, randomBytes);
-    await this.database.query(`INSERT INTO account (id, name) VALUES ($1, 'A tenant')`, [accountId]);
-    await this.database.query(
+    await this.core.query(`INSERT INTO account (id, name) VALUES ($1, 'A tenant')`, [accountId]);
+    await this.core.query(
       `INSERT INTO api_key (account_id, label, secret_sha256, permissions) VALUES ($1, 'spec', $2, '{Search Certificates}')`,
       [accountId, apiKeySha256(apiKey)],
     );
     if (plan !== undefined) {
-      await this.database.query(`INSERT INTO search_subscription (account_id, plan) VALUES ($1, $2)`, [
+      await this.core.query(`INSERT INTO search_subscription (account_id, plan) VALUES ($1, $2)`, [
         accountId,
         plan,
       ]);

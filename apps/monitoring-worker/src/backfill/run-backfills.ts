@@ -7,7 +7,6 @@ import {
   readingAlone,
 } from '@certwright/ct-index';
 import { Inject, Injectable } from '@nestjs/common';
-import { Config } from '../config';
 import { CtDatabase } from '../ct-database/ct-database.module';
 import { RecordFindings } from '../findings/record-findings';
 import { matchIssuances } from '../following/matching';
@@ -31,16 +30,13 @@ export interface BackfillPage {
 export class BackfillPages {
   private readonly reader: PageReader;
 
-  constructor(
-    private readonly ct: CtDatabase,
-    @Inject(Config) config: Pick<Config, 'CT_DATABASE_SHARDED'>,
-  ) {
-    this.reader = readingAlone(ct.manager, config.CT_DATABASE_SHARDED);
+  constructor(ct: CtDatabase) {
+    this.reader = readingAlone(ct.manager);
   }
 
   async next({ name, position, untilPosition }: OpenBackfill): Promise<BackfillPage> {
     // A replica may lack what the stream has matched. Read before the page, which has all of it then.
-    const { next } = await indexRange(this.ct.manager);
+    const { next } = await indexRange(this.reader);
     const end = BigInt(next) > BigInt(untilPosition) ? untilPosition : String(BigInt(next) - 1n);
     if (BigInt(end) < BigInt(position)) return { issuances: [], upTo: position };
     const range = { after: position, upTo: end, limit: pageSize };

@@ -1,4 +1,4 @@
-import { casNamed, loggedFacts } from '@certwright/ct-index';
+import { casNamed, loggedFacts, readingAlone } from '@certwright/ct-index';
 import type { PresentedLeaf } from '@certwright/endpoint-checks';
 import { type Certificate, readCertificate } from '@certwright/pki';
 import { RunningProcess, within } from '@certwright/service';
@@ -65,7 +65,7 @@ export class ReadIndexFacts {
       tbsSha256: Buffer.from(tbsSha256, 'hex'),
       notAfter,
     }));
-    const found = await loggedFacts(this.ct, sought);
+    const found = await loggedFacts(readingAlone(this.ct), sought);
     const facts = leaves.map(({ sha256, notBefore }, nth): [string, LeafInIndex] => {
       const logged = found[nth] ?? null;
       if (logged !== null) return [sha256, { isLogged: true, revokedAt: logged.revokedAt }];

@@ -1,5 +1,5 @@
 import type { Tx } from '@certwright/core-schema';
-import { indexRange, tbsSha256At } from '@certwright/ct-index';
+import { indexRange, readingAlone, tbsSha256At } from '@certwright/ct-index';
 
 type Reader = Pick<Tx, 'query'>;
 
@@ -49,7 +49,7 @@ export function continuity({ position, tbsSha256 }: MatchedPosition, now: IndexN
 
 /** Whether nothing is stored at the position because its certificates have expired: the oldest are deleted first. */
 export async function wasDropped(reader: Reader, position: string): Promise<boolean> {
-  const { first } = await indexRange(reader);
+  const { first } = await indexRange(readingAlone(reader));
   return first === null || BigInt(first) > BigInt(position);
 }
 

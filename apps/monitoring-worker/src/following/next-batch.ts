@@ -1,4 +1,4 @@
-import { type IssuancesToMatch, issuancesToMatch } from '@certwright/ct-index';
+import { type IssuancesToMatch, issuancesToMatch, type PageReader, readingAlone } from '@certwright/ct-index';
 import { Injectable } from '@nestjs/common';
 import { CtDatabase } from '../ct-database/ct-database.module';
 import type { TaskLease } from '../tasks/task-leases';
@@ -20,6 +20,7 @@ export interface Batch extends Pick<IssuancesToMatch, 'issuances'> {
 /** Reads the index in batches, each while the previous one is matched and stored. */
 @Injectable()
 export class NextBatch {
+  private readonly index: PageReader;
   private ahead: { readonly after: string; readonly read: Promise<IssuancesToMatch> } | null = null;
   /** Everything that the index had then is in the next batch, if that is not full. */
   private readableTo: Date | null = null;
@@ -27,7 +28,9 @@ export class NextBatch {
   constructor(
     private readonly ct: CtDatabase,
     private readonly restored: RestoredIndex,
-  ) {}
+  ) {
+    this.index = readingAlone(ct.manager);
+  }
 
   /** @param matched maybe ahead of what is stored */
   async read(lease: TaskLease, stored: FollowerCursor, matched: FollowerCursor): Promise<Batch> {
@@ -55,13 +58,11 @@ export class NextBatch {
   private async take(after: string): Promise<IssuancesToMatch> {
     const { ahead } = this;
     this.ahead = null;
-    return ahead?.after === after
-      ? await ahead.read
-      : await issuancesToMatch(this.ct.manager, after, batchSize);
+    return ahead?.after === after ? await ahead.read : await issuancesToMatch(this.index, after, batchSize);
   }
 
   private begin(after: string): void {
-    const read = issuancesToMatch(this.ct.manager, after, batchSize);
+    const read = issuancesToMatch(this.index, after, batchSize);
     // Reported by the one that takes it, if any.
     read.catch(() => undefined);
     this.ahead = { after, read };

@@ -1,5 +1,5 @@
 import { Transactions } from '@certwright/core-schema';
-import { indexRange, tbsSha256At } from '@certwright/ct-index';
+import { indexRange, readingAlone, tbsSha256At } from '@certwright/ct-index';
 import { Injectable } from '@nestjs/common';
 import { CtDatabase } from '../ct-database/ct-database.module';
 import { lockTask, type TaskLease } from '../tasks/task-leases';
@@ -28,7 +28,7 @@ export class StartFollowing {
   /** The first start ever: what the index has already is the matter of the backfills, one for each change so far. */
   private async first(lease: TaskLease): Promise<FollowerCursor> {
     const [{ now }] = await this.ct.query<[{ now: Date }]>(`SELECT now() AS now`);
-    const { next } = await indexRange(this.ct.manager);
+    const { next } = await indexRange(readingAlone(this.ct.manager));
     const position = String(BigInt(next) - 1n);
     const digests = await tbsSha256At(this.ct.manager, [position]);
     const cursor: FollowerCursor = {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { encodePem } from '@certwright/pki';
 import { type Child, eventually, startChild } from '@certwright/testing';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
 import { RunningApi, type Tenant } from '../testing/running-api';
@@ -81,10 +82,7 @@ async function currentCertificate(): Promise<{ id: number; leaf: string; chain: 
 
 function pem(name: string, type: string, ...ders: readonly string[]): string {
   const file = path.join(folder, name);
-  const blocks = ders.map(
-    (der) => `-----BEGIN ${type}-----\n${der.replace(/(.{64})/g, '$1\n')}\n-----END ${type}-----\n`,
-  );
-  writeFileSync(file, blocks.join(''));
+  writeFileSync(file, ders.map((der) => encodePem(type, Buffer.from(der, 'base64'))).join(''));
   return file;
 }
 

@@ -1,3 +1,4 @@
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { coreDataSource } from '../core-data-source';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
 import { databaseOutage } from '@certwright/errors';
@@ -22,7 +23,9 @@ describe('a statement with parameters', () => {
       );
       return { sums, prepared: prepared[0]?.count };
     });
-    expect(counts).toEqual({ sums: [2, 3], prepared: 1 });
+    // With TEST_POOLER=transaction, none is.
+    const prepared = process.env['DATABASE_POOLER'] === 'transaction' ? 0 : 1;
+    expect(counts).toEqual({ sums: [2, 3], prepared });
   });
 
   it('can be used again after it failed', async () => {
@@ -80,6 +83,37 @@ describe('a request whose time for the database is over', () => {
     const error = await errorOf(async () => await database.query('SELECT pg_sleep(600), $1::int', [1]));
     expect(databaseOutage(error)).toMatchObject({ code: 'service_outage' });
     expect(await pidOf()).toBe(pid);
+  });
+
+  it('leaves it to the server to close the connection of the cancel request, which PgBouncer 1.18 needs', async () => {
+    const own = new URL(core.url);
+    const cancels: { endedFirst: boolean }[] = [];
+    const link = createServer((client) => {
+      const upstream = connect(Number(own.port), own.hostname);
+      let endedFirst = false;
+      client.once('end', () => (endedFirst = true));
+      client.once('data', (first) => {
+        if (first.length === 16) upstream.once('close', () => cancels.push({ endedFirst }));
+      });
+      client.on('error', () => undefined);
+      client.pipe(upstream).pipe(client);
+    });
+    await new Promise<void>((resolve) => link.listen(0, '127.0.0.1', resolve));
+    own.port = String((link.address() as AddressInfo).port);
+    const linked = coreDataSource({
+      url: own.href,
+      applicationName: 'spec',
+      poolSize: 1,
+      statementTimeoutMs,
+    });
+    await linked.initialize();
+    try {
+      await errorOf(async () => await linked.query('SELECT pg_sleep(600), $1::int', [1]));
+      await eventually(() => expect(cancels).toEqual([{ endedFirst: false }]));
+    } finally {
+      await linked.destroy();
+      await new Promise((resolve) => link.close(resolve));
+    }
   });
 
   it('has its transaction rolled back', async () => {

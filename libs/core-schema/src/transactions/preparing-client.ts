@@ -92,19 +92,22 @@ interface Cancelable {
   readonly secretKey: number;
 }
 
+/** The server closes the connection of a cancel request within this time, ms; a frozen one does not. */
+const cancelClosesWithinMs = 30_000;
+
 /**
- * PostgreSQL protocol 3.0, CancelRequest: on a separate connection, in the clear, and without a response. The server closes
- * the connection; PgBouncer drops a request whose client closes it first.
+ * PostgreSQL protocol 3.0, CancelRequest: on a separate connection, in the clear, and without a response. As in libpq, the
+ * server closes it: PgBouncer drops a request whose client closes it first, and 1.18 may end with "bad client state".
  */
 function sendCancelRequest({ host, port, processID, secretKey }: Cancelable): void {
   const message = Buffer.alloc(16);
   [16, 80_877_102, processID, secretKey].forEach((value, index) => message.writeInt32BE(value, 4 * index));
   const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
   socket.on('error', () => undefined);
-  socket.setTimeout(cancelWithinMs, () => socket.destroy());
+  socket.setTimeout(cancelClosesWithinMs, () => socket.destroy());
   socket.unref();
-  socket.write(message);
   socket.resume();
+  socket.write(message);
 }
 
 /** The server itself ends a statement at its timeout and reports it; after 1.5 times that, no result will come. */

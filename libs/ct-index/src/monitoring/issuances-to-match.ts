@@ -1,4 +1,6 @@
 import type { EntityManager } from 'typeorm';
+import type { PageReader } from '../page-reader';
+import { behindPosition, endOfReading } from '../visible-end';
 import { hashBytes, PackedReader } from '../packed-issuances';
 
 /** The data of an issuance that decides which monitored domains it concerns, and whether it is known. */
@@ -49,8 +51,6 @@ const statement = (from: string) => `
           dns_names, odd_names, pg_column_size(dns_names) + coalesce(pg_column_size(odd_names), 0) AS stored
         ${from}) AS one) AS one) AS one`;
 
-const behind = statement('FROM ct_issuance WHERE position > $1 ORDER BY position LIMIT $2');
-
 /** Positions in order: their bounds exclude most partitions. */
 const at = statement(
   `FROM ct_issuance
@@ -60,11 +60,12 @@ const at = statement(
 
 /** The next issuances after a position, also expired ones. When a position is visible, so are all before it. */
 export async function issuancesToMatch(
-  reader: Pick<EntityManager, 'query'>,
+  reader: Pick<PageReader, 'query' | 'isSharded'>,
   after: string,
   limit: number,
 ): Promise<IssuancesToMatch> {
-  return await read(reader, behind, [after, limit]);
+  const { from, values } = behindPosition(after, limit, await endOfReading(reader));
+  return await read(reader, statement(from), values);
 }
 
 /** The issuances at positions, as far as they are still stored. @param positions ascending */

@@ -1,4 +1,6 @@
 import type { EntityManager } from 'typeorm';
+import type { PageReader } from '../page-reader';
+import { endOfReading } from '../visible-end';
 import { knownPositions, knownQuestions } from '../known-issuances';
 
 type Reader = Pick<EntityManager, 'query'>;
@@ -10,11 +12,12 @@ export interface IndexRange {
   readonly next: string;
 }
 
-export async function indexRange(reader: Reader): Promise<IndexRange> {
+export async function indexRange(reader: Pick<PageReader, 'query' | 'isSharded'>): Promise<IndexRange> {
+  const end = await endOfReading(reader);
   const [row] = await reader.query<[IndexRange]>(
     `SELECT (SELECT position FROM ct_issuance ORDER BY position LIMIT 1) AS first, next FROM ct_sequence`,
   );
-  return row;
+  return end < Number(row.next) ? { ...row, next: String(end) } : row;
 }
 
 /**

@@ -38,7 +38,7 @@ export interface Reach {
  *
  * @param after positions after this one
  * @param limit max useful positions
- * @param end earlier result of `endOfRuns`
+ * @param end earlier result of `endOfReading`
  */
 export async function findPositions(
   reader: PageReader,
@@ -49,7 +49,7 @@ export async function findPositions(
   const numbers = keys.map((key) => keyNumber(key));
   const maxBlocks = maxBlocksOf(reach, after, keys.length);
   const questions = numbers.map((key) => ({ after, key, maxBlocks }));
-  const found = reader.isSharded
+  const found = (await reader.isSharded())
     ? await lookOneByOne(reader, reach, questions)
     : await look(reader, reach, questions);
   const positions = new KeyPositions(after, limit, firstLivingDay(now));
@@ -83,16 +83,7 @@ async function look(
   return await lookInHome(reader, reach.where === 'near' ? postingsNear : postingsOnward, questions);
 }
 
-/**
- * Exclusive end of the results for several keys. On a distributed index each key has a separate statement, which may see
- * another state of the runs: results beyond this end would be complete for one key, but not for another.
- */
-export async function endOfRuns(reader: PageReader, keys: readonly Buffer[]): Promise<number> {
-  if (!reader.isSharded || keys.length <= 1) return Infinity;
-  const [row] = await reader.query<{ end: string | null }[]>('SELECT max(to_position) AS end FROM ct_run');
-  return Number(row?.end ?? 0);
-}
-
+/** On a distributed index: a statement with several keys cannot be routed to one server. */
 async function lookOneByOne(
   reader: PageReader,
   reach: Reach,

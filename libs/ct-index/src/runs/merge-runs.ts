@@ -1,4 +1,12 @@
-import { blockTable, insertBlocks, insertRun, nextRunId, type Run, young } from '@certwright/ct-schema';
+import {
+  blockTable,
+  citusIsThere,
+  insertBlocks,
+  insertRun,
+  nextRunId,
+  type Run,
+  young,
+} from '@certwright/ct-schema';
 import { firstLivingDay, RunWriter } from '@certwright/posting-index';
 import type { DataSource, EntityManager } from 'typeorm';
 import { chooseMerge, type Merge, type MergeLane } from './choose-merge';
@@ -51,14 +59,16 @@ export async function mergeIn(
   stopping?: AbortSignal,
 ): Promise<Merged | null> {
   if (!(await takeLane(tx, lane))) return null;
-  const [{ next }] = await tx.query<[{ next: string }]>(`SELECT next FROM ct_sequence`);
+  const [{ next, isSharded }] = await tx.query<[{ next: string; isSharded: boolean }]>(
+    `SELECT next, ${citusIsThere} AS "isSharded" FROM ct_sequence`,
+  );
   const today = firstLivingDay(now) - marginDays;
   const merge = chooseMerge(await allRuns(tx), lane, {
     next: Number(next),
     today,
   });
   if (merge === null) return null;
-  return await replace(tx, merge, today, stopping);
+  return await replace(tx, merge, { today, isSharded }, stopping);
 }
 
 /** Held until the transaction ends. @returns false: another process is merging in this lane */
@@ -97,7 +107,7 @@ const blocksAtATime = 1_024;
 async function replace(
   tx: EntityManager,
   { sources, level, home }: Merge,
-  today: number,
+  { today, isSharded }: { readonly today: number; readonly isSharded: boolean },
   stopping: AbortSignal | undefined,
 ): Promise<Merged | null> {
   const [first, last] = [sources[0], sources.at(-1)];
@@ -109,7 +119,7 @@ async function replace(
   const open = sources.map((source, nth) => new RunSource(source, nth));
   const merged = new MergedPostings(open);
   while (!merged.isDone) {
-    await fetchBlocks(tx, open);
+    await fetchBlocks(tx, open, isSharded);
     stopping?.throwIfAborted();
     merged.run((key, position, day) => {
       if (day < today) return;

@@ -21,8 +21,9 @@ export class RunSource {
     return this.blocks.length === 0;
   }
 
-  fetched(block: Buffer): void {
-    this.blocks.push(block);
+  fetched({ shard, key, position, postings }: Block): void {
+    this.blocks.push(postings);
+    Object.assign(this.place, { shard, key: Number(key), position: Number(position) });
   }
 
   /** Advances to the next posting. @returns whether one is buffered */
@@ -38,10 +39,22 @@ export class RunSource {
 const blocksAtATime = 2_048;
 const maxOfOne = 128;
 
-/** Fetches for all sources with an empty buffer. */
-export async function fetchBlocks(tx: EntityManager, sources: readonly RunSource[]): Promise<void> {
+/**
+ * Fetches for all sources with an empty buffer.
+ *
+ * @param isSharded each source has a separate statement: Citus has no LIMIT per row over distributed tables
+ */
+export async function fetchBlocks(
+  tx: EntityManager,
+  sources: readonly RunSource[],
+  isSharded: boolean,
+): Promise<void> {
   const wanting = sources.filter((source) => source.isEmpty && !source.isFetched);
   const limit = Math.max(1, Math.min(maxOfOne, Math.floor(blocksAtATime / sources.length)));
+  if (isSharded) {
+    for (const source of wanting) await fetchFor(tx, source, limit);
+    return;
+  }
   for (const [home, those] of Map.groupBy(wanting, ({ run }) => run.home)) {
     const rows: FetchedBlock[] = await tx.query(
       `SELECT nth::int, block.shard, block.first_key AS key, block.first_position AS position, block.postings
@@ -61,19 +74,31 @@ export async function fetchBlocks(tx: EntityManager, sources: readonly RunSource
       ],
     );
     const counts = those.map(() => 0);
-    for (const { nth, shard, key, position, postings } of rows) {
-      const source = those[nth - 1];
-      if (source === undefined) continue;
-      source.fetched(postings);
-      Object.assign(source.place, { shard, key: Number(key), position: Number(position) });
+    for (const { nth, ...block } of rows) {
+      those[nth - 1]?.fetched(block);
       counts[nth - 1] = (counts[nth - 1] ?? 0) + 1;
     }
     those.forEach((source, at) => (source.isFetched = (counts[at] ?? 0) < limit));
   }
 }
 
-interface FetchedBlock {
+async function fetchFor(tx: EntityManager, source: RunSource, limit: number): Promise<void> {
+  const { run, place } = source;
+  const rows: Block[] = await tx.query(
+    `SELECT shard, first_key AS key, first_position AS position, postings FROM ${blockTable(run.home)}
+     WHERE run = $1 AND (shard, first_key, first_position) > ($2::smallint, $3::bigint, $4::bigint)
+     ORDER BY shard, first_key, first_position LIMIT $5`,
+    [run.id, place.shard, place.key, place.position, limit],
+  );
+  for (const block of rows) source.fetched(block);
+  source.isFetched = rows.length < limit;
+}
+
+interface FetchedBlock extends Block {
   readonly nth: number;
+}
+
+interface Block {
   readonly shard: number;
   readonly key: string;
   readonly position: string;

@@ -1,7 +1,7 @@
 import { oneOf } from './setting-kinds';
 import { type Described, type Reading, type Setting, settingOf } from './setting';
 
-const schemes = ['postgres:', 'postgresql:'];
+const schemes = ['postgres://', 'postgresql://'];
 
 /** Parameters of libpq that choose among several hosts. */
 const ofSeveralHosts = ['target_session_attrs', 'load_balance_hosts'];
@@ -33,18 +33,18 @@ export function databaseUrl(described: Pick<Described<never>, 'meaning'>): Setti
 function faultOf(text: string): string | null {
   const [, authority = ''] = /^\w+:\/\/([^/?#]*)/.exec(text) ?? [];
   const isOfList = authority.slice(authority.lastIndexOf('@') + 1).includes(',');
-  const parsed = URL.canParse(text) ? new URL(text) : undefined;
-  const parameters = parsed?.searchParams;
+  // A URL without a host is no URL, but may have hosts as parameter.
+  const parameters = new URLSearchParams(text.slice(text.indexOf('?') + 1));
   if (
     isOfList ||
-    parameters?.get('host')?.includes(',') ||
-    ofSeveralHosts.some((name) => parameters?.has(name))
+    parameters.get('host')?.includes(',') ||
+    ofSeveralHosts.some((name) => parameters.has(name))
   )
     return (
       'names several hosts, or chooses among them: name one host, without target_session_attrs, such as a proxy or ' +
       'the read-write Service of the cluster, which leads to the primary'
     );
-  if (parsed === undefined || !schemes.includes(parsed.protocol))
+  if (!schemes.some((scheme) => text.startsWith(scheme)) || !URL.canParse(text))
     return 'is not a URL that begins with postgres:// or postgresql://';
   return null;
 }

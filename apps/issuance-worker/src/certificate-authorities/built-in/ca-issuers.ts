@@ -24,11 +24,17 @@ export class CaIssuers {
   }
 }
 
-/** @param database also a transaction */
+/**
+ * Before the migration "ca-keys" the columns resolve to those of `earlier`: its intermediate issues, and is not retired.
+ *
+ * @param database also a transaction
+ */
 export async function readIssuers(database: Pick<DataSource, 'query'>): Promise<readonly StoredIssuer[]> {
   return await database.query<StoredIssuer[]>(
-    `SELECT name, certificate, crl_next_update AS "crlNextUpdate", activated_at AS "activatedAt", retired_at AS "retiredAt"
-     FROM ca_issuer ORDER BY name`,
+    `SELECT name, certificate, crl_next_update AS "crlNextUpdate", issuer.activated_at AS "activatedAt", issuer.retired_at AS "retiredAt"
+     FROM (SELECT now() AS activated_at, NULL::timestamptz AS retired_at) AS earlier CROSS JOIN LATERAL
+       (SELECT name, certificate, crl_next_update, activated_at, retired_at FROM ca_issuer) AS issuer
+     ORDER BY name`,
   );
 }
 

@@ -13,6 +13,9 @@ export interface SigningIntent {
   readonly notAfter: Date;
 }
 
+/** Of every signing before the migration "ca-keys": a column that is missing resolves to that of `earlier`. */
+const firstIntermediate = 'intermediate';
+
 /** Ledger of the built-in CA's signatures, written before signing. */
 @Injectable()
 export class CaSignings {
@@ -24,11 +27,14 @@ export class CaSignings {
    * @throws LeaseLost when the caller may no longer write and nothing is recorded
    */
   async record(lease: Lease, { serialNumber, tbs, issuer, notAfter }: SigningIntent): Promise<void> {
+    // The column has this default; it is missing before the migration "ca-keys".
+    const [column, value, values] =
+      issuer === firstIntermediate ? ['', '', []] : [', issuer', ', $6', [issuer]];
     const rows: unknown[] = await this.database.query(
-      `INSERT INTO ca_signing (issuance_id, serial_number, tbs, issuer, not_after)
-       SELECT issuance.id, $3, $4, $5, $6 FROM issuance WHERE ${underLease('$1', '$2')}
+      `INSERT INTO ca_signing (issuance_id, serial_number, tbs, not_after${column})
+       SELECT issuance.id, $3, $4, $5${value} FROM issuance WHERE ${underLease('$1', '$2')}
        ON CONFLICT (issuance_id) DO NOTHING RETURNING 1 AS recorded`,
-      [lease.issuanceId, lease.token, serialNumber, tbs, issuer, notAfter],
+      [lease.issuanceId, lease.token, serialNumber, tbs, notAfter, ...values],
     );
     if (rows.length === 0 && (await this.recordedFor(lease.issuanceId)) === null)
       throw new LeaseLost('issuance', lease.issuanceId, lease.token);
@@ -46,8 +52,10 @@ export class CaSignings {
     await this.database.query(
       `WITH revoked AS (
          UPDATE ca_signing SET revoked_at = coalesce(revoked_at, clock_timestamp()), revocation_reason = $2
-         WHERE issuance_id = $1 AND (revoked_at IS NULL OR revocation_reason IS DISTINCT FROM $2) RETURNING issuer)
-       UPDATE ca_issuer SET crl_made_at = NULL WHERE name IN (SELECT issuer FROM revoked)`,
+         WHERE issuance_id = $1 AND (revoked_at IS NULL OR revocation_reason IS DISTINCT FROM $2) RETURNING issuance_id)
+       UPDATE ca_issuer SET crl_made_at = NULL WHERE name IN (
+         SELECT (SELECT issuer FROM ca_signing WHERE issuance_id = revoked.issuance_id)
+         FROM revoked CROSS JOIN (SELECT '${firstIntermediate}' AS issuer) AS earlier)`,
       [issuanceId, reason],
     );
     if ((await this.recordedFor(issuanceId)) === null) {
@@ -58,7 +66,8 @@ export class CaSignings {
   /** @returns the recorded TBSCertificate (DER), and which intermediate signs it; null when nothing was recorded */
   async recordedFor(issuanceId: string): Promise<{ readonly tbs: Buffer; readonly issuer: string } | null> {
     const rows: { tbs: Buffer; issuer: string }[] = await this.database.query(
-      `SELECT tbs, issuer FROM ca_signing WHERE issuance_id = $1`,
+      `SELECT signing.tbs, signing.issuer FROM (SELECT '${firstIntermediate}' AS issuer) AS earlier CROSS JOIN LATERAL
+         (SELECT tbs, issuer FROM ca_signing WHERE issuance_id = $1) AS signing`,
       [issuanceId],
     );
     return rows[0] ?? null;

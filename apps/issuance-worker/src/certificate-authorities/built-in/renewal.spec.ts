@@ -206,6 +206,30 @@ it('concurrent creation of a sandbox creates one CA', async () => {
   await fresh.close();
 });
 
+it('works before the migration "ca-keys", as with the previous release', async () => {
+  const earlier = await Issuing.open();
+  const runner = earlier.database.createQueryRunner();
+  await earlier.database.migrations.find(({ name }) => name?.startsWith('CaKeys'))?.down(runner);
+  await runner.release();
+  const before = await issuedBy(earlier);
+  await earlier.ca.revoke(before.reference, { reason: 4 });
+  await earlier.ca.renewRevocationLists();
+  const [{ crl }] = await earlier.database.query<[{ crl: Buffer }]>(
+    `SELECT crl FROM ca_issuer WHERE name = 'intermediate'`,
+  );
+  writeFileSync(path.join(folder, 'earlier.pem'), encodePem('X509 CRL', crl));
+  const { serialNumber } = new X509Certificate(before.leaf);
+  expect(openssl('crl', '-in', 'earlier.pem', '-noout', '-text')).toContain(serialNumber);
+  await earlier.close();
+});
+
+async function issuedBy(other: Issuing) {
+  const opened = await openIssuance(other.repositories, dnsNames, csr);
+  const { request } = await leasedRequest(other.asWorker, opened);
+  const { reference } = await other.caOver(other.asWorker).submit(request);
+  return { reference, ...(await other.ca.collect(reference, request)).issued };
+}
+
 it('a worker before the ceremony has one line that names what to do', async () => {
   const { intermediates } = copy();
   const nothing = new Intermediates(

@@ -42,10 +42,14 @@ export class RevocationLists {
         [issuer, leadMs],
       );
       if (issuerRow === undefined || !issuerRow.stale) return false;
+      // Before the migration "ca-keys" the issuer resolves to that of `earlier`.
       // An expired certificate leaves the list (RFC 5280, 5: after it appeared on one list beyond its validity).
       const revoked: RevokedSerial[] = await tx.query(
         `SELECT serial_number AS "serialNumber", revoked_at AS "revokedAt", revocation_reason AS reason
-         FROM ca_signing WHERE issuer = $1 AND revoked_at IS NOT NULL AND not_after > now() - interval '7 days'
+         FROM (SELECT 'intermediate' AS issuer) AS earlier CROSS JOIN LATERAL (
+           SELECT serial_number, revoked_at, revocation_reason, issuer FROM ca_signing
+           WHERE revoked_at IS NOT NULL AND not_after > now() - interval '7 days') AS signing
+         WHERE signing.issuer = $1
          ORDER BY revoked_at`,
         [issuer],
       );
