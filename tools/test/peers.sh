@@ -33,6 +33,7 @@ needs caddy caddy
 [ -x /usr/sbin/sendmail ] || needs postfix postconf
 needs dovecot-core doveconf
 needs softhsm2 softhsm2-util
+needs prometheus prometheus
 needs g++ g++
 needs make make
 needs python3 python3
