@@ -101,7 +101,9 @@ describe('the rules and dashboards', () => {
   it('are listed in the components', () => {
     const listed = (folder) => JSON.stringify(parse(read(folder, 'kustomization.yaml')));
     for (const folder of [rulesFolder, dashboardsFolder])
-      for (const file of readdirSync(folder).filter((name) => /^(?!kustomization).*\.(yaml|json)$/.test(name)))
+      for (const file of readdirSync(folder).filter((name) =>
+        /^(?!kustomization).*\.(yaml|json)$/.test(name),
+      ))
         expect(listed(folder)).toContain(`"${file}"`);
   });
 

@@ -17,8 +17,7 @@ const OBSERVED_MS = 15_000;
 /** @returns {Promise<readonly string[]>} */
 async function queryStarted() {
   const state = readState();
-  if (state === undefined || !isRunning())
-    throw new Error('The platform does not run. Start it: npm start');
+  if (state === undefined || !isRunning()) throw new Error('The platform does not run. Start it: npm start');
   if (!isInstalled()) throw new Error('prometheus is missing. Run tools/test/peers.sh as root.');
   const folder = mkdtempSync(path.join(tmpdir(), 'alerts-'));
   const targets = Object.values(state.ops).map((url) => new URL(url).host);
