@@ -7,13 +7,14 @@ import { parseArgs } from 'node:util';
 import { LOWEST_NODE } from '../build/lowest-node.mjs';
 import { nodeBinary, workspaceRoot } from '../up/workspace.mjs';
 
-const usage = `npm run faults -- [--rounds N] [--seed N] [--node FILE | --lowest-node] [--keep]
+const usage = `npm run faults -- [--rounds N] [--seed N] [--node FILE | --lowest-node] [--before-newest] [--keep]
 
   --rounds N     how often PostgreSQL and Redis are each disturbed, killed and restarted (default 20; 0: only one request
                  through each process)
   --seed N       determines the faults and their times (default: random; it is printed)
   --node FILE    the Node.js that runs the processes (default: the one that npm installs)
   --lowest-node  runs them on the lowest supported Node.js, which is fetched from the npm registry
+  --before-newest  runs them on the schema before the newest migration of each database, as a rollback does
   --keep         keeps data and logs in .certwright/faults
 
 npm run faults -- monitoring [part ...] [--rounds N] [--certificates N] [--seed N] [--node FILE] [--keep]
@@ -66,6 +67,7 @@ const { values, positionals } = parseArgs({
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e6)) },
     node: { type: 'string' },
     'lowest-node': { type: 'boolean', default: false },
+    'before-newest': { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -96,6 +98,7 @@ let exitCode = 1;
 try {
   const how = {
     seed: Number(values.seed),
+    beforeNewest: values['before-newest'],
     node: values['lowest-node'] ? await lowestNode() : path.resolve(values.node ?? nodeBinary()),
     signal: stopping.signal,
     say: (/** @type {string} */ line) => console.log(line),

@@ -9,7 +9,7 @@ import { redisBinary } from '../embedded/redis-binaries.mjs';
 import { startRedis } from '../embedded/redis.mjs';
 import { apps, caPublicationUrl } from '../up/apps.mjs';
 import { caAccountKeysFile, dnsUpdateKey, home, places, sealingKeysFile } from '../up/home.mjs';
-import { bundleAll, createCa, makeGatewayKeys, migrate } from '../up/programs.mjs';
+import { bundleAll, createCa, makeGatewayKeys, migrate, revertNewest } from '../up/programs.mjs';
 import { sandboxAccount } from '../up/sandbox-account.mjs';
 import { appService } from '../up/services.mjs';
 import { workspaceRoot } from '../up/workspace.mjs';
@@ -53,10 +53,11 @@ export const UNLIMITED = {
  */
 
 /**
- * @param {{ node: string, signal: AbortSignal, say: (line: string) => void }} how node: runs the processes
+ * @param {{ node: string, beforeNewest?: boolean, signal: AbortSignal, say: (line: string) => void }} how node: runs the processes.
+ *   beforeNewest: the newest migration of each database is pending
  * @returns {Promise<Platform>}
  */
-export async function startPlatform({ node, signal, say }) {
+export async function startPlatform({ node, beforeNewest = false, signal, say }) {
   say('building');
   await bundleAll();
   say('starting PostgreSQL, Redis and every process');
@@ -64,6 +65,7 @@ export async function startPlatform({ node, signal, say }) {
   const databaseUrl = stores.postgres().url();
   const ctDatabaseUrl = stores.postgres().url(CT_DATABASE);
   const urlOf = await migrate(node, { databaseUrl, ctDatabaseUrl }, { create: true, signal, say });
+  if (beforeNewest) await revertNewest(node, { databaseUrl, ctDatabaseUrl }, signal);
   await makeGatewayKeys(node, signal);
   Object.assign(process.env, UNLIMITED);
   const port = await ports();
