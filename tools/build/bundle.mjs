@@ -49,7 +49,9 @@ const optionalPackages = [
  * @returns {Record<string, string>}
  */
 export function entryPointsOf(projectRoot) {
-  const folder = existsSync(path.join(workspaceRoot, projectRoot, 'src')) ? `${projectRoot}/src` : projectRoot;
+  const folder = existsSync(path.join(workspaceRoot, projectRoot, 'src'))
+    ? `${projectRoot}/src`
+    : projectRoot;
   const sources = ['main', 'openapi'].map((name) => [name, `${folder}/${name}.ts`]);
   return Object.fromEntries(sources.filter(([, source]) => existsSync(path.join(workspaceRoot, source))));
 }
@@ -73,8 +75,10 @@ export function bundleOptions(entryPoints, outdir) {
     },
     // Packages that are ES modules; a bundle is CommonJS.
     define: { 'import.meta.url': 'bundleUrl' },
-    external: [...optionalPackages, 'swagger-ui-dist/package.json'],
+    // maildev, of the demo mailbox only, reads files beside its own modules.
+    external: [...optionalPackages, ...withoutRedis(entryPoints), 'maildev', 'swagger-ui-dist/package.json'],
     minifyWhitespace: true,
+    minifySyntax: true,
     lineLimit: 160,
     legalComments: 'eof',
     // Data lists that are part of the program.
@@ -88,6 +92,19 @@ export function bundleOptions(entryPoints, outdir) {
 }
 
 /**
+ * @nestjs/core loads @nestjs/microservices, and with it the client of Redis, in processes that have either.
+ * @param {Record<string, string>} entryPoints
+ */
+function withoutRedis(entryPoints) {
+  const apps = Object.values(entryPoints).map((source) => /^apps\/[^/]+/.exec(source)?.[0]);
+  const hasRedis = apps.some((app) => app === undefined || !noRedis.includes(app));
+  return hasRedis ? [] : ['@nestjs/microservices'];
+}
+
+/** Apps that do not connect to Redis. */
+const noRedis = ['apps/ct-ingest', 'apps/dns-gateway'];
+
+/**
  * Our sources are compiled to CommonJS everywhere else, so a package with both forms is loaded as CommonJS. Two copies of
  * one package in a process would not recognize each other's classes.
  */
@@ -95,7 +112,8 @@ const requiredPackages = {
   name: 'required-packages',
   setup(build) {
     build.onResolve({ filter: /^[^./]/ }, async ({ path: name, kind, importer, resolveDir, pluginData }) => {
-      if (kind !== 'import-statement' || pluginData === requiredPackages || isOfPackage(importer)) return null;
+      if (kind !== 'import-statement' || pluginData === requiredPackages || isOfPackage(importer))
+        return null;
       const options = { kind: 'require-call', importer, resolveDir, pluginData: requiredPackages };
       const resolved = await build.resolve(name, options);
       return resolved.errors.length === 0 ? resolved : null;

@@ -22,7 +22,9 @@ it.each(rows.map(([, app = '', specs = '']) => [app, specs] as const))(
     expect(specs.length).toBeGreaterThan(0);
     for (const spec of specs) {
       expect(existsSync(path.join(root, spec)) ? '' : spec).toBe('');
-      expect(readFileSync(path.join(root, spec), 'utf8')).toMatch(/copies|copy|other worker|another worker/i);
+      expect(`${spec}\n${readFileSync(path.join(root, spec), 'utf8')}`).toMatch(
+        /copies|copy|another worker|doubled/i,
+      );
     }
   },
 );

@@ -31,7 +31,12 @@ npm run faults -- monitoring [part ...] [--rounds N] [--certificates N] [--seed 
                    stop       the worker is stopped for an hour, by shifting the time in the database
   --rounds N     how often each fault is injected (default 2)
   --certificates N
-                 certificates of the part "many" (default 200,000)`;
+                 certificates of the part "many" (default 200,000)
+
+npm run faults -- alerts [--node FILE] [--keep]
+
+  Queries every expression of the alerts and dashboards at a Prometheus that reads the platform. Then it causes problems, and
+  fails when the alert of one does not fire. Needs Debian's prometheus, which tools/test/peers.sh installs.`;
 
 /** An unreachable registry does not fail the run: it prints a message and uses the usual Node.js. */
 async function lowestNode() {
@@ -72,7 +77,7 @@ if (values.help) {
   process.exit(0);
 }
 const [what, ...only] = positionals;
-if (what !== undefined && what !== 'monitoring') {
+if (what !== undefined && what !== 'monitoring' && what !== 'alerts') {
   console.error(usage);
   process.exit(2);
 }
@@ -85,6 +90,7 @@ const { clearRun } = await import('../test/run-services.mjs');
 const { lowestNodeBinary, NotFetched } = await import('./lowest-node-binary.mjs');
 const { rounds } = await import('./rounds.mjs');
 const { monitoring } = await import('./monitoring/run.mjs');
+const { provokeAlerts } = await import('./alerts.mjs');
 const stopping = new AbortController();
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM']))
   process.once(signal, () => stopping.abort());
@@ -101,7 +107,8 @@ try {
   if (what === 'monitoring') {
     const certificates = wholeNumber('certificates', values.certificates);
     await monitoring({ ...how, only, rounds: rounded('2'), certificates });
-  } else await rounds({ ...how, count: rounded('20') });
+  } else if (what === 'alerts') await provokeAlerts(how);
+  else await rounds({ ...how, count: rounded('20') });
   exitCode = 0;
 } catch (error) {
   console.error(error);

@@ -2,6 +2,7 @@
 // Every process of `npm start`, without its supervisor, so that nothing restarts a process that exits. PostgreSQL and Redis
 // belong to the run.
 import path from 'node:path';
+import { stopChild } from '../embedded/child.mjs';
 import { freePort, LOOPBACK, preferredPort } from '../embedded/ports.mjs';
 import { startPostgres } from '../embedded/postgres.mjs';
 import { redisBinary } from '../embedded/redis-binaries.mjs';
@@ -14,7 +15,7 @@ import { appService } from '../up/services.mjs';
 import { workspaceRoot } from '../up/workspace.mjs';
 import { until } from './until.mjs';
 
-const CT_DATABASE = 'certwright_ct';
+export const CT_DATABASE = 'certwright_ct';
 /** Outside the ports of `npm start` and the kernel's ephemeral ports. */
 const PORTS = { first: 10_000, range: 15_000 };
 /** Crash recovery and reconnecting, on a loaded machine. */
@@ -47,6 +48,7 @@ export const UNLIMITED = {
  * @property {{ account_id: string, api_key: string }} account
  * @property {import('../up/apps.mjs').DnsUpdateKey} dnsUpdateKey
  * @property {() => string[]} ended processes that have exited, and how
+ * @property {(app: string) => Promise<void>} stop a process
  * @property {() => Promise<void>} untilReady
  */
 
@@ -99,7 +101,10 @@ export async function startPlatform({ node, beforeNewest = false, signal, say })
     });
     await Promise.all(waits);
   };
-  return { stores, url, port, account, dnsUpdateKey: key, ended: () => [...ended], untilReady };
+  const stop = async (/** @type {string} */ name) => {
+    for (const { app, child } of processes) if (app.name === name) await stopChild(child);
+  };
+  return { stores, url, port, account, dnsUpdateKey: key, ended: () => [...ended], stop, untilReady };
 }
 
 /**

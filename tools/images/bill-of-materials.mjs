@@ -92,7 +92,14 @@ function npmComponent(folder) {
 function nodeComponent(architecture) {
   const { version } = lockedPackage(`node-linux-${platforms[architecture]}`);
   const purl = `pkg:generic/node@${version}?arch=${architecture}`;
-  return { 'bom-ref': purl, type: 'platform', name: 'node', version, purl, cpe: `cpe:2.3:a:nodejs:node.js:${version}:*:*:*:*:*:*:*` };
+  return {
+    'bom-ref': purl,
+    type: 'platform',
+    name: 'node',
+    version,
+    purl,
+    cpe: `cpe:2.3:a:nodejs:node.js:${version}:*:*:*:*:*:*:*`,
+  };
 }
 
 /**
@@ -105,7 +112,9 @@ function debianComponents(status, architecture) {
     const entry = entries.find((each) => each.get('Package') === name);
     const version = entry?.get('Version');
     if (version === undefined)
-      throw new Error(`The base image has no package ${name}. Use an image of Debian, such as bookworm-slim.`);
+      throw new Error(
+        `The base image has no package ${name}. Use an image of Debian, such as bookworm-slim.`,
+      );
     const purl = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${architecture}`;
     return { 'bom-ref': purl, type: 'library', name, version, purl };
   });

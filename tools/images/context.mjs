@@ -2,7 +2,16 @@
 // The build context of docker/Dockerfile: for each processor a root folder with Node.js and what every image has, and for
 // each image the files of its app. The same commit gives the same bytes.
 import { createHash } from 'node:crypto';
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { bundle, entryPointsOf } from '../build/bundle.mjs';
 import { run } from '../embedded/child.mjs';
@@ -34,7 +43,9 @@ const appFiles = ['main.js', 'main.js.map', 'swagger-ui'];
  * @param {readonly Architecture[]} architectures
  */
 export async function makeContext(names, architectures) {
-  await Promise.all(names.map((name) => bundle({ main: sourceOf(name) }, path.relative(workspaceRoot, bundleOf(name)))));
+  await Promise.all(
+    names.map((name) => bundle({ main: sourceOf(name) }, path.relative(workspaceRoot, bundleOf(name)))),
+  );
   rmSync(contextFolder, { recursive: true, force: true });
   for (const name of names) {
     const folder = path.join(contextFolder, 'apps', name);
@@ -43,6 +54,13 @@ export async function makeContext(names, architectures) {
       const source = path.join(bundleOf(name), file);
       if (existsSync(source)) cpSync(source, path.join(folder, file), { recursive: true });
     }
+  }
+  // The record policy looks for its file in apps/dns-gateway/data of a parent folder.
+  if (names.includes('dns-gateway')) {
+    const data = 'apps/dns-gateway/data';
+    cpSync(path.join(workspaceRoot, data), path.join(contextFolder, 'apps/dns-gateway', data), {
+      recursive: true,
+    });
   }
   for (const architecture of architectures) await makeRoot(architecture);
   normalizeModes(contextFolder);
@@ -83,7 +101,9 @@ async function nodeProgram(architecture) {
   const archive = path.join(folder, packed.stdout.trim());
   const digest = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`;
   if (digest !== integrity)
-    throw new Error(`${archive} is not the file of package-lock.json. Delete it, and check the npm registry.`);
+    throw new Error(
+      `${archive} is not the file of package-lock.json. Delete it, and check the npm registry.`,
+    );
   await run('tar', ['-xzf', archive, '-C', folder], { timeoutMs: 60_000 });
   return program;
 }

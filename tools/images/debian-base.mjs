@@ -22,14 +22,14 @@ export async function debianBase(architecture, engine) {
   mkdirSync(path.join(root, 'var/lib/dpkg'), { recursive: true });
   const download = path.join(place, 'download');
   const how = ['--download-only', '--variant=minbase', `--arch=${architecture}`];
-  await run('debootstrap', [...how, SUITE, download, await mirror()], { timeoutMs: DOWNLOAD_TIMEOUT_MS }).catch(
-    (error) => {
-      throw new Error(
-        `The base image could not be made: ${error.message}\nIt needs debootstrap, root and a mirror of Debian. ` +
-          'Or name a base image: npm run images -- --base debian:bookworm-slim@sha256:…',
-      );
-    },
-  );
+  await run('debootstrap', [...how, SUITE, download, await mirror()], {
+    timeoutMs: DOWNLOAD_TIMEOUT_MS,
+  }).catch((error) => {
+    throw new Error(
+      `The base image could not be made: ${error.message}\nIt needs debootstrap, root and a mirror of Debian. ` +
+        'Or name a base image: npm run images -- --base debian:bookworm-slim@sha256:…',
+    );
+  });
   const archives = path.join(download, 'var/cache/apt/archives');
   const files = readdirSync(archives);
   const entries = [];

@@ -1,7 +1,7 @@
 // @ts-check
 // What builds images: Docker with buildx, or buildah. Both get the same Dockerfile and context.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { run } from '../embedded/child.mjs';
 import { workspaceRoot } from '../up/workspace.mjs';
@@ -48,17 +48,35 @@ const common = ({ target, architecture, args }) => [
   ...Object.entries(args).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]),
 ];
 
-/**
- * In a store of its own, so that it needs neither overlay mounts nor changes to the user's images. It runs in namespaces of
- * its own unless it is root.
- * @param {readonly string[]} args
- */
+/** @type {string[] | undefined} */
+let store;
+
+/** In a store of its own, so that the user's images do not change. Where overlay mounts are not possible, vfs copies files. */
+function storeOptions() {
+  const at = (/** @type {string} */ driver) => [
+    ...[
+      '--root',
+      path.join(imagesFolder, 'store', driver),
+      '--runroot',
+      path.join(imagesFolder, 'run', driver),
+    ],
+    ...['--storage-driver', driver],
+  ];
+  if (store === undefined) {
+    mkdirSync(imagesFolder, { recursive: true });
+    const tried = spawnSync('buildah', [...at('overlay'), 'from', '--name', 'tried', 'scratch'], {
+      stdio: 'ignore',
+    });
+    const mounted = spawnSync('buildah', [...at('overlay'), 'mount', 'tried'], { stdio: 'ignore' });
+    store = at(tried.status === 0 && mounted.status === 0 ? 'overlay' : 'vfs');
+    spawnSync('buildah', [...at('overlay'), 'rm', 'tried'], { stdio: 'ignore' });
+  }
+  return store;
+}
+
+/** @param {readonly string[]} args */
 export async function runBuildah(args) {
-  const own = ['--root', path.join(imagesFolder, 'store'), '--runroot', path.join(imagesFolder, 'run')];
-  mkdirSync(imagesFolder, { recursive: true });
-  const { stdout } = await run('buildah', [...own, '--storage-driver', 'vfs', ...args], {
-    timeoutMs: BUILD_TIMEOUT_MS,
-  });
+  const { stdout } = await run('buildah', [...storeOptions(), ...args], { timeoutMs: BUILD_TIMEOUT_MS });
   return stdout.trim();
 }
 
@@ -67,7 +85,15 @@ const buildah = {
   name: 'buildah',
   build: async ({ tag, epoch, ...build }) => {
     const how = ['--isolation', 'chroot', '--layers', '--format', 'oci', '--timestamp', String(epoch)];
-    await runBuildah(['build', '--quiet', ...how, ...common({ ...build, epoch }), '--tag', tag, contextFolder]);
+    await runBuildah([
+      'build',
+      '--quiet',
+      ...how,
+      ...common({ ...build, epoch }),
+      '--tag',
+      tag,
+      contextFolder,
+    ]);
     await runBuildah(['push', '--quiet', tag, `oci:${layout}:${tag}`]);
   },
   extract: async ({ folder, ...build }) => {
@@ -95,8 +121,8 @@ const docker = {
       env,
       timeoutMs: BUILD_TIMEOUT_MS,
     });
-    mkdirSync(layout, { recursive: true });
-    await run('tar', ['-xf', archive, '-C', layout, 'blobs']);
+    await run('tar', ['-xf', archive, '-C', imagesFolder, '--one-top-level=unpacked']);
+    addToLayout(path.join(imagesFolder, 'unpacked'), tag);
   },
   extract: async ({ folder, ...build }) => {
     const output = ['--output', `type=local,dest=${folder}`];
@@ -106,7 +132,34 @@ const docker = {
   },
   importBase: async (folder, tag, architecture) => {
     const archive = path.join(imagesFolder, `base-${architecture}.tar`);
-    await run('tar', ['-cf', archive, '--sort=name', '--mtime=@0', '--owner=0', '--group=0', '-C', folder, '.']);
+    await run('tar', [
+      '-cf',
+      archive,
+      '--sort=name',
+      '--mtime=@0',
+      '--owner=0',
+      '--group=0',
+      '-C',
+      folder,
+      '.',
+    ]);
     await run('docker', ['import', '--platform', `linux/${architecture}`, archive, tag]);
   },
 };
+
+/**
+ * Docker exports a layout per image; this adds it to the layout of all.
+ * @param {string} exported
+ * @param {string} tag
+ */
+function addToLayout(exported, tag) {
+  const read = (/** @type {string} */ file) => JSON.parse(readFileSync(file, 'utf8'));
+  const index = path.join(layout, 'index.json');
+  const known = existsSync(index) ? read(index).manifests : [];
+  cpSync(exported, layout, { recursive: true });
+  rmSync(exported, { recursive: true });
+  const added = read(index);
+  const annotations = { 'org.opencontainers.image.ref.name': tag };
+  const manifests = added.manifests.map((/** @type {object} */ each) => ({ ...each, annotations }));
+  writeFileSync(index, JSON.stringify({ ...added, manifests: [...known, ...manifests] }));
+}

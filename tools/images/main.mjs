@@ -56,7 +56,9 @@ async function main() {
   const architectures = (values.platform ?? [`linux/${own}`]).map((platform) => {
     const architecture = platform.replace('linux/', '');
     if (architecture !== 'amd64' && architecture !== 'arm64')
-      return wrongUsage(`There are no images for ${platform}: choose from ${Object.keys(platforms).join(', ')}.`);
+      return wrongUsage(
+        `There are no images for ${platform}: choose from ${Object.keys(platforms).join(', ')}.`,
+      );
     return architecture;
   });
   const { base, 'base-from': from } = values;

@@ -8,7 +8,8 @@
  */
 export function stripElf(program) {
   const isElf = program.readUInt32BE(0) === 0x7f454c46 && program[4] === 2 && program[5] === 1;
-  if (!isElf) throw new Error('Node.js for Linux was expected: a 64-bit ELF program with little-endian numbers.');
+  if (!isElf)
+    throw new Error('Node.js for Linux was expected: a 64-bit ELF program with little-endian numbers.');
   const headers = Number(program.readBigUInt64LE(0x20));
   const [size, count] = [program.readUInt16LE(0x36), program.readUInt16LE(0x38)];
   let end = headers + size * count;

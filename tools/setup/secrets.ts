@@ -1,5 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { ensureGatewayKeys } from '../gateway-keys/gateway-keys';
 
@@ -80,9 +88,7 @@ export function ensureSecrets(plan: SecretsPlan, now: Date): readonly string[] {
   }
   // The images of PostgreSQL and Redis read these as users of their own; the folder above them is closed.
   changed.push(...writeAll(plan, 'postgres', { password: derived.databasePassword }, 0o444));
-  changed.push(
-    ...writeAll(plan, 'redis', { 'redis.conf': redisConf(derived.redisPassword.trim()) }, 0o444),
-  );
+  changed.push(...writeAll(plan, 'redis', { 'redis.conf': redisConf(derived.redisPassword.trim()) }, 0o444));
   return changed;
 }
 

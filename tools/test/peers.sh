@@ -32,7 +32,14 @@ needs caddy caddy
 # Beside another mail server it cannot be, and apt would take that one away.
 [ -x /usr/sbin/sendmail ] || needs postfix postconf
 needs dovecot-core doveconf
+# The images are built and run with these.
+needs buildah buildah
+needs debootstrap debootstrap
+needs crun crun
+needs iproute2 ip
+[ -r /usr/share/containers/seccomp.json ] || missing="$missing golang-github-containers-common"
 needs softhsm2 softhsm2-util
+needs prometheus prometheus
 needs g++ g++
 needs make make
 needs python3 python3

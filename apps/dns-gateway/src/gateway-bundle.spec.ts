@@ -30,7 +30,7 @@ describe('the gateway bundle', () => {
     const { build } = require('esbuild') as typeof import('esbuild');
     const options = bundleOptions({ main: 'apps/dns-gateway/src/main.ts' }, 'dist/apps/dns-gateway');
     ({ metafile } = await build({ ...options, write: false, metafile: true, logLevel: 'silent' }));
-  }, 30_000);
+  }, 240_000);
 
   const inputs = (): readonly string[] => Object.keys(metafile.inputs);
   const packages = (): readonly string[] => {

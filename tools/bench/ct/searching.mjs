@@ -53,7 +53,9 @@ export async function searching(issuances = usualIssuances) {
 
 /** As in ct-search. */
 async function connection({ url, ctIndex }) {
-  const client = new pg.Client({ connectionString: url, options: ctIndex.pageSession });
+  const settings = Object.entries(ctIndex.preparedPageSession);
+  const options = settings.map(([name, value]) => `-c ${name}=${value}`).join(' ');
+  const client = new pg.Client({ connectionString: url, options });
   await client.connect();
   return client;
 }

@@ -5,6 +5,7 @@ import { databaseOutage } from '@certwright/errors';
 import { eventually } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import { withinDatabaseTime } from './database-time';
+import { preparingDriver } from './preparing-client';
 
 let core: CoreDatabaseFixture;
 beforeAll(async () => {
@@ -144,6 +145,20 @@ describe('a request whose time for the database is over', () => {
     release();
     await held;
     expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  it('is not affected by the time limit of the pool, which expires later', async () => {
+    const { url } = core;
+    const pool = new preparingDriver.Pool({ url, max: 1, connectionTimeoutMillis: 400 });
+    const holder = await pool.connect();
+    const errors: string[] = [];
+    const connect = () => pool.connect((error) => errors.push(error?.message ?? 'none'));
+    withinDatabaseTime(300, connect);
+    connect();
+    await eventually(() => expect(errors).toHaveLength(2));
+    expect(errors).toEqual(Array(2).fill('timeout exceeded when trying to connect'));
+    holder.release();
+    await pool.end();
   });
 
   it('waits no longer for a server that froze', async () => {

@@ -119,7 +119,7 @@ function patienceFor(statementTimeout: number): number {
 type Connected = (
   error: Error | undefined,
   client: pg.PoolClient | undefined,
-  release: (destroy?: boolean) => void,
+  release?: (destroy?: boolean) => void,
 ) => void;
 
 class PreparingPool extends DatabasePool {
@@ -150,7 +150,8 @@ class PreparingPool extends DatabasePool {
       if (isLate) return giveBack();
       super.connect((error, client, release) => {
         if (client === undefined || isLate) giveBack();
-        if (isLate) return release();
+        // pg-pool has its own time limit, and passes no function with an error.
+        if (isLate) return release?.();
         clearTimeout(timer);
         endWait();
         callback(error, client, (destroy) => {

@@ -29,6 +29,8 @@ export interface ProcessDefinition<C extends ProcessConfig> {
 
 /** How often readiness is checked and changes are logged, also when no supervisor requests `/readyz`. */
 const readinessEveryMs = 10_000;
+/** The first check: later than connections that are still being opened. */
+const firstReadinessMs = 1_000;
 
 /** Beyond the time that requests have to finish: for closing databases and queues. */
 const closingMs = 5_000;
@@ -83,7 +85,7 @@ export async function runProcess<C extends ProcessConfig>(definition: ProcessDef
 
 function watch(readiness: Readiness): void {
   const check = () => void readiness.report();
-  check();
+  setTimeout(check, firstReadinessMs).unref();
   setInterval(check, readinessEveryMs).unref();
 }
 

@@ -71,8 +71,8 @@ export function nestLogger(log: Logger): LoggerService {
     (level: 'debug' | 'warn' | 'error' | 'fatal') =>
     (message: unknown, ...rest: unknown[]): void => {
       const context = rest.at(-1);
-      // Nest throws the same error to the caller of `NestFactory.create`, who reports it.
-      if (context === 'ExceptionHandler') return;
+      // Nest throws the same error to the caller of `NestFactory.create`, who reports it. A bundle renames the class.
+      if (context === 'ExceptionHandler' || context === '_ExceptionHandler') return;
       const members = typeof context === 'string' ? { context } : {};
       if (typeof message === 'object' && message !== null) log[level]({ ...members, err: message }, 'nest');
       else log[level](members, String(message));
