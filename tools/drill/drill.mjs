@@ -25,7 +25,7 @@ import { ArchivedPostgres } from './archived-postgres.mjs';
 const CT_DATABASE = 'certwright_ct';
 const POINT = 'drill';
 /** The outside world survives. */
-const PEERS = ['demo-dns', 'demo-log'];
+const PEERS = ['demo-dns', 'mailbox', 'demo-log'];
 const APPS = ['dns-gateway', 'orders-v3', 'issuance-worker', 'approval-responder', 'ct-ingest', 'notifier'];
 /** Every issuance of it is charged for. */
 const SOLD_PRODUCT = 'paid_ca';
