@@ -19,6 +19,7 @@ import { seedSandboxCommand } from './seed-sandbox';
 import { userCommands } from './users';
 import { webhookCommands } from './webhooks';
 import { withCtDatabase, withDatabase } from './with-database';
+import { readUrlFiles } from '../url-files';
 
 const program = new Command('admin')
   .description(
@@ -31,6 +32,7 @@ const program = new Command('admin')
 Environment:
   DATABASE_URL      the core database (default: that of "npm start")
   CT_DATABASE_URL   the ct database, for ct commands (default: that of "npm start")
+  DATABASE_POOLER   as for the processes, if they lead to a pooler: transaction or transaction-prepared
   REDIS_URL         notifies running processes of disabled keys (default: that of "npm start");
                     with REDIS_PREFIX and the other settings of the processes, if they have them
 
@@ -72,6 +74,7 @@ function ctCommands(): Command {
   );
 }
 
+readUrlFiles(process.env);
 program.parseAsync().catch((error: unknown) => {
   console.error(error instanceof Error ? error.message : error);
   process.exit(1);
