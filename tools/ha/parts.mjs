@@ -22,6 +22,8 @@ const LANES = 2;
 const ROLL = { seconds: 120, maxP99Ms: 250 };
 /** Longer than every lease and health check. */
 const FROZEN_MS = 75 * S;
+/** A request that takes longer was sent to a frozen copy, which the balancer had not noticed yet. */
+const WAITED_MS = 10 * S;
 
 /**
  * @typedef {object} Run
@@ -54,7 +56,7 @@ export const parts = {
 /**
  * The load runs during `faults`. Afterwards rows are compared.
  * @param {Run} run
- * @param {{ mayRefuse: boolean, mayFail?: boolean }} allowed mayRefuse: 503 with Retry-After. mayFail: a request may also get no response
+ * @param {{ mayRefuse: boolean, mayFail?: boolean }} allowed mayRefuse: 503 with Retry-After. mayFail: a request to a frozen copy has waited so long that it may fail
  * @param {() => Promise<string[]>} faults
  */
 async function underLoad({ platform, tenants, requests, perS, say }, { mayRefuse, mayFail = false }, faults) {
@@ -69,8 +71,8 @@ async function underLoad({ platform, tenants, requests, perS, say }, { mayRefuse
   });
   const { outcomes } = requests;
   for (const line of tableOf(outcomes)) say(`  ${line}`);
-  const bad = outcomes.filter(({ result, status }) => {
-    if (result === 'failed') return !mayFail || (typeof status === 'number' && status >= 500);
+  const bad = outcomes.filter(({ result, ms }) => {
+    if (result === 'failed') return !mayFail || ms < WAITED_MS;
     return result === 'refused' && !mayRefuse;
   });
   const requestProblems = bad.map(
@@ -262,8 +264,7 @@ async function cutLinks(run) {
 async function freeze(run) {
   const { platform, random, say } = run;
   const frozen = platform.apps.map(({ copies }) => copies[Math.floor(random() * copies.length)]);
-  // A request to a copy that is frozen waits until it continues.
-  return await underLoad(run, { mayRefuse: true }, async () => {
+  return await underLoad(run, { mayRefuse: true, mayFail: true }, async () => {
     await delay(CALM_MS);
     for (const copy of frozen) copy?.freeze();
     await delay(FROZEN_MS);
