@@ -102,18 +102,23 @@ export async function drill({ orders, node, signal, say }) {
         withinMs: STEP_WITHIN_MS,
       });
 
-    const [backedUp, atPoint] = [Math.floor(orders / 4), Math.floor((orders * 3) / 4)];
+    // Between them certificates are issued; the last orders are not in the restored database.
+    const partOf = (/** @type {number} */ part) => Math.floor(orders * part);
+    const [backedUp, atPoint, known] = /** @type {const} */ ([partOf(1 / 4), partOf(3 / 4), partOf(9 / 10)]);
     say(`${backedUp} orders, then the base backup`);
     await customer.order(0, backedUp);
     await attached(backedUp);
     await postgres.backUp();
     say(`${orders - backedUp} more orders; the restore point is among them`);
-    const rest = customer.order(backedUp, orders);
+    const rest = customer.order(backedUp, known);
     await attached(atPoint);
     await postgres.query(`SELECT pg_create_restore_point('${POINT}')`);
     await rest;
+    await customer.order(known, orders);
     await attached(orders);
     const revokedSerials = await revokeSome({ postgres, admin, safe });
+    // Each is replaced, once.
+    await attached(orders + REVOKED);
     await until(
       async () =>
         (await postgres.query('SELECT count(*)::int AS open FROM log_submission WHERE logged_at IS NULL'))[0]
@@ -123,7 +128,7 @@ export async function drill({ orders, node, signal, say }) {
         withinMs: STEP_WITHIN_MS,
       },
     );
-    const issued = await serialsByName(postgres);
+    const issued = await issuedCertificates(postgres);
     const list = path.join(safe, 'intermediate.crl');
     await until(
       async () => {
@@ -153,7 +158,7 @@ export async function drill({ orders, node, signal, say }) {
     const survived = new Set((await postgres.query('SELECT name FROM order_v3')).map(({ name }) => name));
     say(`restored after ${took()}: ${survived.size} of ${orders} orders, ${restored} certificates; held`);
     await start(['ct-ingest']);
-    const serials = [...issued.values()].map((serial) => Buffer.from(serial, 'hex'));
+    const serials = [...issued.keys()].map((serial) => Buffer.from(serial, 'hex'));
     await until(
       async () => {
         const text = 'SELECT count(*)::int AS known FROM ct_issuance WHERE serial = ANY ($1::bytea[])';
@@ -337,7 +342,6 @@ async function revokeSome({ postgres, admin, safe }) {
   const serials = rows.map(({ serial }) => serial);
   const file = path.join(safe, 'serials.txt');
   writeFileSync(file, `${serials.join('\n')}\n`);
-  // privilegeWithdrawn: no replacement is issued.
   await admin(
     'certificate',
     'revoke-all',
@@ -352,10 +356,10 @@ async function revokeSome({ postgres, admin, safe }) {
   return serials;
 }
 
-/** @param {ArchivedPostgres} postgres @returns {Promise<Map<string, string>>} */
-async function serialsByName(postgres) {
+/** @param {ArchivedPostgres} postgres @returns {Promise<Map<string, string>>} names by serial number */
+async function issuedCertificates(postgres) {
   const rows = await postgres.query('SELECT dns_names[1] AS name, serial_number AS serial FROM certificate');
-  return new Map(rows.map(({ name, serial }) => [name, serial]));
+  return new Map(rows.map(({ name, serial }) => [serial, name]));
 }
 
 /** @param {string} url */
@@ -373,7 +377,8 @@ async function compare({ postgres, issued, revokedSerials, receiver, url, safe }
   const rows = await postgres.query('SELECT dns_names[1] AS name, serial_number AS serial FROM certificate');
   if (rows.length !== issued.size) problems.push(`${rows.length} certificates instead of ${issued.size}`);
   for (const { name, serial } of rows)
-    if (issued.get(name) !== serial) problems.push(`${name} has ${serial} instead of ${issued.get(name)}`);
+    if (issued.get(serial) !== name)
+      problems.push(`${name} has the certificate ${serial}, which was not issued for it`);
   const [{ twice }] = await postgres.query(
     `SELECT count(*)::int AS twice FROM (SELECT FROM charge WHERE refunded_at IS NULL GROUP BY plan_id HAVING count(*) > 1) AS charged`,
   );
