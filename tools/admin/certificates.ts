@@ -1,4 +1,6 @@
-import { revocationReason, revocationReasons } from '@certwright/issuance';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { revocationReason, revocationReasons, type RevocationReason } from '@certwright/issuance';
 import { Revocations } from '@certwright/ordering';
 import { Transactions } from '@certwright/core-schema';
 import { Command } from 'commander';
@@ -25,9 +27,7 @@ export function certificateCommands(withDatabase: WithDatabase): Command {
     .requiredOption('--id <id>', 'the certificate')
     .requiredOption('--reason <reason>', `${reasons.join(', ')}`)
     .action(async ({ account, id, reason }: RevokeOptions) => {
-      const code = revocationReason(/^\d+$/.test(reason) ? Number(reason) : reason);
-      if (code === undefined)
-        throw new Error(`"${reason}" is not a reason. Choose from: ${reasons.join(', ')}.`);
+      const code = reasonOf(reason);
       if (!/^[1-9]\d{0,15}$/.test(id)) throw new Error(`"${id}" is not a certificate id: expected digits.`);
       await withDatabase(async (database) => {
         const accountId = await existingAccount(database, account);
@@ -45,7 +45,131 @@ export function certificateCommands(withDatabase: WithDatabase): Command {
         console.log(`certificate ${id}: revoked; the CA is notified within seconds`);
       });
     });
+  certificate.addCommand(revokeAllCommand(withDatabase));
   return certificate;
+}
+
+function reasonOf(reason: string): RevocationReason {
+  const code = revocationReason(/^\d+$/.test(reason) ? Number(reason) : reason);
+  if (code === undefined) throw new Error(`"${reason}" is not a reason. Choose from: ${reasons.join(', ')}.`);
+  return code;
+}
+
+interface RevokeAllOptions {
+  readonly authority?: string;
+  readonly key?: string;
+  readonly account?: string;
+  readonly serials?: string;
+  readonly reason: string;
+  readonly perSecond: string;
+  readonly execute?: boolean;
+}
+
+interface Selected {
+  readonly id: string;
+  readonly planId: string;
+  readonly accountId: string;
+}
+
+const reportEveryMs = 5_000;
+
+function revokeAllCommand(withDatabase: WithDatabase): Command {
+  return new Command('revoke-all')
+    .description(
+      'revoke every valid certificate that all given conditions select. Without --execute it only counts them. After an ' +
+        'interruption, run it again: what is revoked is not selected',
+    )
+    .option('--authority <name>', 'of this CA; "built-in": the built-in CA')
+    .option('--key <sha256>', 'with this key: SHA-256 over the DER SubjectPublicKeyInfo, hexadecimal')
+    .option('--account <id>', 'of this account')
+    .option('--serials <file>', 'with these serial numbers: one per line, hexadecimal; "#" begins a comment')
+    .requiredOption('--reason <reason>', `${reasons.join(', ')}`)
+    .option('--per-second <n>', 'max revocations per second, 1 to 500: below the limit of the CA', '20')
+    .option('--execute', 'revoke them')
+    .action(async (options: RevokeAllOptions) => {
+      const reason = reasonOf(options.reason);
+      const perSecond = Number(options.perSecond);
+      if (!/^\d{1,3}$/.test(options.perSecond) || perSecond < 1 || perSecond > 500)
+        throw new Error(`--per-second: "${options.perSecond}" is not a whole number from 1 to 500.`);
+      await withDatabase(async (database) => {
+        const selected = await select(database, options);
+        const accounts = new Set(selected.map(({ accountId }) => accountId));
+        console.log(`${selected.length} certificates of ${accounts.size} accounts are selected`);
+        if (options.execute !== true) {
+          if (selected.length > 0) console.log('nothing was changed; add --execute to revoke them');
+          return;
+        }
+        await revokeEach(database, selected, { reason, perSecond });
+      });
+    });
+}
+
+async function select(
+  database: DataSource,
+  { authority, key, account, serials }: RevokeAllOptions,
+): Promise<readonly Selected[]> {
+  if ([authority, key, account, serials].every((condition) => condition === undefined))
+    throw new Error('Give at least one of: --authority, --key, --account, --serials.');
+  if (key !== undefined && !/^[0-9a-f]{64}$/i.test(key))
+    throw new Error(`--key: "${key}" is not a SHA-256 in hexadecimal (64 digits).`);
+  if (authority !== undefined && authority !== 'built-in') await existingAuthority(database, authority);
+  return await database.query<Selected[]>(
+    `SELECT certificate.id, certificate.plan_id AS "planId", certificate.account_id AS "accountId"
+     FROM certificate
+     LEFT JOIN acme_order ON certificate.ca_reference = 'acme:' || acme_order.id
+     WHERE NOT imported AND revoked_at IS NULL AND not_after > now()
+       AND ($1::text IS NULL OR coalesce(acme_order.authority, 'built-in') = $1)
+       AND ($2::bytea IS NULL OR spki_sha256 = $2)
+       AND ($3::bigint IS NULL OR certificate.account_id = $3)
+       AND ($4::text[] IS NULL OR serial_number = ANY ($4))
+     ORDER BY certificate.id`,
+    [
+      authority ?? null,
+      key === undefined ? null : Buffer.from(key, 'hex'),
+      account === undefined ? null : await existingAccount(database, account),
+      serials === undefined ? null : serialsIn(await readFile(serials, 'utf8'), serials),
+    ],
+  );
+}
+
+async function existingAuthority(database: DataSource, name: string): Promise<void> {
+  const rows = await database.query<unknown[]>(`SELECT 1 FROM certificate_authority WHERE name = $1`, [name]);
+  if (rows.length === 0)
+    throw new Error(`--authority: there is no CA "${name}". "admin authority list" prints the names.`);
+}
+
+/** As they are stored: lower case. */
+function serialsIn(text: string, file: string): readonly string[] {
+  return text.split('\n').flatMap((line, index) => {
+    const serial = line.replace(/#.*/, '').replaceAll(':', '').trim().toLowerCase();
+    if (serial === '') return [];
+    if (!/^([0-9a-f]{2}){1,21}$/.test(serial))
+      throw new Error(`${file}, line ${index + 1}: "${serial}" is not a serial number in hexadecimal.`);
+    return [serial];
+  });
+}
+
+/** Each in its own transaction, at the given rate: an interruption leaves nothing half revoked. */
+async function revokeEach(
+  database: DataSource,
+  selected: readonly Selected[],
+  { reason, perSecond }: { readonly reason: RevocationReason; readonly perSecond: number },
+): Promise<void> {
+  const startedMs = performance.now();
+  let reportedMs = startedMs;
+  for (const [count, { id: certificateId, planId }] of selected.entries()) {
+    await new Transactions(database).run(
+      async (tx) =>
+        await new Revocations().request(tx, { planId, certificateId, reason, requestedBy: 'operator' }),
+    );
+    if (performance.now() - reportedMs >= reportEveryMs) {
+      reportedMs = performance.now();
+      console.log(`${count + 1} of ${selected.length} revoked`);
+    }
+    const aheadMs = ((count + 1) * 1_000) / perSecond - (performance.now() - startedMs);
+    if (aheadMs > 0 && count + 1 < selected.length) await delay(aheadMs);
+  }
+  console.log(`${selected.length} revoked; the CAs are notified within seconds`);
 }
 
 async function planOf(database: DataSource, accountId: string, certificateId: string): Promise<string> {

@@ -1,11 +1,12 @@
 import type { Outcome } from '@certwright/issuance';
 import { IssuanceWakeUps } from '@certwright/approvals';
-import { Outbox, Transactions } from '@certwright/core-schema';
+import { findHold, Outbox, Transactions } from '@certwright/core-schema';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { existingAccount } from './accounts';
+import { reconcile } from './reconcile';
 import { problemText } from './stored-problem';
-import type { WithDatabase } from './with-database';
+import { withCtDatabase, type WithDatabase } from './with-database';
 
 interface RetryOptions {
   readonly account?: string;
@@ -16,7 +17,20 @@ interface RetryOptions {
 /** Plans of one transaction. */
 const batch = 500;
 
-export function issuanceCommands(withDatabase: WithDatabase): Command {
+interface ReconcileArguments {
+  readonly certificates: readonly string[];
+  readonly revocationList: readonly string[];
+  readonly index: boolean;
+  readonly dryRun?: boolean;
+}
+
+const collect = (value: string, earlier: readonly string[]) => [...earlier, value];
+
+/** @param withIndex the ct database */
+export function issuanceCommands(
+  withDatabase: WithDatabase,
+  withIndex: WithDatabase = withCtDatabase,
+): Command {
   const issuance = new Command('issuance').description('attempts to obtain certificates');
   issuance
     .command('retry [id]')
@@ -47,7 +61,83 @@ export function issuanceCommands(withDatabase: WithDatabase): Command {
         for (const row of await waitingFor(database)) console.log(row.join('\t'));
       });
     });
+  issuance.addCommand(holdCommand(withDatabase));
+  issuance.addCommand(releaseCommand(withDatabase));
+  issuance.addCommand(reconcileCommand(withDatabase, withIndex));
   return issuance;
+}
+
+function holdCommand(withDatabase: WithDatabase): Command {
+  return new Command('hold')
+    .description(
+      'stop advancing issuances until "release": run it on a restored database before any process starts. A step that has ' +
+        'begun ends; orders are accepted and wait',
+    )
+    .requiredOption('--reason <text>', 'shown in logs and by "release"')
+    .action(async ({ reason }: { reason: string }) => {
+      await withDatabase(async (database) => {
+        const [, changed] = await database.query<[unknown, number]>(
+          `UPDATE deployment SET held_since = coalesce(held_since, clock_timestamp()), hold_reason = $1`,
+          [reason],
+        );
+        if (changed === 0)
+          throw new Error('The database belongs to no deployment yet: there is nothing to hold.');
+        console.log('issuances are held');
+      });
+    });
+}
+
+function releaseCommand(withDatabase: WithDatabase): Command {
+  return new Command('release').description('advance issuances again').action(async () => {
+    await withDatabase(async (database) => {
+      const hold = await findHold(database);
+      if (hold === null) {
+        console.log('issuances were not held');
+        return;
+      }
+      await database.query(`UPDATE deployment SET held_since = NULL, hold_reason = NULL`);
+      console.log(`released; held since ${hold.since.toISOString()} (${hold.reason ?? 'no reason'})`);
+    });
+  });
+}
+
+function reconcileCommand(withDatabase: WithDatabase, withIndex: WithDatabase): Command {
+  return new Command('reconcile')
+    .description(
+      'after a restoration, find certificates that were issued but are not stored, in the index and in files, and record those ' +
+        'of the built-in CA for their issuances, which then get the same certificate. Issuances must be held. Can be repeated',
+    )
+    .option(
+      '--certificates <file>',
+      'PEM file with certificates of the built-in CA; can be repeated',
+      collect,
+      [],
+    )
+    .option(
+      '--revocation-list <file>',
+      'newest published list of an intermediate: its entries are revoked again; can be repeated',
+      collect,
+      [],
+    )
+    .option('--no-index', 'do not search the ct database')
+    .option('--dry-run', 'change nothing')
+    .action(async ({ certificates, revocationList, index, dryRun = false }: ReconcileArguments) => {
+      await withDatabase(async (database) => {
+        const options = { certificates, revocationLists: revocationList, useIndex: index, dryRun };
+        const { found, recorded, withoutOrder, ofOtherCas, revoked } = await reconcile(
+          database,
+          withIndex,
+          options,
+        );
+        for (const line of withoutOrder) console.log(`without order\t${line}`);
+        for (const line of ofOtherCas) console.log(`of another CA\t${line}`);
+        console.log(
+          `${found} certificates of the built-in CA were missing: ${recorded} recorded for their issuances, ` +
+            `${withoutOrder.length} without order; ${ofOtherCas.length} of other CAs; ${revoked} revoked again` +
+            (dryRun ? ' (dry run: nothing was changed)' : ''),
+        );
+      });
+    });
 }
 
 async function plansOf(

@@ -31,6 +31,7 @@ const program = new Command('admin')
 Environment:
   DATABASE_URL      the core database (default: that of "npm start")
   CT_DATABASE_URL   the ct database, for ct commands (default: that of "npm start")
+  DATABASE_POOLER   as for the processes, if they lead to a pooler: transaction or transaction-prepared
   REDIS_URL         notifies running processes of disabled keys (default: that of "npm start");
                     with REDIS_PREFIX and the other settings of the processes, if they have them
 

@@ -1,5 +1,6 @@
 import { ctDataSource } from '@certwright/ct-schema';
 import { coreDataSource } from '@certwright/core-schema';
+import { defineSettings, poolerSettings } from '@certwright/service';
 import type { DataSource } from 'typeorm';
 import { startedPlatform } from './started-platform';
 
@@ -24,7 +25,14 @@ function onDatabase(
       throw new Error(
         `${setting} is not set, and "npm start" has not stored its addresses in .certwright/start.json.`,
       );
-    const database = open({ url, applicationName: 'certwright-admin', poolSize: 2, statementTimeoutMs });
+    const { DATABASE_POOLER: pooler } = defineSettings(poolerSettings).read(process.env);
+    const database = open({
+      url,
+      pooler,
+      applicationName: 'certwright-admin',
+      poolSize: 2,
+      statementTimeoutMs,
+    });
     await database.initialize();
     try {
       await work(database);

@@ -75,7 +75,8 @@ export function bundleOptions(entryPoints, outdir) {
     },
     // Packages that are ES modules; a bundle is CommonJS.
     define: { 'import.meta.url': 'bundleUrl' },
-    external: [...optionalPackages, ...withoutRedis(entryPoints), 'swagger-ui-dist/package.json'],
+    // maildev, of the demo mailbox only, reads files beside its own modules.
+    external: [...optionalPackages, ...withoutRedis(entryPoints), 'maildev', 'swagger-ui-dist/package.json'],
     minifyWhitespace: true,
     minifySyntax: true,
     lineLimit: 160,

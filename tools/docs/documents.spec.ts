@@ -32,7 +32,14 @@ describe('docs/errors.md', () => {
 });
 
 describe('paths in the documents', () => {
-  const documents = ['.', 'docs', 'docs/decisions', '.github', '.github/ISSUE_TEMPLATE'].flatMap((folder) =>
+  const documents = [
+    '.',
+    'docs',
+    'docs/decisions',
+    'docs/runbooks',
+    '.github',
+    '.github/ISSUE_TEMPLATE',
+  ].flatMap((folder) =>
     readdirSync(path.join(root, folder))
       .filter((name) => name.endsWith('.md'))
       .map((name) => path.join(folder, name)),

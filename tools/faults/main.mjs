@@ -7,13 +7,14 @@ import { parseArgs } from 'node:util';
 import { LOWEST_NODE } from '../build/lowest-node.mjs';
 import { nodeBinary, workspaceRoot } from '../up/workspace.mjs';
 
-const usage = `npm run faults -- [--rounds N] [--seed N] [--node FILE | --lowest-node] [--keep]
+const usage = `npm run faults -- [--rounds N] [--seed N] [--node FILE | --lowest-node] [--before-newest] [--keep]
 
   --rounds N     how often PostgreSQL and Redis are each disturbed, killed and restarted (default 20; 0: only one request
                  through each process)
   --seed N       determines the faults and their times (default: random; it is printed)
   --node FILE    the Node.js that runs the processes (default: the one that npm installs)
   --lowest-node  runs them on the lowest supported Node.js, which is fetched from the npm registry
+  --before-newest  runs them on the schema before the newest migration of each database, as a rollback does
   --keep         keeps data and logs in .certwright/faults
 
 npm run faults -- monitoring [part ...] [--rounds N] [--certificates N] [--seed N] [--node FILE] [--keep]
@@ -30,7 +31,12 @@ npm run faults -- monitoring [part ...] [--rounds N] [--certificates N] [--seed 
                    stop       the worker is stopped for an hour, by shifting the time in the database
   --rounds N     how often each fault is injected (default 2)
   --certificates N
-                 certificates of the part "many" (default 200,000)`;
+                 certificates of the part "many" (default 200,000)
+
+npm run faults -- alerts [--node FILE] [--keep]
+
+  Queries every expression of the alerts and dashboards at a Prometheus that reads the platform. Then it causes problems, and
+  fails when the alert of one does not fire. Needs Debian's prometheus, which tools/test/peers.sh installs.`;
 
 /** An unreachable registry does not fail the run: it prints a message and uses the usual Node.js. */
 async function lowestNode() {
@@ -61,6 +67,7 @@ const { values, positionals } = parseArgs({
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e6)) },
     node: { type: 'string' },
     'lowest-node': { type: 'boolean', default: false },
+    'before-newest': { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -70,7 +77,7 @@ if (values.help) {
   process.exit(0);
 }
 const [what, ...only] = positionals;
-if (what !== undefined && what !== 'monitoring') {
+if (what !== undefined && what !== 'monitoring' && what !== 'alerts') {
   console.error(usage);
   process.exit(2);
 }
@@ -83,6 +90,7 @@ const { clearRun } = await import('../test/run-services.mjs');
 const { lowestNodeBinary, NotFetched } = await import('./lowest-node-binary.mjs');
 const { rounds } = await import('./rounds.mjs');
 const { monitoring } = await import('./monitoring/run.mjs');
+const { provokeAlerts } = await import('./alerts.mjs');
 const stopping = new AbortController();
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM']))
   process.once(signal, () => stopping.abort());
@@ -90,6 +98,7 @@ let exitCode = 1;
 try {
   const how = {
     seed: Number(values.seed),
+    beforeNewest: values['before-newest'],
     node: values['lowest-node'] ? await lowestNode() : path.resolve(values.node ?? nodeBinary()),
     signal: stopping.signal,
     say: (/** @type {string} */ line) => console.log(line),
@@ -98,7 +107,8 @@ try {
   if (what === 'monitoring') {
     const certificates = wholeNumber('certificates', values.certificates);
     await monitoring({ ...how, only, rounds: rounded('2'), certificates });
-  } else await rounds({ ...how, count: rounded('20') });
+  } else if (what === 'alerts') await provokeAlerts(how);
+  else await rounds({ ...how, count: rounded('20') });
   exitCode = 0;
 } catch (error) {
   console.error(error);

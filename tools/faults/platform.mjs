@@ -2,19 +2,20 @@
 // Every process of `npm start`, without its supervisor, so that nothing restarts a process that exits. PostgreSQL and Redis
 // belong to the run.
 import path from 'node:path';
+import { stopChild } from '../embedded/child.mjs';
 import { freePort, LOOPBACK, preferredPort } from '../embedded/ports.mjs';
 import { startPostgres } from '../embedded/postgres.mjs';
 import { redisBinary } from '../embedded/redis-binaries.mjs';
 import { startRedis } from '../embedded/redis.mjs';
 import { apps, caPublicationUrl } from '../up/apps.mjs';
 import { caAccountKeysFile, dnsUpdateKey, home, places, sealingKeysFile } from '../up/home.mjs';
-import { bundleAll, createCa, makeGatewayKeys, migrate } from '../up/programs.mjs';
+import { bundleAll, createCa, makeGatewayKeys, migrate, revertNewest } from '../up/programs.mjs';
 import { sandboxAccount } from '../up/sandbox-account.mjs';
 import { appService } from '../up/services.mjs';
 import { workspaceRoot } from '../up/workspace.mjs';
 import { until } from './until.mjs';
 
-const CT_DATABASE = 'certwright_ct';
+export const CT_DATABASE = 'certwright_ct';
 /** Outside the ports of `npm start` and the kernel's ephemeral ports. */
 const PORTS = { first: 10_000, range: 15_000 };
 /** Crash recovery and reconnecting, on a loaded machine. */
@@ -47,14 +48,16 @@ export const UNLIMITED = {
  * @property {{ account_id: string, api_key: string }} account
  * @property {import('../up/apps.mjs').DnsUpdateKey} dnsUpdateKey
  * @property {() => string[]} ended processes that have exited, and how
+ * @property {(app: string) => Promise<void>} stop a process
  * @property {() => Promise<void>} untilReady
  */
 
 /**
- * @param {{ node: string, signal: AbortSignal, say: (line: string) => void }} how node: runs the processes
+ * @param {{ node: string, beforeNewest?: boolean, signal: AbortSignal, say: (line: string) => void }} how node: runs the processes.
+ *   beforeNewest: the newest migration of each database is pending
  * @returns {Promise<Platform>}
  */
-export async function startPlatform({ node, signal, say }) {
+export async function startPlatform({ node, beforeNewest = false, signal, say }) {
   say('building');
   await bundleAll();
   say('starting PostgreSQL, Redis and every process');
@@ -62,6 +65,7 @@ export async function startPlatform({ node, signal, say }) {
   const databaseUrl = stores.postgres().url();
   const ctDatabaseUrl = stores.postgres().url(CT_DATABASE);
   const urlOf = await migrate(node, { databaseUrl, ctDatabaseUrl }, { create: true, signal, say });
+  if (beforeNewest) await revertNewest(node, { databaseUrl, ctDatabaseUrl }, signal);
   await makeGatewayKeys(node, signal);
   Object.assign(process.env, UNLIMITED);
   const port = await ports();
@@ -97,7 +101,10 @@ export async function startPlatform({ node, signal, say }) {
     });
     await Promise.all(waits);
   };
-  return { stores, url, port, account, dnsUpdateKey: key, ended: () => [...ended], untilReady };
+  const stop = async (/** @type {string} */ name) => {
+    for (const { app, child } of processes) if (app.name === name) await stopChild(child);
+  };
+  return { stores, url, port, account, dnsUpdateKey: key, ended: () => [...ended], stop, untilReady };
 }
 
 /**

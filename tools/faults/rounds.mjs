@@ -11,14 +11,14 @@ const MAX_DELAY_MS = 1_500;
 const MAX_DURATION_MS = 3_000;
 
 /**
- * @param {{ count: number, seed: number, node: string, signal: AbortSignal, say: (line: string) => void }} how
+ * @param {{ count: number, seed: number, beforeNewest: boolean, node: string, signal: AbortSignal, say: (line: string) => void }} how
  * @throws {Error} when a process has exited, or does not work although PostgreSQL and Redis are up
  */
-export async function rounds({ count, seed, node, signal, say }) {
+export async function rounds({ count, seed, beforeNewest, node, signal, say }) {
   const { stdout } = await run(node, ['--version']);
   say(`${count} rounds, seed ${seed}, processes on Node.js ${stdout.trim()}`);
   const random = randomFrom(seed);
-  const platform = await startPlatform({ node, signal, say });
+  const platform = await startPlatform({ node, beforeNewest, signal, say });
   const customer = new Customer(platform);
   try {
     await customer.setUp();

@@ -59,7 +59,7 @@ defaults
   timeout client ${IDLE}
   timeout server ${IDLE}
   timeout http-keep-alive ${IDLE}
-  timeout check 1s
+  timeout check 3s
 `;
 
 /** @param {Service} service */

@@ -110,7 +110,11 @@ export function tableOf(outcomes) {
       ms(1),
     ]);
   };
-  for (const [kind, of] of Map.groupBy(outcomes, ({ kind }) => kind)) row(kind, of);
+  for (const kind of new Set(outcomes.map((each) => each.kind)))
+    row(
+      kind,
+      outcomes.filter((each) => each.kind === kind),
+    );
   row(
     'all but long polls',
     outcomes.filter(({ isLongPoll }) => !isLongPoll),

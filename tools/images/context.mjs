@@ -55,6 +55,13 @@ export async function makeContext(names, architectures) {
       if (existsSync(source)) cpSync(source, path.join(folder, file), { recursive: true });
     }
   }
+  // The record policy looks for its file in apps/dns-gateway/data of a parent folder.
+  if (names.includes('dns-gateway')) {
+    const data = 'apps/dns-gateway/data';
+    cpSync(path.join(workspaceRoot, data), path.join(contextFolder, 'apps/dns-gateway', data), {
+      recursive: true,
+    });
+  }
   for (const architecture of architectures) await makeRoot(architecture);
   normalizeModes(contextFolder);
 }

@@ -16,6 +16,7 @@ CT_DATABASE_URL        the ct database, likewise
 DATABASE_ROLE_PREFIX   prefix of the names of roles; default certwright_
 CERTWRIGHT_MODE        sandbox or production
 PUBLIC_URL             how callers reach the APIs
+CA_PUBLICATION_URL     where the built-in CA is published, as for issuance-worker; in a sandbox only
 `;
 
 /** The user of the images. */
@@ -59,6 +60,14 @@ function prepareDatabase(): void {
     DATABASE_ROLE_PASSWORDS_DIR: operatorFile(prepared, 'database-passwords'),
   };
   command(['migrate', '--create'], environment, 'inherit');
+  // A private CA in production has an offline root: docs/operating.md.
+  if (required('CERTWRIGHT_MODE') === 'sandbox') {
+    const sealed = {
+      BUILT_IN_CA_KEYS: 'sealed',
+      CA_ACCOUNT_KEYS_FILE: operatorFile(prepared, 'ca-account.keys'),
+    };
+    command(['admin', 'ca', 'create-sandbox'], { ...environment, ...sealed }, 'inherit');
+  }
   const file = operatorFile(prepared, 'account.json');
   if (!existsSync(file)) {
     // A crash before the file is written leaves an account that has no use; the next run creates another one.

@@ -39,6 +39,7 @@ needs crun crun
 needs iproute2 ip
 [ -r /usr/share/containers/seccomp.json ] || missing="$missing golang-github-containers-common"
 needs softhsm2 softhsm2-util
+needs prometheus prometheus
 needs g++ g++
 needs make make
 needs python3 python3

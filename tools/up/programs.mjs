@@ -54,6 +54,23 @@ export async function migrate(node, { databaseUrl, ctDatabaseUrl }, { create, si
 }
 
 /**
+ * Reverts the newest migration of each database: what a release finds after a rollback of its migrations.
+ * @param {string} node
+ * @param {{ databaseUrl: string, ctDatabaseUrl: string }} stores
+ * @param {AbortSignal} signal
+ */
+export async function revertNewest(node, { databaseUrl, ctDatabaseUrl }, signal) {
+  const program = path.join(workspaceRoot, bundleFolder(TOOLS.migrate), 'main.js');
+  const env = { ...process.env, DATABASE_URL: databaseUrl, CT_DATABASE_URL: ctDatabaseUrl };
+  for (const name of ['core', 'ct'])
+    await run(node, [program, '--revert', '--database', name], {
+      env,
+      signal,
+      timeoutMs: MIGRATIONS_TIMEOUT_MS,
+    });
+}
+
+/**
  * @param {string} node
  * @param {AbortSignal} signal
  */

@@ -155,3 +155,14 @@ it('GET /status says until when the data of the replica is complete', async () =
     expect(Date.now() - (await asOf())).toBeLessThan(3_000);
   });
 });
+
+it('reports how old the data of the replica is, while it applies nothing', async () => {
+  const age = async () =>
+    Number(/^certwright_ct_data_age_seconds\{.*\} (\S+)$/m.exec(await search.metrics.render())?.[1]);
+  await replica.query('SELECT pg_wal_replay_pause()');
+  const before = await age();
+  expect(before).toBeGreaterThanOrEqual(0);
+  await primary.query('UPDATE ct_sequence SET next = next');
+  await eventually(async () => expect(await age()).toBeGreaterThan(before));
+  await replica.query('SELECT pg_wal_replay_resume()');
+});

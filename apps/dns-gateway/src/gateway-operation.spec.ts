@@ -29,6 +29,15 @@ it('the process logs the version of the registry and the head of the audit log',
   expect(gateway.child.output()).toMatch(/"sequence":1,"hash":"[0-9a-f]{64}".*"msg":"head of the audit log"/);
 });
 
+it('reports its readiness and the free share of the volume of the audit log', async () => {
+  const operations = /"operations":"([^"]+)"/.exec(gateway.child.output())?.[1];
+  const metrics = await (await fetch(`${operations}/metrics`)).text();
+  expect(metrics).toContain('certwright_ready{process="dns-gateway"} 1\n');
+  const [, ratio] = /^certwright_audit_volume_free_ratio\{.*\} (\S+)$/m.exec(metrics) ?? [];
+  expect(Number(ratio)).toBeGreaterThan(0);
+  expect(Number(ratio)).toBeLessThan(1);
+});
+
 // Linux only: the memory of another process is read through a file.
 (process.platform === 'linux' ? it : it.skip)('its memory is that of a small process', () => {
   const status = readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8');

@@ -16,6 +16,7 @@ export { CaLimitBucketEntity } from './ca-limits/ca-limit-bucket.entity';
 export { type StoredSan } from './certs-v2/cert-object-v2.entity';
 export { coreDataSource, coreDataSourceOptions, usedCoreSchema } from './core-data-source';
 export { claimDeployment } from './deployment/deployment';
+export { findHold, type IssuanceHold, issuancesAreHeld, watchTimeline } from './deployment/issuance-hold';
 export { type Lease, underLease } from './leases/issuance-lease';
 export { type MailKind } from './mail/mail.entity';
 export { type MonitoringChangeEntity } from './monitoring/monitoring-change.entity';

@@ -174,3 +174,24 @@ async function silencedLink(target: number) {
     },
   };
 }
+
+describe('the settings of sessions', () => {
+  it('are not checked again once they were right, so that a silent server does not make every copy unready', async () => {
+    let isSilent = false;
+    const server = createServer((client) => {
+      if (isSilent) return;
+      const upstream = connect(Number(new URL(database.url).port), '127.0.0.1');
+      for (const socket of [client, upstream]) socket.on('error', () => undefined);
+      client.pipe(upstream).pipe(client);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const subject = accounts(through((server.address() as AddressInfo).port), 600_000);
+    await subject.checkSettings();
+    const sessions = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'spec' AND pid <> pg_backend_pid()`;
+    isSilent = true;
+    await database.query(sessions);
+    await subject.checkSettings();
+    server.close();
+  });
+});

@@ -41,6 +41,7 @@ export class CoreAccounts {
   readonly #pool: DatabasePool;
   readonly #timeoutMs: number;
   #hasFitted = false;
+  #hasSettings = false;
 
   constructor({ url, pooler, applicationName, poolSize, statementTimeoutMs }: CoreAccountsOptions) {
     this.#timeoutMs = statementTimeoutMs;
@@ -87,14 +88,20 @@ export class CoreAccounts {
     }
   }
 
-  /** @throws Error when sessions behind a pooler lack settings; not while the database is unavailable */
+  /**
+   * Does not query again once they have been right: a server that does not respond would take every copy out of a balancer.
+   *
+   * @throws Error when sessions behind a pooler lack settings; not while the database is unavailable
+   */
   async checkSettings(): Promise<void> {
+    if (this.#hasSettings) return;
     const settings = sessionSettings({ statementTimeoutMs: this.#timeoutMs });
     const query = async <Rows>(text: string, values?: unknown[]) =>
       (await this.#query({ text, values })) as Rows;
     try {
       const problem = await settingsProblem({ query }, settings);
       if (problem !== null) throw new Error(problem);
+      this.#hasSettings = true;
     } catch (error) {
       if (!(error instanceof CoreUnavailable)) throw error;
     }

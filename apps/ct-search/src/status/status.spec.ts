@@ -101,6 +101,10 @@ it('GET /status returns the progress of each log, and the growth of the index', 
   expect(old).toMatchObject({ state: 'ended', kind: 'rfc6962', backlog: null });
 });
 
+it('reports an age of 0 for the primary', async () => {
+  expect(await search.metrics.render()).toContain('certwright_ct_data_age_seconds{process="ct-search"} 0\n');
+});
+
 it('needs no key and is cheap: the database is queried once a second', async () => {
   const statements = await search.statementsOf(async () => {
     await Promise.all(Array.from({ length: 50 }, async () => await search.get('/v1/status')));

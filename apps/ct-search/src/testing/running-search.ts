@@ -66,6 +66,7 @@ export class RunningSearch {
   readonly logged: string[] = [];
   /** What `openapi.json` says about the responses; every JSON response is compared with it. */
   readonly documented = new DocumentedResponses(openApiDocument);
+  readonly metrics = new Metrics('ct-search');
   app: NestFastifyApplication;
   url: string;
 
@@ -113,7 +114,7 @@ export class RunningSearch {
     const running: RunningProcess = {
       name: 'ct-search',
       log: createLogger('ct-search', config.LOG_LEVEL, { write: (line) => void search.logged.push(line) }),
-      metrics: new Metrics('ct-search'),
+      metrics: search.metrics,
       readiness: search.readiness,
       opened: (_name, close) => void search.closes.unshift(close),
     };

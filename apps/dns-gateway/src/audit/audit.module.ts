@@ -1,7 +1,9 @@
+import { statfs } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { StartFault } from '@certwright/errors';
 import { fileFault, repeat, RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
+import { Gauge } from 'prom-client';
 import { GatewayConfig } from '../config';
 import { AuditLog } from './audit-log';
 import { recentEntries } from './last-state';
@@ -16,7 +18,7 @@ const headEveryMs = 3_600_000;
 const instanceOf = ({ AUDIT_INSTANCE }: GatewayConfig): string => AUDIT_INSTANCE ?? hostname();
 
 async function openAudit(config: GatewayConfig, running: RunningProcess): Promise<AuditLog> {
-  const { log, readiness } = running;
+  const { log, readiness, metrics } = running;
   const audit = await AuditLog.open({
     folder: config.AUDIT_DIR,
     instance: instanceOf(config),
@@ -32,6 +34,15 @@ async function openAudit(config: GatewayConfig, running: RunningProcess): Promis
     if (fault !== null)
       throw new Error(`AUDIT_DIR: ${fault.message} Nothing is changed. Fix the volume, then restart.`);
     await Promise.resolve();
+  });
+  new Gauge({
+    name: 'certwright_audit_volume_free_ratio',
+    help: 'Free share of the volume of AUDIT_DIR, 0 to 1',
+    registers: [metrics.registry],
+    async collect() {
+      const { bavail, blocks } = await statfs(config.AUDIT_DIR);
+      this.set(bavail / blocks);
+    },
   });
   const logHead = async () => {
     log.info({ ...audit.head() }, 'head of the audit log');

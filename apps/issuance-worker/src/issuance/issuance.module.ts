@@ -19,6 +19,7 @@ import { WatchAuthorities } from '../certificate-authorities/health/watch-author
 import { Config } from '../config';
 import { AdvanceIssuance } from './advance-issuance';
 import type { IssuanceEvents } from './issuance-events';
+import { IssuanceHoldWatch } from './issuance-hold';
 import { IssuanceStatisticsReader } from './issuance-statistics';
 import { IssuanceProcessor } from './issuance.processor';
 import { observeIssuances } from './observe-issuances';
@@ -46,6 +47,7 @@ class AuthorityWatch implements OnModuleInit {
   imports: [CertificateAuthoritiesModule, NameApprovalsModule, OrderingModule],
   providers: [
     AuthorityWatch,
+    IssuanceHoldWatch,
     IssuanceProcessor,
     IssuanceStatisticsReader,
     {

@@ -1,6 +1,6 @@
 import { Round, RunningProcess } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { Counter } from 'prom-client';
+import { Counter, Gauge } from 'prom-client';
 import { Renewals } from './renewals.repository';
 
 /** Plans of one round: locked for the time of a few statements. */
@@ -24,6 +24,14 @@ export class RenewalRound {
       name: 'certwright_renewals_unpaid_total',
       help: 'Renewals that an account could not pay; each is retried every hour',
       registers: [registry],
+    });
+    new Gauge({
+      name: 'certwright_certificates_expiring',
+      help: 'Current certificates that are renewed automatically and have less than a sixth of their lifetime left, and less than 7 days',
+      registers: [registry],
+      async collect() {
+        this.set(await renewals.expiring());
+      },
     });
   }
 

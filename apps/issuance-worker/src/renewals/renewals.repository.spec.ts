@@ -50,6 +50,19 @@ const endReplacement = async (planId: string, state: 'failed' | 'canceled', at: 
     [planId, state, at, error],
   );
 
+it('counts certificates that expire soon although they are renewed automatically', async () => {
+  await attachedCertificate(core, accountId, validity(-89, 1, now));
+  await attachedCertificate(core, accountId, validity(-5, 0.9, now));
+  // Not yet; not any more; and none of our business.
+  await attachedCertificate(core, accountId, validity(-3, 3, now));
+  await attachedCertificate(core, accountId, validity(-91, -1, now));
+  const paused = await attachedCertificate(core, accountId, validity(-89, 1, now));
+  await change(paused.planId, 'paused = true');
+  const ended = await attachedCertificate(core, accountId, validity(-89, 1, now));
+  await change(ended.planId, 'auto_renew = false');
+  expect(await renewals.expiring()).toBe(2);
+});
+
 describe('the time of the renewal', () => {
   it('is set when a certificate becomes the current one', async () => {
     const { planId } = await dueSoon();

@@ -94,6 +94,23 @@ export class Renewals {
     return { found, opened: opened + bought, unpaid };
   }
 
+  /**
+   * Current certificates that are about to expire although they are renewed automatically. Renewals are opened when a third
+   * of the lifetime is left; what has less than a sixth has failed for a long time. Seven days bound the index scan.
+   */
+  async expiring(): Promise<number> {
+    const [{ count }] = await this.transactions.run(
+      async (tx) =>
+        await tx.query<[{ count: number }]>(
+          `SELECT count(*)::int AS count FROM certificate JOIN plan ON plan.id = certificate.plan_id
+           WHERE is_current AND revoked_at IS NULL AND not_after BETWEEN now() AND now() + interval '7 days'
+             AND not_after < now() + (not_after - not_before) / 6
+             AND plan.auto_renew AND NOT plan.paused AND plan.closed_at IS NULL`,
+        ),
+    );
+    return count;
+  }
+
   private async openCovered(
     limit: number,
     now: Date | null,

@@ -14,4 +14,27 @@ export class DeploymentEntity {
 
   @Column('text')
   mode!: 'sandbox' | 'production';
+
+  @Column('timestamptz', {
+    name: 'held_since',
+    nullable: true,
+    comment: 'since then no worker advances an issuance; null: not held',
+  })
+  heldSince!: Date | null;
+
+  @Column('text', { name: 'hold_reason', nullable: true })
+  holdReason!: string | null;
+
+  @Column('text', {
+    nullable: true,
+    comment: 'of the PostgreSQL server, 8 hexadecimal digits: a promotion and a restoration begin a new one',
+  })
+  timeline!: string | null;
+
+  @Column('timestamptz', {
+    name: 'timeline_seen_at',
+    nullable: true,
+    comment: 'when a worker last saw that timeline',
+  })
+  timelineSeenAt!: Date | null;
 }

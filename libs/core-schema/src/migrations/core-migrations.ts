@@ -20,6 +20,7 @@ import { FindingTurns1796910000000 } from './1796910000000-finding-turns';
 import { DeploymentId1797000000000 } from './1797000000000-deployment-id';
 import { Traceparents1797010000000 } from './1797010000000-traceparents';
 import { CaKeys1797020000000 } from './1797020000000-ca-keys';
+import { IssuanceHold1797030000000 } from './1797030000000-issuance-hold';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -45,4 +46,5 @@ export const coreMigrations = [
   DeploymentId1797000000000,
   Traceparents1797010000000,
   CaKeys1797020000000,
+  IssuanceHold1797030000000,
 ];

@@ -79,7 +79,11 @@ export const issuanceWorker: RoleGrants = {
       update: 'refunded_at',
     },
     delegation: { select: 'account_id dns_name label retired_at', update: 'retired_at' },
-    deployment: { select: 'id mode', insert: 'mode' },
+    deployment: {
+      select: 'id mode held_since hold_reason timeline timeline_seen_at',
+      insert: 'mode',
+      update: 'held_since hold_reason timeline timeline_seen_at',
+    },
     dns_integration: {
       select: `
         id account_id provider handle state problem outcome checked_at zones_due_at failures lease_token

@@ -5,7 +5,7 @@ import type { TracedRow } from '@certwright/jobs';
 import { isTracing } from '@certwright/tracing';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { baseNameInSql, type Lease, type Tx, underLease } from '@certwright/core-schema';
+import { baseNameInSql, issuancesAreHeld, type Lease, type Tx, underLease } from '@certwright/core-schema';
 import type { LeasedWork } from './leased-work';
 import { type LeaseRow, leasedWork } from './lease-row';
 
@@ -154,7 +154,7 @@ const leaseStatement = `
     WHERE id = (
       SELECT id FROM issuance
       WHERE id = $1 AND state = 'open' AND due_at <= clock_timestamp()
-        AND ${leases.isFree()}
+        AND ${leases.isFree()} AND NOT ${issuancesAreHeld}
       FOR UPDATE SKIP LOCKED)
     RETURNING *)
   SELECT to_jsonb(leased) AS issuance,

@@ -63,6 +63,15 @@ export class Metrics {
   /** One time series per check. The database that is down is not queried for each scrape: the report is reused. */
   observeDependencies(readiness: Pick<Readiness, 'report' | 'clockOffsetsMs'>): void {
     new Gauge({
+      name: 'certwright_ready',
+      help: '1: /readyz returns 200',
+      registers: [this.registry],
+      async collect() {
+        const { ready } = await readiness.report();
+        this.set(ready ? 1 : 0);
+      },
+    });
+    new Gauge({
       name: 'certwright_dependency_up',
       help: '1: the check of /readyz with this name passes; 0: it fails or takes too long',
       labelNames: ['dependency'],

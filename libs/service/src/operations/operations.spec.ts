@@ -95,6 +95,7 @@ describe('the operations server', () => {
     expect([status, body]).toEqual([200, expect.not.stringMatching(/rows_waiting|rows_late/)]);
     for (const line of [
       'certwright_metrics_missing{process="spec"} 2',
+      'certwright_ready{process="spec"} 1',
       'certwright_dependency_up{dependency="database",process="spec"} 1',
       'certwright_dependency_up{dependency="redis",process="spec"} 0',
       'queue_depth{process="spec"} 3',
@@ -113,6 +114,12 @@ describe('the operations server', () => {
       startOperationsServer({ host: '127.0.0.1', port, metrics, readiness }),
     ).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
+});
+
+it('certwright_ready is 0 while /readyz is 503', async () => {
+  const metrics = new Metrics('spec');
+  metrics.observeDependencies(new Readiness());
+  expect(await metrics.render()).toContain('certwright_ready{process="spec"} 0\n');
 });
 
 it('readiness runs the checks once for concurrent requests, and again after a second', async () => {

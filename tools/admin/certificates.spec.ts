@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Outbox, Transactions } from '@certwright/core-schema';
+import { Issuances, Plans } from '@certwright/ordering';
+import { certificateCommands } from './certificates';
+import { adminFixture } from './testing/admin-fixture';
+
+const admin = adminFixture();
+const [one, other] = ['1000000000001', '1000000000002'];
+const folder = mkdtempSync(path.join(tmpdir(), 'certwright-revoke-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+beforeAll(async () => {
+  await admin.database.query(`INSERT INTO account (id, name) VALUES ($1, 'One'), ($2, 'Other')`, [
+    one,
+    other,
+  ]);
+});
+beforeEach(async () => await admin.database.query(`DELETE FROM certificate`));
+
+const run = async (...args: string[]) =>
+  (await admin.run([certificateCommands], 'certificate', 'revoke-all', ...args)).join('\n');
+
+/** A valid certificate with its own plan. */
+async function issued(accountId: string, serial: string, spkiSha256 = randomBytes(32)): Promise<void> {
+  const { database } = admin;
+  const dnsNames = ['a.example.com'];
+  const { planId, issuanceId } = await new Transactions(database).run(async (tx) => {
+    const planId = await new Plans().create(tx, {
+      ...{ accountId, autoRenew: false, muted: false, paused: false },
+      downloadToken: randomBytes(16).toString('hex'),
+    });
+    const key = { keyType: 'ecdsa' as const, csr: Buffer.of(1), spkiSha256 };
+    const terms = { product: 'free_ca', dnsNames, approverEmails: {}, approvalWays: null, ...key };
+    const termsId = await new Plans().setTerms(tx, planId, terms);
+    const opening = { planId, accountId, revision: 1, termsId, dnsNames, settlingMs: 0 };
+    return { planId, issuanceId: await new Issuances(database, new Outbox(database)).open(tx, opening) };
+  });
+  await database.query(`UPDATE issuance SET state = 'issued', closed_at = now() WHERE id = $1`, [issuanceId]);
+  await database.query(
+    `WITH chain AS (
+       INSERT INTO certificate_chain (sha256, chain, root) VALUES ($4, '{}', '') RETURNING sha256)
+     INSERT INTO certificate (id, account_id, plan_id, issuance_id, ca_reference, imported, is_current, dns_names, key_type,
+       serial_number, not_before, not_after, sha256, spki_sha256, leaf, chain_sha256)
+     SELECT random_id(), $1, $2, $3::bigint, $3::text, false, false, $7, 'ecdsa', $5, now(), now() + interval '1 day', $4, $6, '',
+       sha256 FROM chain`,
+    [accountId, planId, issuanceId, randomBytes(32), serial, spkiSha256, dnsNames],
+  );
+}
+
+const revoked = async () => {
+  const rows = await admin.database.query<{ serial: string }[]>(
+    `SELECT serial_number AS serial FROM certificate WHERE revoked_at IS NOT NULL ORDER BY 1`,
+  );
+  return rows.map(({ serial }) => serial);
+};
+
+describe('certificate revoke-all', () => {
+  it('only counts without --execute', async () => {
+    await issued(one, '01');
+    await issued(other, '02');
+    expect(await run('--authority', 'built-in', '--reason', 'superseded')).toBe(
+      '2 certificates of 2 accounts are selected\nnothing was changed; add --execute to revoke them',
+    );
+    expect(await revoked()).toEqual([]);
+  });
+
+  it('revokes what all conditions select, and nothing when it is repeated', async () => {
+    const key = randomBytes(32);
+    await issued(one, '0a', key);
+    await issued(one, '0b');
+    await issued(other, '0c', key);
+    const file = path.join(folder, 'serials.txt');
+    writeFileSync(file, '# of the incident\n0A\n0b\n0c\n');
+    const args = [
+      '--serials',
+      file,
+      '--account',
+      one,
+      '--key',
+      key.toString('hex'),
+      '--reason',
+      '4',
+      '--execute',
+    ];
+    expect(await run(...args)).toContain('1 revoked');
+    expect(await revoked()).toEqual(['0a']);
+    expect(await run(...args)).toContain('0 certificates of 0 accounts');
+    expect(await run('--serials', file, '--reason', '4', '--per-second', '500', '--execute')).toContain(
+      '2 revoked',
+    );
+    expect(await revoked()).toEqual(['0a', '0b', '0c']);
+  });
+
+  it('refuses conditions that select everything, or cannot be read', async () => {
+    await expect(run('--reason', '4')).rejects.toThrow('Give at least one of');
+    await expect(run('--reason', '4', '--key', 'ab')).rejects.toThrow('--key: "ab" is not a SHA-256');
+    await expect(run('--reason', '4', '--authority', 'none')).rejects.toThrow('there is no CA "none"');
+    await expect(run('--reason', '4', '--account', one, '--per-second', '0')).rejects.toThrow('1 to 500');
+    const file = path.join(folder, 'wrong.txt');
+    writeFileSync(file, '01\nxyz\n');
+    await expect(run('--reason', '4', '--serials', file)).rejects.toThrow('line 2: "xyz" is not a serial');
+  });
+});
