@@ -19,6 +19,7 @@ import { seedSandboxCommand } from './seed-sandbox';
 import { userCommands } from './users';
 import { webhookCommands } from './webhooks';
 import { withCtDatabase, withDatabase } from './with-database';
+import { readUrlFiles } from '../url-files';
 
 const program = new Command('admin')
   .description(
@@ -73,6 +74,7 @@ function ctCommands(): Command {
   );
 }
 
+readUrlFiles(process.env);
 program.parseAsync().catch((error: unknown) => {
   console.error(error instanceof Error ? error.message : error);
   process.exit(1);

@@ -153,23 +153,11 @@ export async function drill({ orders, node, signal, say }) {
     const survived = new Set((await postgres.query('SELECT name FROM order_v3')).map(({ name }) => name));
     say(`restored after ${took()}: ${survived.size} of ${orders} orders, ${restored} certificates; held`);
     await start(['ct-ingest']);
-    const positions = () =>
-      query(
-        postgres.url(CT_DATABASE),
-        'SELECT position = head_size AND head_at > $1::timestamptz AS followed FROM ct_log WHERE enabled',
-        [new Date(Date.now() - 60_000)],
-      );
+    const serials = [...issued.values()].map((serial) => Buffer.from(serial, 'hex'));
     await until(
       async () => {
-        const [{ known }] = await query(
-          postgres.url(CT_DATABASE),
-          `SELECT count(*)::int AS known FROM ct_issuance WHERE serial = ANY ($1::bytea[])`,
-          [[...issued.values()].map((serial) => Buffer.from(serial, 'hex'))],
-        );
-        return (
-          known === issued.size ||
-          ((await positions()).every(({ followed }) => followed) && known === issued.size)
-        );
+        const text = 'SELECT count(*)::int AS known FROM ct_issuance WHERE serial = ANY ($1::bytea[])';
+        return (await query(postgres.url(CT_DATABASE), text, [serials]))[0].known === issued.size;
       },
       { what: 'the index to have what was logged', withinMs: STEP_WITHIN_MS },
     );
@@ -336,7 +324,11 @@ class OrderingCustomer {
   }
 }
 
-/** After the restore point, so that the revocations are lost with the database. */
+/**
+ * After the restore point, so that the revocations are lost with the database.
+ * @param {{ postgres: ArchivedPostgres, admin: (...args: string[]) => Promise<string>, safe: string }} at
+ * @returns {Promise<string[]>} serial numbers
+ */
 async function revokeSome({ postgres, admin, safe }) {
   const rows = await postgres.query(
     'SELECT serial_number AS serial FROM certificate ORDER BY created_at, id LIMIT $1',
@@ -371,7 +363,11 @@ async function download(url) {
   return Buffer.from(await (await fetch(url)).arrayBuffer());
 }
 
-/** @returns {Promise<string[]>} problems */
+/**
+ * @param {{ postgres: ArchivedPostgres, issued: Map<string, string>, revokedSerials: readonly string[],
+ *   receiver: { counts: Map<string, number> }, url: string, safe: string }} what url: of the revocation list
+ * @returns {Promise<string[]>} problems
+ */
 async function compare({ postgres, issued, revokedSerials, receiver, url, safe }) {
   const problems = [];
   const rows = await postgres.query('SELECT dns_names[1] AS name, serial_number AS serial FROM certificate');

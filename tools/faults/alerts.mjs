@@ -92,6 +92,21 @@ const impatient = () =>
   }));
 
 /**
+ * @param {import('./platform.mjs').Platform} platform
+ * @param {AbortSignal} signal
+ */
+export async function observing({ url }, signal) {
+  const observed = apps.filter(({ ports }) => 'ops' in ports);
+  const targets = observed.map(({ name }) => new URL(url(name, 'ops')).host);
+  return await startPrometheus({
+    folder: path.join(home, 'prometheus'),
+    targets,
+    groups: impatient(),
+    signal,
+  });
+}
+
+/**
  * @param {{ node: string, signal: AbortSignal, say: (line: string) => void }} how
  * @throws {Error} when an expression has no result, or an alert does not fire
  */
@@ -100,14 +115,7 @@ export async function provokeAlerts({ node, signal, say }) {
     return say('Skipped: prometheus is missing. Install it, or run tools/test/peers.sh as root.');
   const platform = await startPlatform({ node, signal, say });
   const customer = new Customer(platform);
-  const prometheus = await startPrometheus({
-    folder: path.join(home, 'prometheus'),
-    targets: apps
-      .filter(({ ports }) => 'ops' in ports)
-      .map(({ name }) => new URL(platform.url(name, 'ops')).host),
-    groups: impatient(),
-    signal,
-  });
+  const prometheus = await observing(platform, signal);
   try {
     await customer.setUp();
     say(`before: ${await customer.checkWork()}`);
@@ -127,7 +135,7 @@ export async function provokeAlerts({ node, signal, say }) {
  * @param {import('../alerts/prometheus.mjs').Prometheus} prometheus
  * @param {(line: string) => void} say
  */
-async function checkExpressions(prometheus, say) {
+export async function checkExpressions(prometheus, say) {
   const deadline = Date.now() + OBSERVED_WITHIN_MS;
   let errors = await expressionErrors(prometheus);
   while (errors.length > 0 && Date.now() < deadline) {

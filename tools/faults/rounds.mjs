@@ -1,6 +1,8 @@
 // @ts-check
 import { setTimeout as delay } from 'node:timers/promises';
+import { isInstalled } from '../alerts/prometheus.mjs';
 import { run } from '../embedded/child.mjs';
+import { checkExpressions, observing } from './alerts.mjs';
 import { Customer } from './customer.mjs';
 import { postgresDisturbances, postgresRestarts, redisDisturbances, redisRestarts } from './inject.mjs';
 import { startLoad } from './load.mjs';
@@ -20,6 +22,7 @@ export async function rounds({ count, seed, beforeNewest, node, signal, say }) {
   const random = randomFrom(seed);
   const platform = await startPlatform({ node, beforeNewest, signal, say });
   const customer = new Customer(platform);
+  const prometheus = isInstalled() ? await observing(platform, signal) : null;
   try {
     await customer.setUp();
     say(`before: ${await customer.checkWork()}`);
@@ -41,8 +44,11 @@ export async function rounds({ count, seed, beforeNewest, node, signal, say }) {
       if (load.errors().length > 0) throw new Error(`responses with 500:\n${load.errors().join('\n')}`);
     }
     say('No process has exited.');
+    if (prometheus !== null) await checkExpressions(prometheus, say);
+    else say('Expressions of alerts and dashboards are not checked: prometheus is missing.');
   } finally {
     customer.close();
+    await prometheus?.stop();
   }
 }
 

@@ -28,7 +28,7 @@ const routes = [
 const folder = mkdtempSync(path.join(tmpdir(), 'manifests-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const rsaKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
+const gatewayKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
   type: 'pkcs8',
   format: 'pem',
 });
@@ -37,11 +37,10 @@ const sealingKey = randomBytes(32).toString('base64');
 const secrets: Readonly<Record<string, string>> = {
   'database-url': 'postgres://certwright:secret@core.example/certwright',
   'ct-database-url': 'postgres://certwright:secret@ct.example/certwright',
-  'redis-url': 'redis://redis.example:6379',
-  'sealing-keys': sealingKey,
-  'ca-account-keys': sealingKey,
-  'handle-keys': sealingKey,
-  'credentials-key': String(rsaKey),
+  'sealing.keys': sealingKey,
+  'ca-account.keys': sealingKey,
+  'handle.keys': sealingKey,
+  'credentials.key': String(gatewayKey),
 };
 
 function withSecretFiles(environment: Readonly<Record<string, string>>): Record<string, string> {
@@ -130,7 +129,7 @@ if (!isPossible) {
         processesIn(of(overlay))
           .map(({ name }) => name)
           .sort(),
-      ).toEqual([...apps, 'migrate'].sort());
+      ).toEqual([...apps, 'migrate', ...(overlay === 'sandbox' ? ['built-in-ca'] : [])].sort());
     });
 
     it('give each process settings that it has and accepts, and its secrets in files', () => {
@@ -161,7 +160,7 @@ if (!isPossible) {
     });
 
     it('allow the connections of ARCHITECTURE.md, and no others', () => {
-      const processes = processesIn(of(overlay)).filter(({ name }) => name !== 'migrate');
+      const processes = processesIn(of(overlay)).filter(({ name }) => settingsOf[name] !== undefined);
       const found = processes.map((each) => [each.name, connectionsOf(of(overlay), each)] as const);
       expect(Object.fromEntries(found)).toEqual(Object.fromEntries(table));
       for (const each of processes) {

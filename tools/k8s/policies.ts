@@ -170,11 +170,18 @@ export function securityErrors(manifests: readonly Manifest[]): string[] {
   });
 }
 
+/** Secrets of the jobs; a process mounts that of its own name. */
+const secretsOfJobs: Readonly<Record<string, readonly string[]>> = {
+  migrate: ['migrate', 'role-passwords'],
+  // It seals the key that the worker opens.
+  'built-in-ca': ['migrate', 'issuance-worker'],
+};
+
 /** @returns errors of secrets: mounted by another process, or readable by others than the process */
 export function secretErrors(manifests: readonly Manifest[]): string[] {
   return processesIn(manifests).flatMap(({ name, pod }) => {
     const secrets = (pod.volumes ?? []).flatMap(({ secret }: V1Volume) => secret ?? []);
-    const own = name === 'migrate' ? ['migrate', 'role-passwords'] : [name];
+    const own = secretsOfJobs[name] ?? [name];
     return secrets.flatMap(({ secretName = '', defaultMode }) => [
       ...(own.includes(secretName) ? [] : [`${name}: mounts the secret ${secretName}`]),
       ...(defaultMode === 0o440 ? [] : [`${name}: mode of ${secretName}`]),

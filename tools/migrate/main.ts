@@ -6,6 +6,7 @@ import { ctDataSource, ctSchema, distribute, planDistribution } from '@certwrigh
 import { coreDataSource, coreSchema } from '@certwright/core-schema';
 import { type AppliedGrants, applyGrants, type RoleSettings } from '@certwright/postgres';
 import type { DataSource } from 'typeorm';
+import { readUrlFiles } from '../url-files';
 import { alone, lockTimeoutMs, withTableLocks } from './locks';
 import { rolesTable } from './roles-table';
 
@@ -28,6 +29,7 @@ const usage = `Migrates the core database, and the ct database if CT_DATABASE_UR
 DATABASE_URL      the core database, postgres://user:password@host:port/name (with --check-drift: any database of a
                   server on which the user may create databases)
 CT_DATABASE_URL   the ct database; if it is not set, only the core database is migrated
+                  Each may be in a file: DATABASE_URL_FILE, CT_DATABASE_URL_FILE
 DATABASE_ROLE_PREFIX         prefix of the names of roles; default certwright_, as in certwright_orders_v3
 DATABASE_ROLE_PASSWORDS_DIR  folder with a file for each role that logs in by password, named after its process
                              (orders-v3); without a file the password of a role does not change
@@ -45,6 +47,7 @@ const statementTimeoutMs = 60 * 60 * 1_000;
 async function main(args: readonly string[]): Promise<void> {
   if (args.includes('--help')) return void process.stdout.write(usage);
   if (args.includes('--roles')) return void console.log(rolesTable());
+  readUrlFiles(process.env);
   const schemas = schemasOf(args);
   if (args.includes('--check-drift')) {
     for (const schema of schemas) await checkDrift(schema);

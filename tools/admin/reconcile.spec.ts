@@ -1,0 +1,125 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes, X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Outbox, Transactions } from '@certwright/core-schema';
+import { Issuances, LeasedIssuances, Plans } from '@certwright/ordering';
+import { readCertificate } from '@certwright/pki';
+import { issuanceCommands } from './issuances';
+import { adminFixture } from './testing/admin-fixture';
+
+const admin = adminFixture();
+const accountId = '1000000000001';
+const folder = mkdtempSync(path.join(tmpdir(), 'certwright-reconcile-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const file = (name: string) => path.join(folder, name);
+const openssl = (...args: readonly string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
+
+const lost = 'lost.example.com';
+const unknown = 'unknown.example.com';
+
+/** An intermediate, and certificates of it that the database lacks. */
+beforeAll(async () => {
+  openssl(
+    ...'req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=Intermediate -days 30'.split(
+      ' ',
+    ),
+  );
+  for (const name of [lost, unknown]) {
+    openssl(
+      ...`req -newkey rsa:2048 -nodes -keyout ${name}.key -out ${name}.csr -subj /CN=${name}`.split(' '),
+    );
+    writeFileSync(file('extensions'), `subjectAltName=DNS:${name}\n`);
+    openssl(
+      ...`x509 -req -in ${name}.csr -CA ca.pem -CAkey ca.key -set_serial 0x4${randomBytes(7).toString('hex')}0 -days 20 -sha256`.split(
+        ' ',
+      ),
+      ...`-extfile extensions -out ${name}.pem`.split(' '),
+    );
+  }
+  writeFileSync(
+    file('all.pem'),
+    [lost, unknown].map((name) => readFileSync(file(`${name}.pem`), 'utf8')).join(''),
+  );
+  const { database } = admin;
+  await database.query(`INSERT INTO account (id, name) VALUES ($1, 'One')`, [accountId]);
+  await database.query(`INSERT INTO deployment (mode) VALUES ('sandbox')`);
+  await database.query(`INSERT INTO ca_issuer (name, certificate) VALUES ('intermediate', $1)`, [
+    new X509Certificate(readFileSync(file('ca.pem'))).raw,
+  ]);
+}, 60_000);
+
+const run = async (...args: string[]) =>
+  (await admin.run([issuanceCommands], 'issuance', ...args)).join('\n');
+const certificateOf = (name: string) => {
+  const reading = readCertificate(new X509Certificate(readFileSync(file(`${name}.pem`))).raw);
+  if (!reading.ok) throw new Error(reading.detail);
+  return reading.certificate;
+};
+
+/** @returns the id of an open issuance for the key of the certificate */
+async function opened(name: string): Promise<string> {
+  const { database } = admin;
+  const spkiSha256 = Buffer.from(certificateOf(name).spkiSha256, 'hex');
+  return await new Transactions(database).run(async (tx) => {
+    const planId = await new Plans().create(tx, {
+      ...{ accountId, autoRenew: true, muted: false, paused: false },
+      downloadToken: randomBytes(16).toString('hex'),
+    });
+    const key = { keyType: 'rsa' as const, csr: Buffer.of(1), spkiSha256 };
+    const terms = { product: 'free_ca', dnsNames: [name], approverEmails: {}, approvalWays: null, ...key };
+    const termsId = await new Plans().setTerms(tx, planId, terms);
+    const opening = { planId, accountId, revision: 1, termsId, dnsNames: [name], settlingMs: 0 };
+    return await new Issuances(database, new Outbox(database)).open(tx, opening);
+  });
+}
+
+describe('issuance reconcile', () => {
+  it('requires that issuances are held', async () => {
+    await run('release');
+    await expect(run('reconcile', '--no-index', '--certificates', file('all.pem'))).rejects.toThrow(
+      'Issuances are not held',
+    );
+  });
+
+  it('records a lost certificate for its issuance, and lists one without order', async () => {
+    const { database } = admin;
+    const id = await opened(lost);
+    await run('hold', '--reason', 'restored');
+    expect(await new LeasedIssuances(database).lease(id, 1_000)).toBeNull();
+    const args = ['reconcile', '--no-index', '--certificates', file('all.pem')];
+    expect(await run(...args, '--dry-run')).toContain(
+      '2 certificates of the built-in CA were missing: 1 recorded',
+    );
+    expect(await database.query(`SELECT FROM ca_signing`)).toEqual([]);
+    const printed = await run(...args);
+    expect(printed).toContain(`without order\t${certificateOf(unknown).serialNumber}\t${unknown}`);
+    const rows = await database.query(
+      `SELECT issuance_id AS id, encode(serial_number, 'hex') AS serial, tbs, issuer, ca_reference AS reference
+       FROM ca_signing JOIN issuance ON issuance.id = issuance_id`,
+    );
+    const { serialNumber, tbsDer } = certificateOf(lost);
+    const signing = { serial: serialNumber, tbs: Buffer.from(tbsDer), issuer: 'intermediate' };
+    expect(rows).toEqual([{ id, reference: id, ...signing }]);
+    // The customer repeats the order, and the command is repeated.
+    const again = await opened(unknown);
+    expect(await run(...args)).toContain('1 certificates of the built-in CA were missing: 1 recorded');
+    expect(await run(...args)).toContain('0 certificates of the built-in CA were missing');
+    expect(await database.query(`SELECT FROM ca_signing WHERE issuance_id = $1`, [again])).toHaveLength(1);
+    await run('release');
+    expect(await new LeasedIssuances(database).lease(id, 1_000)).not.toBeNull();
+  });
+
+  it('refuses a certificate of another CA', async () => {
+    openssl(
+      ...'req -x509 -newkey rsa:2048 -nodes -keyout o.key -out other.pem -subj /CN=Other -addext basicConstraints=CA:FALSE'.split(
+        ' ',
+      ),
+    );
+    await run('hold', '--reason', 'restored');
+    await expect(run('reconcile', '--no-index', '--certificates', file('other.pem'))).rejects.toThrow(
+      'certificate 1 was not issued by the built-in CA',
+    );
+  });
+});
