@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { findHold, Outbox, Transactions, type Tx } from '@certwright/core-schema';
 import { type Crl, readCrl, RevokedCertificates } from '@certwright/ct';
 import { unpackBody } from '@certwright/ct-index';
-import type { ApprovalWay } from '@certwright/issuance';
-import { Issuances } from '@certwright/ordering';
+import { type ApprovalWay, revocationReason, revocationReasons } from '@certwright/issuance';
+import { Issuances, openReplacements, Revocations } from '@certwright/ordering';
 import {
   type Certificate,
   decodePem,
@@ -41,6 +41,8 @@ interface Candidate {
   readonly paidThrough: Date | null;
   /** Null: none is open. */
   readonly issuanceId: string | null;
+  /** The newest certificate of the plan, which a lost one has replaced; null: it has none. */
+  readonly certificateId: string | null;
 }
 
 export interface Reconciled {
@@ -131,7 +133,9 @@ async function candidatesOf(database: DataSource): Promise<Candidates> {
   const rows = await database.query<Candidate[]>(
     `SELECT plan.id AS "planId", plan.account_id AS "accountId", plan.revision, terms.id AS "termsId",
        terms.dns_names AS "dnsNames", terms.spki_sha256 AS "spkiSha256", terms.approval_ways AS "approvalWays",
-       plan.paid_through AS "paidThrough", issuance.id AS "issuanceId"
+       plan.paid_through AS "paidThrough", issuance.id AS "issuanceId",
+       (SELECT id FROM certificate WHERE certificate.plan_id = plan.id AND NOT imported
+        ORDER BY is_current DESC, not_after DESC, id DESC LIMIT 1) AS "certificateId"
      FROM plan JOIN terms ON terms.id = plan.terms_id
      LEFT JOIN issuance ON issuance.plan_id = plan.id AND issuance.state = 'open' AND issuance.terms_id = plan.terms_id
      WHERE plan.closed_at IS NULL AND NOT plan.paused
@@ -296,41 +300,57 @@ async function record(
       result.found += 1;
       const candidate = candidates.get(keyOf(certificate.spkiSha256, certificate.dnsNames))?.shift();
       if (candidate === undefined) {
-        result.withoutOrder.push(
-          `${serial}\t${certificate.dnsNames.join(',')}\tsha256=${certificate.sha256}`,
-        );
+        result.withoutOrder.push(lineOf(certificate));
         continue;
       }
-      result.recorded += 1;
-      if (!options.dryRun) await recordFor(tx, database, candidate, { certificate, issuer });
+      if (options.dryRun || (await recordFor(tx, database, candidate, { certificate, issuer })))
+        result.recorded += 1;
+      else result.withoutOrder.push(lineOf(certificate));
     }
   });
 }
 
-/** As `CaSignings.record` does before a signing. A late holder of the lease loses it. */
+const lineOf = (certificate: Certificate) =>
+  `${serialOf(certificate).toString('hex')}\t${certificate.dnsNames.join(',')}\tsha256=${certificate.sha256}`;
+
+/**
+ * As `CaSignings.record` does before a signing. A late holder of the lease loses it.
+ *
+ * @returns false when the plan has ended meanwhile, or its certificate was replaced already
+ */
 async function recordFor(
   tx: Tx,
   database: DataSource,
   candidate: Candidate,
   { certificate, issuer }: { readonly certificate: Certificate; readonly issuer: Issuer },
-): Promise<void> {
+): Promise<boolean> {
   await tx.query(`SELECT 1 FROM plan WHERE id = $1 FOR UPDATE`, [candidate.planId]);
-  const issuanceId =
-    candidate.issuanceId ??
-    (await new Issuances(database, new Outbox(database)).open(tx, {
-      ...candidate,
-      expiresBy: candidate.paidThrough,
-      settlingMs: 0,
-    }));
-  await tx.query(
-    `INSERT INTO ca_signing (issuance_id, serial_number, tbs, issuer, not_after) VALUES ($1, $2, $3, $4, $5)`,
-    [issuanceId, serialOf(certificate), Buffer.from(certificate.tbsDer), issuer.name, certificate.notAfter],
-  );
-  await tx.query(
+  const issuanceId = candidate.issuanceId ?? (await openFor(tx, database, candidate));
+  if (issuanceId === undefined) return false;
+  const [, changed] = await tx.query<[unknown, number]>(
     `UPDATE issuance SET ca_reference = id::text, lease_token = lease_token + 1, leased_until = NULL, due_at = clock_timestamp()
      WHERE id = $1 AND state = 'open'`,
     [issuanceId],
   );
+  if (changed === 0) return false;
+  await tx.query(
+    `INSERT INTO ca_signing (issuance_id, serial_number, tbs, issuer, not_after) VALUES ($1, $2, $3, $4, $5)`,
+    [issuanceId, serialOf(certificate), Buffer.from(certificate.tbsDer), issuer.name, certificate.notAfter],
+  );
+  return true;
+}
+
+/** For a lost renewal or replacement. */
+async function openFor(tx: Tx, database: DataSource, candidate: Candidate): Promise<string | undefined> {
+  const { certificateId, paidThrough: expiresBy } = candidate;
+  if (certificateId === null)
+    return await new Issuances(database, new Outbox(database)).open(tx, {
+      ...candidate,
+      expiresBy,
+      settlingMs: 0,
+    });
+  const [id] = await openReplacements(tx, [{ ...candidate, expiresBy, certificateId }]);
+  return id;
 }
 
 async function revokeListed(
@@ -350,19 +370,28 @@ async function revokeListed(
     );
   for (const { serial, revokedAt, reason } of new RevokedCertificates(reading.crl)) {
     const content = (serial[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.of(0), serial]) : serial;
-    const rows = await database.query<[{ count: number }]>(
-      dryRun
-        ? `SELECT count(*)::int AS count FROM ca_signing WHERE serial_number = $1 AND revoked_at IS NULL`
-        : `WITH signing AS (
-             UPDATE ca_signing SET revoked_at = $2, revocation_reason = $3 WHERE serial_number = $1 AND revoked_at IS NULL
-             RETURNING issuance_id),
-           own AS (
-             UPDATE certificate SET revoked_at = $2, revocation_reason = $3, ca_revoked_at = $2, is_current = false
-             FROM signing WHERE certificate.issuance_id = signing.issuance_id AND certificate.revoked_at IS NULL)
-           SELECT count(*)::int AS count FROM signing`,
-      dryRun ? [content] : [content, new Date(revokedAt), reason],
+    const rows = await database.query<{ planId: string | null; certificateId: string | null }[]>(
+      `SELECT certificate.plan_id AS "planId", certificate.id AS "certificateId"
+       FROM ca_signing LEFT JOIN certificate ON certificate.issuance_id = ca_signing.issuance_id
+       WHERE ca_signing.serial_number = $1 AND ca_signing.not_after > now()
+         AND (ca_signing.revoked_at IS NULL OR (certificate.id IS NOT NULL AND certificate.revoked_at IS NULL))`,
+      [content],
     );
-    result.revoked += rows[0].count;
+    result.revoked += rows.length;
+    if (dryRun) continue;
+    for (const { planId, certificateId } of rows)
+      await new Transactions(database).run(async (tx) => {
+        // On the next list, whatever happens to the job that the request enqueues.
+        await tx.query(
+          `UPDATE ca_signing SET revoked_at = $2, revocation_reason = $3 WHERE serial_number = $1 AND revoked_at IS NULL`,
+          [content, new Date(revokedAt), reason],
+        );
+        if (planId !== null && certificateId !== null)
+          await new Revocations().request(tx, {
+            ...{ planId, certificateId, requestedBy: 'operator' },
+            reason: revocationReason(reason) ?? revocationReasons.unspecified,
+          });
+      });
   }
   if (!dryRun && reading.crl.number !== null)
     await database.query(

@@ -1,5 +1,6 @@
 // @ts-check
 // `npm run drill`: everything is lost, restored to a point in time, and reconciled before anything is issued.
+import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -44,12 +45,15 @@ for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM']))
   process.once(signal, () => stopping.abort());
 let exitCode = 1;
 try {
-  await drill({
+  const running = drill({
     orders,
     node: path.resolve(values.node ?? nodeBinary()),
     signal: stopping.signal,
     say: (line) => console.log(line),
   });
+  // A step may wait for minutes; clearRun ends its processes.
+  const interrupted = once(stopping.signal, 'abort').then(() => Promise.reject(new Error('interrupted')));
+  await Promise.race([running, interrupted]);
   exitCode = 0;
 } catch (error) {
   console.error(error);
