@@ -3,10 +3,11 @@ import { databaseTime, schemaCheck, warnOfExcessPrivileges } from '@certwright/p
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { SearchConfig } from '../config';
+import { observeDataAge } from './data-age';
 import { IndexReaders } from './index-readers';
 
 /** The ct database may be unavailable, also at the start. */
-function openIndex(config: SearchConfig, { log, readiness, opened }: RunningProcess): IndexReaders {
+function openIndex(config: SearchConfig, { log, metrics, readiness, opened }: RunningProcess): IndexReaders {
   const readers = new IndexReaders({
     url: config.CT_DATABASE_URL,
     pooler: config.DATABASE_POOLER,
@@ -14,6 +15,7 @@ function openIndex(config: SearchConfig, { log, readiness, opened }: RunningProc
     log,
   });
   opened('ct database', async () => await readers.close());
+  observeDataAge(readers, metrics);
   const query = async (text: string) =>
     await readers.within({ kind: 'readiness', timeLimitMs: 2_000 }).query<object[]>(text);
   readiness.add('ct schema', schemaCheck(query, usedCtSchema));
