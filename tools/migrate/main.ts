@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ctDataSource, ctSchema, distribute } from '@certwright/ct-schema';
+import { ctDataSource, ctSchema, distribute, planDistribution } from '@certwright/ct-schema';
 import { coreDataSource, coreSchema } from '@certwright/core-schema';
 import { type AppliedGrants, applyGrants, type RoleSettings } from '@certwright/postgres';
 import type { DataSource } from 'typeorm';
@@ -105,9 +105,12 @@ async function createMissing([core, ...others]: readonly Schema[]): Promise<void
 /** Of several runs at the same time, one after the other migrates. */
 async function migrate(schema: Schema, waitMs: number, distributes: boolean): Promise<void> {
   await withDatabase(schema, async (database) => {
+    const isDistributed = distributes && schema.name === 'ct';
     const work = async () => {
+      // Before anything is changed.
+      if (isDistributed) await planDistribution(database.manager);
       await migrateOnce(schema, database);
-      if (distributes && schema.name === 'ct') await distributeOnce(database);
+      if (isDistributed) await distributeOnce(database);
     };
     await alone(database, async () => await withTableLocks(work, waitMs, delay));
   });

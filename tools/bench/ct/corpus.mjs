@@ -65,6 +65,7 @@ export function issuance(ct, nth, names = namesOf(nth)) {
     notBefore,
     notAfter: new Date(notBefore.getTime() + lifetime * dayMs + tbsSha256[2] * 60_000),
     dnsNames: names,
+    oddNames: [],
     nameKeys: ct.indexKeys(names),
     body: pool.subarray(at, at + bodyBytes.min + (nth % bodyBytes.span)),
   };

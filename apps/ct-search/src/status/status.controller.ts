@@ -68,7 +68,11 @@ export class StatusController {
 
   private async read(): Promise<string> {
     const reader = this.readers.within({ kind: 'status', timeLimitMs });
-    const [logs, end, { at: asOf }] = await Promise.all([logReports(reader), streamEnd(reader), replayedAt(reader)]);
+    const [logs, end, { at: asOf }] = await Promise.all([
+      logReports(reader),
+      streamEnd(reader),
+      replayedAt(reader),
+    ]);
     return JSON.stringify(statusJson(logs, end, asOf, new Date()));
   }
 }

@@ -88,9 +88,10 @@ describe('a request whose time for the database is over', () => {
 
   it('leaves it to the server to close the connection of the cancel request, which PgBouncer 1.18 needs', async () => {
     const own = new URL(core.url);
+    const { hostname, port } = own;
     const cancels: { endedFirst: boolean }[] = [];
     const link = createServer((client) => {
-      const upstream = connect(Number(own.port), own.hostname);
+      const upstream = connect(Number(port), hostname);
       let endedFirst = false;
       client.once('end', () => (endedFirst = true));
       client.once('data', (first) => {

@@ -36,28 +36,43 @@ export interface DistributedNow {
   readonly servers: number;
 }
 
+/** What `distribute` would do. */
+interface Plan {
+  readonly left: readonly Distributed[];
+  readonly servers: number;
+}
+
+/**
+ * Changes nothing. The tables may be missing.
+ *
+ * @throws Error that says what to do: Citus or its servers are missing, or a table is distributed in another way
+ */
+export async function planDistribution(reader: Pick<EntityManager, 'query'>): Promise<Plan> {
+  const servers = await serversOf(reader);
+  const left: Distributed[] = [];
+  for (const each of distribution) if (!(await isDistributed(reader, each))) left.push(each);
+  return { left, servers };
+}
+
 /**
  * Distributes the tables of a migrated database, with their rows and grants. Repeatable: tables that are distributed already stay
  * as they are. A table is locked while its rows are moved.
  *
- * @throws Error that says what to do: Citus or its servers are missing, or a table is distributed in another way
+ * @throws as `planDistribution` does, before any change
  */
 export async function distribute(database: DataSource): Promise<DistributedNow> {
-  const servers = await serversOf(database.manager);
-  const tables: string[] = [];
-  for (const each of distribution) {
-    const isNew = await database.transaction(async (tx) => {
+  const { left, servers } = await planDistribution(database.manager);
+  for (const each of left)
+    await database.transaction(async (tx) => {
       await tx.query(`SET LOCAL statement_timeout = 0`);
-      return await distributeTable(tx, each);
+      await distributeTable(tx, each);
     });
-    if (isNew) tables.push(each.table);
-  }
   const [{ name }] = await database.query<[{ name: string }]>(
     `SELECT quote_ident(current_database()) AS name`,
   );
   for (const [setting, value] of Object.entries(sessionSettings))
     await database.query(`ALTER DATABASE ${name} SET ${setting} = '${value}'`);
-  return { tables, servers };
+  return { tables: left.map(({ table }) => table), servers };
 }
 
 async function serversOf(reader: Pick<EntityManager, 'query'>): Promise<number> {
@@ -81,24 +96,40 @@ async function serversOf(reader: Pick<EntityManager, 'query'>): Promise<number> 
   return servers;
 }
 
-/** @returns false: it is distributed already */
-async function distributeTable(tx: EntityManager, { table, column, parts }: Distributed): Promise<boolean> {
-  const [known] = await tx.query<{ column: Column }[]>(
-    `SELECT column_to_column_name(logicalrelid, partkey) AS column FROM pg_dist_partition
-     WHERE logicalrelid = $1::regclass AND NOT autoconverted AND partmethod IN ('h', 'n')`,
+const described = (column: Column): string =>
+  column === null ? 'as a reference table' : `by hash of ${column}`;
+
+/** @throws Error: it is distributed in another way */
+async function isDistributed(
+  reader: Pick<EntityManager, 'query'>,
+  { table, column }: Distributed,
+): Promise<boolean> {
+  const [known] = await reader.query<{ how: string }[]>(
+    `SELECT CASE WHEN partmethod = 'h' THEN 'by hash of ' || column_to_column_name(logicalrelid, partkey)
+       WHEN partmethod <> 'n' THEN 'by ranges' WHEN repmodel = 't' THEN 'as a reference table'
+       WHEN colocationid <> 0 THEN 'in a single shard' END AS how
+     FROM pg_dist_partition WHERE logicalrelid = to_regclass($1)
+     -- Otherwise Citus only knows the table, which is on the coordinator.
+       AND (partmethod <> 'n' OR repmodel = 't' OR colocationid <> 0)`,
     [table],
   );
-  if (known !== undefined) {
-    if (known.column === column) return false;
-    throw new Error(
-      `${table} is distributed by ${known.column ?? 'no column'}, and not by ${column ?? 'no column'}: run SELECT undistribute_table('${table}'), and distribute again.`,
-    );
-  }
+  if (known === undefined) return false;
+  if (known.how === described(column)) return true;
+  // Citus rejects undistribute_table for a table with an identity column, as ct_run has.
+  const advice =
+    table === 'ct_run'
+      ? 'Citus cannot undo this. Restore a dump of the ct database into a new database, and distribute that.'
+      : `run SELECT undistribute_table('${table}') in the ct database, and distribute again.`;
+  throw new Error(`${table} is distributed ${known.how}, and not ${described(column)}: ${advice}`);
+}
+
+async function distributeTable(tx: EntityManager, { table, column, parts }: Distributed): Promise<void> {
   if (column === null) await tx.query(`SELECT create_reference_table($1)`, [table]);
   else
     await tx.query(
       `SELECT create_distributed_table($1, $2, colocate_with => 'none', shard_count => coalesce($3, current_setting('citus.shard_count')::int))`,
       [table, column, parts],
     );
-  return true;
+  // Citus copies the rows, and leaves the original ones on disk.
+  await tx.query(`SELECT truncate_local_data_after_distributing_table($1)`, [table]);
 }

@@ -153,7 +153,10 @@ async function partitionsOf(
   return new Map(rows.map(({ parent, names }) => [parent, names]));
 }
 
-/** The privileges granted to the role itself in the schema, as in GRANT; our names need no quotes. */
+/**
+ * The privileges granted to the role itself in the schema, as in GRANT; our names need no quotes. In older versions of
+ * PostgreSQL a dropped column keeps its privileges.
+ */
 async function heldBy(tx: Transaction, role: string, { relations }: GrantedSchema): Promise<string[]> {
   const rows = await tx.query<{ privilege: string }[]>(
     `WITH relation AS (
@@ -163,7 +166,8 @@ async function heldBy(tx: Transaction, role: string, { relations }: GrantedSchem
      FROM relation, aclexplode(relacl) WHERE grantee = $1::regrole
      UNION ALL
      SELECT format('%s (%s) ON %s', privilege_type, attname, relname)
-     FROM relation JOIN pg_attribute ON attrelid = relation.oid, aclexplode(attacl) WHERE grantee = $1::regrole
+     FROM relation JOIN pg_attribute ON attrelid = relation.oid, aclexplode(attacl)
+     WHERE grantee = $1::regrole AND NOT attisdropped
      UNION ALL
      SELECT format('EXECUTE ON FUNCTION %s', pg_proc.oid::regprocedure)
      FROM pg_proc, aclexplode(proacl)
