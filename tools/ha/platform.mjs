@@ -117,12 +117,14 @@ export async function startPlatform({
     databaseUrl: postgres.url(primaryPort, DATABASES.core),
     ctDatabaseUrl: postgres.url(primaryPort, DATABASES.ct),
   };
-  const migrated = async () => await migrate(node, direct, { create: false, signal, say });
   await until(async () => await accepts(postgres, primaryPort), {
     what: 'HAProxy to find the primary',
     withinMs: READY_WITHIN_MS,
   });
-  const urlOf = await migrated();
+  // Not through HAProxy, which treats every server as a primary until its first checks, and then ends the sessions.
+  const { port: first } = await postgres.requiredPrimary();
+  const own = { databaseUrl: at(direct.databaseUrl, first), ctDatabaseUrl: at(direct.ctDatabaseUrl, first) };
+  const urlOf = await migrate(node, own, { create: false, signal, say });
   const migrateEnvironment = migrationSettings(direct);
   const publicationUrl = caPublicationUrl({ port: ports.balanced });
   await createCa(node, { databaseUrl: direct.databaseUrl, publicationUrl, signal });
