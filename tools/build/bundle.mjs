@@ -175,7 +175,7 @@ async function copyDocumentationPage(outdir) {
     await copyFile(path.join(from, file), path.join(outdir, 'swagger-ui', file));
 }
 
-export const documentationFiles = ['swagger-ui.css', 'swagger-ui-bundle.js'];
+export const documentationFiles = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'];
 
 /** Folders of the packages that are in a bundle, for its bill of materials. */
 function packagesJson(inputs) {

@@ -57,6 +57,7 @@ it('stays ready for anonymous queries while the core database is unavailable, an
         'core schema': 'ok',
         'core database': 'ok',
         clock: 'ok',
+        'redis prefix': 'ok',
       },
     });
     link?.cut();
@@ -68,6 +69,7 @@ it('stays ready for anonymous queries while the core database is unavailable, an
         'core schema': 'ok',
         'core database': 'failed',
         clock: 'ok',
+        'redis prefix': 'ok',
       },
       degraded: ['core database'],
     });

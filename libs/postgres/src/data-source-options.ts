@@ -33,6 +33,9 @@ export const dataSourceOptions = (
   url: typeof url === 'function' ? url() : url,
   connectTimeoutMS: connectTimeoutMs,
   synchronize: false,
+  // TypeORM would create uuid-ossp; gen_random_uuid() is part of PostgreSQL, and roles may create nothing.
+  installExtensions: false,
+  uuidExtension: 'pgcrypto',
   logging: false,
   extra: {
     url,

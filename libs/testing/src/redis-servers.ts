@@ -126,10 +126,19 @@ export interface RedisCluster extends RedisServers {
   readonly secureEnvironment: Readonly<Record<string, string>>;
 }
 
+interface ClusterNode {
+  readonly server: RedisServer;
+  readonly bus: number;
+  readonly tlsPort: number;
+  readonly admin: ReturnType<typeof inspector>;
+}
+
+const maxStarts = 5;
+
 /** Three masters, each with a replica unless there are none. */
 export async function startRedisCluster({ hasReplicas = true } = {}): Promise<RedisCluster> {
   const secured = new Secured();
-  const start = async (nth: number) => {
+  const start = async (nth: number, attempt = 1): Promise<ClusterNode> => {
     const [port, bus, tlsPort] = [await freePort(), await freePort(), await freePort()];
     const settings = {
       ...{ dir: secured.folder, 'cluster-enabled': 'yes', 'cluster-config-file': `${nth}.conf` },
@@ -137,8 +146,14 @@ export async function startRedisCluster({ hasReplicas = true } = {}): Promise<Re
       ...{ 'cluster-replica-validity-factor': '0', 'repl-diskless-sync-delay': '0' },
     };
     const args = [...argsOf(settings), ...secured.tls(tlsPort), '--tls-cluster', 'yes', ...secured.acl];
-    const server = await startRedisServer(port, args);
-    return { server, bus, tlsPort, admin: inspector(`redis://127.0.0.1:${port}`) };
+    try {
+      const server = await startRedisServer(port, args);
+      return { server, bus, tlsPort, admin: inspector(`redis://127.0.0.1:${port}`) };
+    } catch (error) {
+      // Another spec may take a port between its choice and its use.
+      if (attempt === maxStarts || !/Address already in use/.test(String(error))) throw error;
+      return await start(nth, attempt + 1);
+    }
   };
   const nodes = await Promise.all(Array.from({ length: hasReplicas ? 6 : 3 }, (_, nth) => start(nth)));
   await formCluster(nodes);

@@ -145,5 +145,9 @@ it('returns service_outage while the core database is unavailable, but admits an
     retryAfterS: 5,
   });
   expect(await access.admit({ addressKey: '192.0.2.1' })).toMatchObject({ kind: 'anonymous' });
-  expect((await readiness.report()).checks).toEqual({ 'core database': 'failed', 'redis prefix': 'ok' });
+  expect((await readiness.report()).checks).toEqual({
+    'core database': 'failed',
+    'core schema': 'ok',
+    'redis prefix': 'ok',
+  });
 });

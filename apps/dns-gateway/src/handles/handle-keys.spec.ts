@@ -190,7 +190,6 @@ describe('HANDLE_KEYS', () => {
   );
 
   it.each([
-    ['nothing', ''],
     ['31 bytes', randomBytes(31).toString('base64')],
     ['something else beside a key', `${a}\nhello`],
     ['other bits behind the end', `${'A'.repeat(42)}B=`],
@@ -198,6 +197,9 @@ describe('HANDLE_KEYS', () => {
   ])('with %s is refused, and not repeated', (_what, text) => {
     expect(() => read(text)).toThrow(/has an entry that is not the base64 of 32 bytes$/m);
   });
+
+  it('with nothing is refused', () =>
+    expect(() => read('')).toThrow('the file that HANDLE_KEYS_FILE names is empty'));
 
   it('with one key twice is refused', () => expect(() => read(`${a},${a}`)).toThrow('has an entry twice'));
 });
