@@ -290,7 +290,7 @@ it('a database of a newer schema that has lost what the release uses', async () 
 it('a clock that is five minutes ahead of the database, or of Redis where there is none', async () => {
   await ofEach(has('DATABASE_URL', 'CT_DATABASE_URL', 'REDIS_URL'), async (app) => {
     const line =
-      /"check":"clock","result":"failed","error":"the clock of this machine is 300 s ahead of \w+.*; synchronize both machines/;
+      /"check":"clock","result":"failed","error":"the clock of this machine is (?:299|30\d) s ahead of \w+.*; synchronize both machines/;
     await expectUnready(app, { more: { NODE_OPTIONS: `--require ${clock}` } }, line);
   });
 }, 300_000);
