@@ -46,7 +46,7 @@ needs python3 python3
 [ -e /usr/lib/lighttpd/mod_openssl.so ] || missing="$missing lighttpd-mod-openssl"
 [ -r /usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql ] || missing="$missing pdns-backend-sqlite3"
 # Debian's stable pebble knows neither profiles nor renewal information, and its kubectl no current kustomize: newer ones are
-# unpacked beside them, for whoever can.
+# unpacked beside them, where this script may install.
 # Usage: newer SUITE PACKAGE FOLDER PROGRAM VERSION_ARGUMENT
 newer() {
   program="$3/usr/bin/$4"

@@ -1,8 +1,8 @@
 import type { RedisClient } from './redis-access';
 
 /**
- * For who has two connections, of which either may be there first: at the start, and after both were cut. A connection that could not
- * be made is made again.
+ * Waits for a connection, for callers that use two of them: either may be ready first, at the start and after both were cut. A
+ * connection that could not be made is made again.
  *
  * @throws Error when it is not ready in time
  */
