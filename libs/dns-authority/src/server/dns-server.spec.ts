@@ -103,7 +103,7 @@ describe('over TCP', () => {
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => undefined);
     const trickle = setInterval(() => socket.write(Buffer.of(0)), 5);
-    await once(socket, 'close');
+    await new Promise((resolve) => socket.once('close', resolve));
     clearInterval(trickle);
   });
 
