@@ -22,6 +22,8 @@ const LANES = 2;
 const ROLL = { seconds: 120, maxP99Ms: 250 };
 /** Longer than every lease and health check. */
 const FROZEN_MS = 75 * S;
+/** Of the requests that were not served, the last ones. */
+const LAST_SHOWN = 12;
 /** A request that takes longer was sent to a frozen copy, which the balancer had not noticed yet. */
 const WAITED_MS = 10 * S;
 
@@ -193,6 +195,8 @@ async function healthyAgain({ platform, requests, say }, { faultMs, what }) {
     `  ${what} after ${seconds(primaryMs - faultMs)}; then every copy was ready after ${seconds(readyMs - primaryMs)}, ` +
       `the last request that was not served ended after ${seconds(Math.max(0, lastMs - primaryMs))}; refused: ${bad.length}`,
   );
+  for (const { kind, status, atMs, ms, text } of bad.slice(-LAST_SHOWN))
+    say(`    ${kind}: ${status} at ${seconds(atMs - primaryMs)}, sent ${seconds(ms)} before: ${text}`);
   const healthyMs = Math.max(readyMs, lastMs) - primaryMs;
   return healthyMs <= HEALTHY_WITHIN_MS
     ? []
