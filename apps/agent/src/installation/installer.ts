@@ -36,6 +36,7 @@ export interface InstallerParts {
 export interface VersionInfo {
   readonly dnsNames: readonly string[];
   readonly keyType: 'rsa' | 'ecdsa' | null;
+  readonly spkiSha256: string;
   readonly notBefore: Date;
   readonly notAfter: Date;
 }
@@ -90,7 +91,7 @@ export class Installer {
   /** The certificate that the points of an order are to have; its version folder may come later. */
   want(order: string, wanted: string | null, { mayInstall, keysInUse }: { mayInstall: boolean; keysInUse: readonly string[] }): void {
     const journal = this.journal(order);
-    const allowed = mayInstall ? wanted : journal.allowed === wanted ? journal.allowed : null;
+    const allowed = mayInstall ? wanted : null;
     const isOther = journal.wanted !== wanted;
     const isSame =
       !isOther &&
@@ -572,8 +573,8 @@ export class Installer {
       const der = decoded.ok ? decoded.blocks[0]?.der : undefined;
       const reading = der === undefined ? undefined : readCertificate(der);
       if (reading?.ok !== true) return null;
-      const { dnsNames, keyType, notBefore, notAfter } = reading.certificate;
-      return { dnsNames, keyType: keyType ?? null, notBefore, notAfter };
+      const { dnsNames, keyType, spkiSha256, notBefore, notAfter } = reading.certificate;
+      return { dnsNames, keyType: keyType ?? null, spkiSha256, notBefore, notAfter };
     } catch {
       return null;
     }

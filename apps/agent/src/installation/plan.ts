@@ -71,7 +71,8 @@ export function planOrder(journal: Journal, points: readonly Point[], around: Ci
     const work = workOf(journal, key, members, placement, records);
     if (work === null || !around.hasVersion(order, work.to)) continue;
     if (placement.change === null && !work.isBack) {
-      if (placement.certificate !== wanted && allowed !== wanted) {
+      const isHeld = placement.certificate !== wanted && allowed !== wanted;
+      if (isHeld && !isExpiring(work, around)) {
         held.push(...members.map((point) => ({ point, held: { reason: 'other_host' } as const })));
         continue;
       }
@@ -110,6 +111,14 @@ function workOf(
   // A version of an interrupted switch was never proven; the one before it was.
   const from = change === null ? certificate : change.from;
   return { ...common, from, to: wanted, isBack: false, problem: null };
+}
+
+/** An expired certificate is worse than one that no other host has tried. */
+const maxHeldMs = 24 * 3_600_000;
+
+function isExpiring({ order, from }: Work, { validity, now }: Circumstances): boolean {
+  const installed = from === null ? null : validity(order, from);
+  return installed !== null && installed.notAfter.getTime() - now.getTime() < maxHeldMs;
 }
 
 /** @returns the text of the window that keeps a work from being done now */
