@@ -85,7 +85,7 @@ async function makeRoot(architecture) {
  * Node.js of the lock file. npm installs it for this machine only; that of another processor is downloaded once.
  * @param {Architecture} architecture
  */
-async function nodeProgram(architecture) {
+export async function nodeProgram(architecture) {
   const name = `node-linux-${platforms[architecture]}`;
   const installed = path.join(workspaceRoot, 'node_modules', name, 'bin/node');
   if (existsSync(installed)) return installed;
