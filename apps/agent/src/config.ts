@@ -19,6 +19,9 @@ export function readEnvironment(): Environment {
     configurationFile,
     isJournal: rest['JOURNAL_STREAM'] !== undefined,
     // Cron has /usr/bin:/bin only, but servers are in /usr/sbin.
-    ofCommands: { ...rest, PATH: [rest['PATH'], defaultPath].filter((part) => part !== undefined && part !== '').join(':') },
+    ofCommands: {
+      ...rest,
+      PATH: [rest['PATH'], defaultPath].filter((part) => part !== undefined && part !== '').join(':'),
+    },
   };
 }

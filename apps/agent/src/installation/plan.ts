@@ -1,6 +1,12 @@
 import type { Point, Service } from '../configuration/settings';
 import { isWithin } from '../configuration/values';
-import { currentLink, type Journal, noPlacement, type Placement, type PointRecord } from '../state/order-store';
+import {
+  currentLink,
+  type Journal,
+  noPlacement,
+  type Placement,
+  type PointRecord,
+} from '../state/order-store';
 
 /** Points that change together, because they read the same files. */
 export interface Work {
@@ -63,7 +69,7 @@ export interface OrderPlan {
 export function planOrder(journal: Journal, points: readonly Point[], around: Circumstances): OrderPlan {
   const works: Work[] = [];
   const held: { point: Point; held: Held }[] = [];
-  let dueAt: Date | null = null;
+  let dueAt = null as Date | null;
   const { order, wanted, allowed } = journal;
   for (const [key, members] of pointsByPlacement(points, order)) {
     const placement = journal.placements[key] ?? noPlacement;

@@ -59,8 +59,16 @@ export class KeyExchange {
         throw new KeyFault('csr_command keeps its key on this host; use it in a cluster with one host only');
       const keys = others.map((member) => this.sealed(key, member));
       try {
-        await this.parts.api.sendCsr(order.name, { task, csr: Buffer.from(csr.der).toString('base64'), keys });
-        this.parts.log.info('CSR sent', { order: order.name, key: key.spkiSha256.slice(0, 16), members: keys.length });
+        await this.parts.api.sendCsr(order.name, {
+          task,
+          csr: Buffer.from(csr.der).toString('base64'),
+          keys,
+        });
+        this.parts.log.info('CSR sent', {
+          order: order.name,
+          key: key.spkiSha256.slice(0, 16),
+          members: keys.length,
+        });
         return;
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
@@ -108,7 +116,13 @@ export class KeyExchange {
         continue;
       }
       try {
-        const binding = { cluster: identity.cluster, order, spkiSha256, sender: each.sender, receiver: identity.agentId };
+        const binding = {
+          cluster: identity.cluster,
+          order,
+          spkiSha256,
+          sender: each.sender,
+          receiver: identity.agentId,
+        };
         const pkcs8 = openKey(each, binding, {
           sealingPrivateKey: identity.sealingKey,
           senderIdentityKey: sender.identityKey,
@@ -128,7 +142,9 @@ export class KeyExchange {
   private async generate(order: OrderMessage, task: string): Promise<StoredKey> {
     const { keys, settings, now } = this.parts;
     const made =
-      settings.csrCommand === null ? await this.generateHere(order) : await this.runCsrCommand(order, settings.csrCommand);
+      settings.csrCommand === null
+        ? await this.generateHere(order)
+        : await this.runCsrCommand(order, settings.csrCommand);
     const key: StoredKey = {
       spkiSha256: made.spkiSha256,
       order: order.name,
@@ -140,8 +156,14 @@ export class KeyExchange {
     return key;
   }
 
-  private async generateHere(order: OrderMessage): Promise<{ spkiSha256: string; pkcs8: Uint8Array; csr: Uint8Array }> {
-    const { privateKey, pkcs8, spkiSha256 } = await newKey(order.key_type, order.accepts, this.parts.settings);
+  private async generateHere(
+    order: OrderMessage,
+  ): Promise<{ spkiSha256: string; pkcs8: Uint8Array; csr: Uint8Array }> {
+    const { privateKey, pkcs8, spkiSha256 } = await newKey(
+      order.key_type,
+      order.accepts,
+      this.parts.settings,
+    );
     return { spkiSha256, pkcs8, csr: certificateRequest(privateKey, order.dns_names) };
   }
 
@@ -213,4 +235,3 @@ function derOf(text: string): Uint8Array {
   const decoded = decodeBase64(text.replace(/\s/g, ''), 16 * 1024);
   return decoded.ok ? decoded.bytes : new Uint8Array();
 }
-

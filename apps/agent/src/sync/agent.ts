@@ -29,7 +29,7 @@ export interface AgentParts {
   readonly probe: ProbeServer;
   readonly run: (
     command: readonly string[],
-    options: { timeoutMs: number; input?: string; signal?: AbortSignal },
+    options: { timeoutMs: number; input?: string },
   ) => Promise<CommandResult>;
   readonly log: Log;
   readonly signal: AbortSignal;
@@ -82,7 +82,8 @@ export class Agent {
       settings,
       now: () => this.clock.host(),
       wait: (ms) => pause(ms, signal),
-      run: (command, timeoutMs) => run(command, { timeoutMs, signal }),
+      // A test or reload under way ends first when the agent stops.
+      run: (command, timeoutMs) => run(command, { timeoutMs }),
       probe,
       log,
       changed: (order) => {
@@ -99,7 +100,7 @@ export class Agent {
       keys: this.keys,
       settings: settings.keys,
       now: () => this.clock.now(),
-      runCsrCommand: (command, input) => run(command, { timeoutMs: csrCommandMs, input, signal }),
+      runCsrCommand: (command, input) => run(command, { timeoutMs: csrCommandMs, input }),
       log,
     });
     this.synchronizer = new Synchronizer({
@@ -186,7 +187,7 @@ export class Agent {
 
   private async synchronize(): Promise<void> {
     const { signal, log } = this.parts;
-    for (let failures = 0; !signal.aborted; ) {
+    for (let failures = 0; !signal.aborted;) {
       try {
         // Open work is tried again soon, not after the wait.
         await this.synchronizer.poll(this.synchronizer.hasOpenWork ? 1 : waitS);
@@ -212,12 +213,16 @@ export class Agent {
     const isOfDisk = !isExpected && error instanceof Error && 'syscall' in error;
     if (isOfDisk) this.diskProblem = fileFault(error);
     const text = isOfDisk ? fileFault(error) : problem;
-    if (this.serverProblem !== text) this.parts.log.warn('synchronization failed', { error: text, attempt: failures });
+    if (this.serverProblem !== text)
+      this.parts.log.warn('synchronization failed', { error: text, attempt: failures });
     this.serverProblem = text;
     const spread = (ms: number) => ms * (0.5 + Math.random() / 2);
-    if (error instanceof Refusal && error.retryAfterMs !== null) return error.retryAfterMs * (1 + Math.random() / 2);
+    if (error instanceof Refusal && error.retryAfterMs !== null)
+      return error.retryAfterMs * (1 + Math.random() / 2);
     if (error instanceof Refusal && error.status === 401) {
-      this.parts.log.warn('the server refuses this agent; if it was removed on purpose, run uninstall, else run enrol again');
+      this.parts.log.warn(
+        'the server refuses this agent; if it was removed on purpose, run uninstall, else run enrol again',
+      );
       return spread(refusedMs);
     }
     return spread(Math.min(backOffMs.first * 2 ** Math.min(failures - 1, 10), backOffMs.last));
@@ -225,7 +230,7 @@ export class Agent {
 
   private async report(): Promise<void> {
     const { signal, log } = this.parts;
-    for (let failures = 0; !signal.aborted; ) {
+    for (let failures = 0; !signal.aborted;) {
       await this.reporterWakeup.wait(60_000, signal);
       if (signal.aborted) return;
       // Before the orders are known, nothing can be reported; after a failure, the synchronization says what is wrong.
@@ -238,7 +243,10 @@ export class Agent {
         if (signal.aborted) return;
         failures++;
         log.warn('report failed', { error: printable(String(error)), attempt: failures });
-        await pause(Math.min(backOffMs.first * 2 ** Math.min(failures, 10), backOffMs.last) * (0.5 + Math.random() / 2), signal);
+        await pause(
+          Math.min(backOffMs.first * 2 ** Math.min(failures, 10), backOffMs.last) * (0.5 + Math.random() / 2),
+          signal,
+        );
         this.reporterWakeup.wake();
       }
     }

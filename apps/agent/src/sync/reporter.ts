@@ -37,9 +37,15 @@ export class Reporter {
   }
 
   get isDue(): boolean {
-    const isProblemOther = this.reportedProblem !== undefined && this.parts.problem() !== this.reportedProblem;
+    const isProblemOther =
+      this.reportedProblem !== undefined && this.parts.problem() !== this.reportedProblem;
     const isOrderNew = this.parts.withoutPoints().some((order) => !this.reportedWithoutPoints.has(order));
-    return isOrderNew || this.changed.size > 0 || isProblemOther || this.parts.clock.host().getTime() >= this.fullAtMs;
+    return (
+      isOrderNew ||
+      this.changed.size > 0 ||
+      isProblemOther ||
+      this.parts.clock.host().getTime() >= this.fullAtMs
+    );
   }
 
   /** Sends what changed. What fails is sent again with the next report. */

@@ -1,4 +1,9 @@
-import { encodeBase64url, type OrderMessage, type SealKeyTask, type StateResponse } from '@certwright/agent-contract';
+import {
+  encodeBase64url,
+  type OrderMessage,
+  type SealKeyTask,
+  type StateResponse,
+} from '@certwright/agent-contract';
 import { checkReceived, RefusedCertificate } from '../certificates/received-certificate';
 import type { Settings } from '../configuration/settings';
 import { isAccepted } from '../configuration/values';
@@ -63,11 +68,15 @@ export class Synchronizer {
 
   problems(): readonly string[] {
     const { settings } = this.parts;
-    const unknown = new Set(settings.points.map(({ order }) => order).filter((order) => !this.known.has(order)));
+    const unknown = new Set(
+      settings.points.map(({ order }) => order).filter((order) => !this.known.has(order)),
+    );
     return [
       ...[...this.taskProblems].map(([order, problem]) => `order ${order}: ${problem}`),
       ...(this.isComplete
-        ? [...unknown].map((order) => `the cluster has no order ${JSON.stringify(order)}; create it, or correct [[install]]`)
+        ? [...unknown].map(
+            (order) => `the cluster has no order ${JSON.stringify(order)}; create it, or correct [[install]]`,
+          )
         : []),
     ];
   }
@@ -216,7 +225,9 @@ export class Synchronizer {
       const received = checkReceived(message, { sha256, spkiSha256, accepted, now: clock.now() });
       const { leaf, chain, root } = received;
       const files = formatFiles({ leaf, chain, root, pkcs8: key.pkcs8 ?? new Uint8Array() });
-      const kept = [...files].filter(([file]) => key.pkcs8 !== null || !['privkey.pem', 'combined.pem'].includes(file));
+      const kept = [...files].filter(
+        ([file]) => key.pkcs8 !== null || !['privkey.pem', 'combined.pem'].includes(file),
+      );
       orders.addVersion(name, sha256, new Map(kept));
       this.want(order, sha256);
     } catch (error) {
