@@ -65,7 +65,7 @@ export class Clusters {
   }
 
   /**
-   * Holds the cluster until the end of the transaction. Whoever changes an order locks its plan first and its cluster
+   * Holds the cluster until the end of the transaction. A change of an order locks its plan first and its cluster
    * last: no row of an order may be locked after this.
    */
   async lock(tx: Tx, accountId: string, name: string): Promise<Cluster | null> {
@@ -119,10 +119,8 @@ export class Clusters {
     return rows[0]?.name ?? null;
   }
 
-  /** With everything that belongs to it. No order names it, so there are no keys and no roll-outs. */
+  /** With its agents and enrolment tokens: foreign keys cascade. No order names it. */
   async remove(tx: Tx, { accountId, name }: ClusterId): Promise<void> {
-    for (const table of ['sealed_key', 'managed_key', 'cluster_release', 'agent', 'cluster_enrolment'])
-      await tx.query(`DELETE FROM ${table} WHERE account_id = $1 AND cluster = $2`, [accountId, name]);
     await tx.query(`DELETE FROM cluster WHERE account_id = $1 AND name = $2`, [accountId, name]);
   }
 

