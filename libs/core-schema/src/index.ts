@@ -18,6 +18,21 @@ export { coreDataSource, coreDataSourceOptions, usedCoreSchema } from './core-da
 export { claimDeployment } from './deployment/deployment';
 export { findHold, type IssuanceHold, issuancesAreHeld, watchTimeline } from './deployment/issuance-hold';
 export { type Lease, underLease } from './leases/issuance-lease';
+export { AgentEntity, ClusterEnrolmentEntity } from './managed-orders/agent.entity';
+export {
+  type KeyRequestReason,
+  KeyRequestEntity,
+  ManagedKeyEntity,
+  SealedKeyEntity,
+} from './managed-orders/managed-key.entity';
+export {
+  ClusterReleaseEntity,
+  InstallationEntity,
+  type InstallationState,
+  installationStates,
+  RolloutEntity,
+  type ServedCertificate,
+} from './managed-orders/rollout.entity';
 export { type MailKind } from './mail/mail.entity';
 export { type MonitoringChangeEntity } from './monitoring/monitoring-change.entity';
 export {
