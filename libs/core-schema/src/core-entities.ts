@@ -28,6 +28,9 @@ import { IdempotencyRecordEntity } from './idempotency/idempotency-record.entity
 import { IssuanceEntity } from './issuances/issuance.entity';
 import { LogSubmissionEntity } from './log-submissions/log-submission.entity';
 import { MailEntity } from './mail/mail.entity';
+import { AgentEntity, ClusterEnrolmentEntity } from './managed-orders/agent.entity';
+import { KeyRequestEntity, ManagedKeyEntity, SealedKeyEntity } from './managed-orders/managed-key.entity';
+import { ClusterReleaseEntity, InstallationEntity, RolloutEntity } from './managed-orders/rollout.entity';
 import { KnownCertEntity } from './monitoring/known-cert.entity';
 import { KnownKeyEntity } from './monitoring/known-key.entity';
 import { MonitoredDomainEntity } from './monitoring/monitored-domain.entity';
@@ -135,4 +138,12 @@ export const coreEntities = [
   MonitoredEndpointEntity,
   MonitoredNameEntity,
   MonitoringAccountEntity,
+  ClusterEnrolmentEntity,
+  AgentEntity,
+  ClusterReleaseEntity,
+  KeyRequestEntity,
+  ManagedKeyEntity,
+  SealedKeyEntity,
+  InstallationEntity,
+  RolloutEntity,
 ];

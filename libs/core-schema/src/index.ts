@@ -18,6 +18,21 @@ export { coreDataSource, coreDataSourceOptions, usedCoreSchema } from './core-da
 export { claimDeployment } from './deployment/deployment';
 export { findHold, type IssuanceHold, issuancesAreHeld, watchTimeline } from './deployment/issuance-hold';
 export { type Lease, underLease } from './leases/issuance-lease';
+export { AgentEntity, ClusterEnrolmentEntity } from './managed-orders/agent.entity';
+export {
+  type KeyRequestReason,
+  KeyRequestEntity,
+  ManagedKeyEntity,
+  SealedKeyEntity,
+} from './managed-orders/managed-key.entity';
+export {
+  ClusterReleaseEntity,
+  InstallationEntity,
+  type InstallationState,
+  installationStates,
+  RolloutEntity,
+  type ServedCertificate,
+} from './managed-orders/rollout.entity';
 export { type MailKind } from './mail/mail.entity';
 export { type MonitoringChangeEntity } from './monitoring/monitoring-change.entity';
 export {
@@ -54,7 +69,7 @@ export { InvoiceEntity, type InvoiceLine } from './purchases/invoice.entity';
 export { LedgerEntryEntity } from './purchases/ledger-entry.entity';
 export { SearchPlanEntity } from './search-plans/search-plan.entity';
 export { SearchSubscriptionEntity } from './search-plans/search-subscription.entity';
-export { isUniqueViolation } from './transactions/database-error';
+export { isForeignKeyViolation, isUniqueViolation } from './transactions/database-error';
 export { withinDatabaseTime, withoutDatabaseTime } from './transactions/database-time';
 export { Transactions, type Tx } from './transactions/transactions';
 export { WriteConnections } from './transactions/write-connections';

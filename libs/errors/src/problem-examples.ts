@@ -17,6 +17,10 @@ export const problemExamples = {
     field: 'record.ttl',
   }),
   bad_credentials: new Problem('bad_credentials', 'There is no such API key.'),
+  clock_skew: new Problem(
+    'clock_skew',
+    'The request was signed at 2026-11-20T11:00:00Z by the clock of the agent, which is 3600 s behind. Correct the clock by the Date header, and sign again.',
+  ),
   bad_handle: new Problem(
     'bad_handle',
     'The handle does not open for this account, integration and provider.',
@@ -50,6 +54,22 @@ export const problemExamples = {
   }),
   conflict: new Problem('conflict', 'The certificate has expired; there is nothing left to revoke.'),
   record_conflict: new Problem('record_conflict', 'There is a CNAME record at this name already.'),
+  cluster_not_empty: new Problem(
+    'cluster_not_empty',
+    'Orders name this cluster, such as www.example.com: delete them, or set their cluster to null or to another one.',
+  ),
+  cluster_key_required: new Problem(
+    'cluster_key_required',
+    'The cluster has no cluster key, so it can have one agent only. Create a cluster key, set it in the cluster, and enrol all hosts with it.',
+  ),
+  members_changed: new Problem(
+    'members_changed',
+    'The keys are not sealed for exactly the present agents of the cluster: read the members again, then seal the key for each of them.',
+  ),
+  not_asked: new Problem(
+    'not_asked',
+    'No CSR of this agent is requested for the order at present, or the task is an old one.',
+  ),
   idempotency_key_in_use: new Problem(
     'idempotency_key_in_use',
     'A request with this Idempotency-Key is still being carried out.',

@@ -21,6 +21,7 @@ import { DeploymentId1797000000000 } from './1797000000000-deployment-id';
 import { Traceparents1797010000000 } from './1797010000000-traceparents';
 import { CaKeys1797020000000 } from './1797020000000-ca-keys';
 import { IssuanceHold1797030000000 } from './1797030000000-issuance-hold';
+import { ManagedOrders1797100000000 } from './1797100000000-managed-orders';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -47,4 +48,5 @@ export const coreMigrations = [
   Traceparents1797010000000,
   CaKeys1797020000000,
   IssuanceHold1797030000000,
+  ManagedOrders1797100000000,
 ];

@@ -1,12 +1,18 @@
 import type { KeyType } from '@certwright/issuance';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AccountEntity } from '../accounts/account.entity';
+import { ClusterEntity } from '../accounts/cluster.entity';
 import { PlanEntity } from '../plans/plan.entity';
 import { ProductEntity } from '../products/product.entity';
 
 /** The v3-specific columns of an order. Shared ones (renewal, pause, revision) are on the plan. */
 @Entity('order_v3')
 @Index('order_v3_name', ['accountId', 'name'], { unique: true })
+@ForeignKey(() => ClusterEntity, ['accountId', 'cluster'], ['accountId', 'name'], {
+  name: 'order_v3_cluster',
+})
+@Index('order_v3_of_cluster', ['accountId', 'cluster', 'agentVersion'], { where: 'cluster IS NOT NULL' })
+@Index('order_v3_to_request', ['accountId', 'cluster'], { where: 'cluster IS NOT NULL AND csr IS NULL' })
 @Check('order_v3_name_length', `char_length(name) BETWEEN 1 AND 255`)
 @Check('order_v3_dns_names_not_empty', `cardinality(dns_names) BETWEEN 1 AND 100`)
 @Check('order_v3_key_type', `key_type IN ('rsa', 'ecdsa')`)
@@ -48,6 +54,17 @@ export class OrderV3Entity {
     comment: 'SHA-256 over the DER SubjectPublicKeyInfo of csr',
   })
   spkiSha256!: Buffer | null;
+
+  /** Set by triggers. Not selected: processes of the previous release work without the column. */
+  @Column({
+    type: 'bigint',
+    name: 'agent_version',
+    nullable: true,
+    select: false,
+    insert: false,
+    comment: 'version of the cluster with the last change that agents see; null: not managed',
+  })
+  agentVersion!: string | null;
 
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;

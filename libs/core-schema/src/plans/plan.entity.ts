@@ -84,6 +84,17 @@ export class PlanEntity implements Plan {
   @Column('boolean', { name: 'replacement_paid', default: false })
   replacementPaid!: boolean;
 
+  /** Not selected: processes of the previous release work without the column. */
+  @Column({
+    type: 'boolean',
+    name: 'new_key_at_renewal',
+    default: false,
+    select: false,
+    insert: false,
+    comment: 'its owner makes a new key for a renewal when a key request says so',
+  })
+  newKeyAtRenewal!: boolean;
+
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;
 

@@ -1,5 +1,6 @@
 import type { GrantedSchema, RoleGrants } from '@certwright/postgres';
 import { linkFunctions } from '../email-approvals/link-functions';
+import { managedOrderFunctions } from '../migrations/1797100000000-managed-orders';
 import { approvalResponder } from './approval-responder';
 import { certsV2 } from './certs-v2';
 import { ctSearch } from './ct-search';
@@ -28,6 +29,7 @@ export const coreSchema: GrantedSchema = {
     'terms_are_immutable()',
     'issuance_outcome_is_granted()',
     'monitoring_finding_is_listed()',
+    ...managedOrderFunctions,
     ...linkFunctions.map(({ signature }) => signature),
   ],
   definers: linkFunctions,

@@ -116,6 +116,11 @@ export const issuanceWorker: RoleGrants = {
         state approvals ca_reference failures last_error due_at lease_token leased_until closed_at hastened
         waits_for`,
     },
+    key_request: {
+      select: 'plan_id reason falls_back_at',
+      insert: 'plan_id reason due_at falls_back_at',
+      delete: true,
+    },
     ledger_entry: { insert: 'account_id kind cents currency charge_id note' },
     log_submission: {
       select: 'certificate_id log_url due_at attempts sct',
@@ -133,7 +138,7 @@ export const issuanceWorker: RoleGrants = {
     plan: {
       select: `
         id account_id terms_id revision auto_renew muted paused closed_at current_version announced_version
-        renew_at owner paid_through paid_product paid_names paid_wildcards replacement_paid`,
+        renew_at owner paid_through paid_product paid_names paid_wildcards replacement_paid new_key_at_renewal`,
       update: `
         current_version announced_version renew_at paid_through paid_product paid_names paid_wildcards
         replacement_paid`,

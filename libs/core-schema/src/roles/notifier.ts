@@ -4,6 +4,7 @@ import { type RoleGrants, sessionSettings } from '@certwright/postgres';
 export const notifier: RoleGrants = {
   tables: {
     account: { select: 'id name contact_email disabled_at max_findings_per_day' },
+    agent: { select: 'account_id cluster removed_at last_seen_at' },
     account_user: { select: 'id account_id email disabled_at' },
     cert_object_v2: { select: 'plan_id cn' },
     certificate: {
@@ -18,6 +19,7 @@ export const notifier: RoleGrants = {
       select: 'number account_id lines total_cents currency note issued_at refunded_at',
     },
     issuance: { select: 'id plan_id terms_id state approvals last_error opened_at' },
+    key_request: { select: 'plan_id requested_at' },
     mail: {
       select: '*',
       insert: 'account_id kind recipient facts state due_at',
@@ -33,7 +35,7 @@ export const notifier: RoleGrants = {
         account_id tbs_sha256 spki_sha256 issuer_spki_sha256 not_before not_after endpoints endpoint_count source
         backfill_id state found_at alert`,
     },
-    order_v3: { select: 'plan_id name dns_names approver_emails' },
+    order_v3: { select: 'plan_id account_id name dns_names approver_emails cluster' },
     outbox: { insert: 'job job_id payload' },
     plan: {
       select: 'id account_id terms_id auto_renew muted paused closed_at owner replacement_paid',

@@ -9,6 +9,13 @@ export const ordersV3: RoleGrants = {
       select: '*',
       update: 'balance_cents last_invoice',
     },
+    agent: {
+      select: '*',
+      insert:
+        'id account_id cluster identity_key sealing_key statement enrolment_id name version platform last_seen_at',
+      delete: true,
+      update: 'name version platform removed_at last_seen_at clock_offset_s problem report_number',
+    },
     api_key: { select: 'id account_id secret_sha256 permissions disabled_at' },
     approval_record: {
       select: 'id integration_id dns_name state stopped_at problem outcome failures due_at asks', // language: a column
@@ -34,7 +41,20 @@ export const ordersV3: RoleGrants = {
         cents currency`,
       update: 'issuance_id',
     },
-    cluster: { select: 'account_id name' },
+    cluster: {
+      select: `
+        account_id name created_at cluster_key rotate_keys version members_version reset_before seals_missing`,
+      insert: 'account_id name cluster_key rotate_keys',
+      update: 'cluster_key rotate_keys version reset_before seals_missing',
+      delete: true,
+    },
+    cluster_enrolment: {
+      select: '*',
+      insert: 'account_id cluster token_sha256 uses expires_at',
+      update: 'used revoked_at',
+      delete: true,
+    },
+    cluster_release: { select: '*', delete: true },
     delegation: {
       select: 'account_id dns_name label retired_at',
       insert: 'account_id dns_name label',
@@ -58,6 +78,12 @@ export const ordersV3: RoleGrants = {
       update: 'body_sha256 status headers body created_at',
       delete: true,
     },
+    installation: {
+      select: '*',
+      insert: 'plan_id agent_id point state certificate_sha256 served since problem',
+      update: 'state certificate_sha256 served since problem updated_at',
+      delete: true,
+    },
     invoice: {
       select: 'number',
       insert: 'number account_id charge_id lines total_cents currency note email_to issued_at',
@@ -68,27 +94,54 @@ export const ordersV3: RoleGrants = {
         plan_id account_id terms_id revision replaces_certificate_id state approvals due_at expires_by`,
       update: 'state due_at lease_token leased_until closed_at hastened', // language: a column
     },
+    key_request: {
+      select: '*',
+      insert: 'plan_id reason due_at falls_back_at',
+      update: 'due_at agent_id assigned_until',
+      delete: true,
+    },
     ledger_entry: { insert: 'account_id kind cents currency charge_id note' },
+    managed_key: {
+      select: '*',
+      insert: 'account_id cluster spki_sha256 plan_id made_by',
+      update: 'sealer seal_until seal_version',
+      delete: true,
+    },
     monitored_endpoint: {
       select: 'account_id dns_name muted ports state state_since looked_at findings served',
     },
     order_v3: {
-      select: 'plan_id account_id name dns_names approver_emails cluster product key_type csr spki_sha256',
+      select: `
+        plan_id account_id name dns_names approver_emails cluster product key_type csr spki_sha256 agent_version`,
       insert: 'plan_id account_id name dns_names approver_emails cluster product key_type csr spki_sha256',
-      update: 'dns_names approver_emails cluster product key_type csr spki_sha256',
+      update: 'dns_names approver_emails cluster product key_type csr spki_sha256 agent_version',
       delete: true,
     },
     outbox: { insert: 'job job_id payload' },
     plan: {
       select: `
         id account_id terms_id revision auto_renew muted paused download_token closed_at current_version
-        announced_version renew_at owner paid_through paid_product paid_names paid_wildcards replacement_paid`,
+        announced_version renew_at owner paid_through paid_product paid_names paid_wildcards replacement_paid
+        new_key_at_renewal`,
       insert: 'account_id revision auto_renew muted paused download_token owner',
       update: `
         terms_id revision auto_renew muted paused closed_at current_version announced_version renew_at
-        paid_through paid_product paid_names paid_wildcards replacement_paid`,
+        paid_through paid_product paid_names paid_wildcards replacement_paid new_key_at_renewal`,
     },
     product: { select: '*' },
+    rollout: {
+      select: '*',
+      insert: 'plan_id certificate_sha256 first_agent first_since',
+      update: `
+        certificate_sha256 begun_at first_agent first_since turns broken served_at stopped_at stop_noticed_at
+        noticed_at`,
+      delete: true,
+    },
+    sealed_key: {
+      select: '*',
+      insert: 'account_id cluster spki_sha256 receiver sender enc ciphertext signature',
+      delete: true,
+    },
     terms: {
       select: 'id product dns_names spki_sha256 approval_ways',
       insert: 'plan_id product dns_names key_type csr spki_sha256 approver_emails approval_ways owner_facts',
