@@ -79,10 +79,7 @@ export class Installer {
 
   /** Reads what earlier runs left. */
   restore(): void {
-    for (const journal of this.parts.orders.all()) {
-      this.journals.set(journal.order, journal);
-      this.parts.orders.removeLeftovers(journal.order);
-    }
+    for (const journal of this.parts.orders.all()) this.journals.set(journal.order, journal);
   }
 
   orders(): readonly string[] {
