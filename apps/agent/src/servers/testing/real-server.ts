@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Child, startChild } from '@certwright/testing';
+import type { Probe } from '../../configuration/settings';
 import { probe } from '../../probes/probe';
 import type { StartTls } from '../../probes/starttls';
 
@@ -22,6 +23,8 @@ export interface RealServer {
   readonly name: string;
   /** What must be installed. */
   readonly needs: readonly string[];
+  /** Whether it gives up root, and so needs it. */
+  readonly needsRoot?: true;
   readonly format: 'folder' | 'combined';
   /** Of the combined file. */
   readonly owner?: string;
@@ -45,101 +48,116 @@ export interface RealServer {
 
 export const isInstalled = ({ needs }: RealServer): boolean => needs.every((file) => existsSync(file));
 
-/** What the reload of a service does; the file of the mode is read by the script at each run. */
+/** What the reload of a service does. `ends the server` does so once. */
 export type ReloadMode = 'works' | 'fails' | 'does nothing' | 'ends the server';
 
-/** A server that runs, restarts and is reloaded. */
+/** A server under a supervisor, which its reload script starts it with when it does not run, as systemd does. */
 export class RunningServer {
-  private child: Child | undefined;
+  /** An argument list of the agent's configuration. */
   readonly reloadScript: string;
-  private readonly modeFile: string;
-  private readonly countFile: string;
+  private child: Child | undefined;
+  private readonly supervision: NodeJS.Timeout;
+  private readonly file = (name: string) => path.join(this.place.folder, name);
 
   constructor(
     private readonly server: RealServer,
     readonly place: Place,
   ) {
-    this.reloadScript = path.join(place.folder, 'reload');
-    this.modeFile = path.join(place.folder, 'reload-mode');
-    this.countFile = path.join(place.folder, 'reloads');
     mkdirSync(place.folder, { recursive: true, mode: 0o755 });
+    this.reloadScript = this.file('reload');
     this.reloads('works');
     this.configure('');
     server.prepare?.(place);
-    // As an operator's script: the server's own command, and what may go wrong with it.
-    const quoted = server.reload(place).map(shellQuoted).join(' ');
-    writeFileSync(
-      this.reloadScript,
-      `#!/bin/sh
-echo reload >> ${this.countFile}
-case "$(cat ${this.modeFile})" in
-  fails) echo 'the reload of the spec fails' >&2; exit 7 ;;
-  'does nothing') exit 0 ;;
-  'ends the server') kill -9 "$(cat ${place.folder}/spec-pid)"; exit 0 ;;
-esac
-exec ${quoted}
-`,
-      { mode: 0o755 },
-    );
-  }
-
-  /** Addresses for the agent's configuration. */
-  get probes(): readonly { readonly address: string; readonly starttls: StartTls | null }[] {
-    return this.server.starttls.map((starttls, index) => ({
-      address: `127.0.0.1:${this.place.ports[index]}`,
-      starttls,
-    }));
+    writeFileSync(this.reloadScript, this.script(), { mode: 0o755 });
+    this.supervision = setInterval(() => this.startOnRequest(), 20);
   }
 
   async start(): Promise<void> {
     const [command = '', ...args] = this.server.start(this.place);
     this.child = await startChild(command, { args, env: { HOME: this.place.folder } });
-    writeFileSync(path.join(this.place.folder, 'spec-pid'), String(this.child.pid));
+    writeFileSync(this.file('spec-pid'), String(this.child.pid));
   }
 
   async stop(): Promise<void> {
+    clearInterval(this.supervision);
     if (this.server.stopSignal !== undefined) this.child?.signal(this.server.stopSignal);
     await this.child?.stop(5000);
-    this.child = undefined;
   }
 
-  /** A crash, as of a machine that loses power. */
+  /** As by a machine that loses power, with everything that belongs to the server. */
   async crash(): Promise<void> {
-    const { child } = this;
-    if (child === undefined) return;
-    process.kill(-child.pid, 'SIGKILL');
-    await child.ended;
-    this.child = undefined;
-  }
-
-  output(): string {
-    return this.child?.output() ?? '';
+    if (this.child === undefined) return;
+    process.kill(-this.child.pid, 'SIGKILL');
+    await this.child.ended;
   }
 
   reloads(mode: ReloadMode): void {
-    writeFileSync(this.modeFile, mode);
+    writeFileSync(this.file('reload-mode'), mode);
+  }
+
+  /** How often the script has run. */
+  get reloadCount(): number {
+    return existsSync(this.file('reloads')) ? readFileSync(this.file('reloads'), 'utf8').length : 0;
   }
 
   /** @param mistake '' makes the configuration correct again */
   configure(mistake: string): void {
-    writeFileSync(path.join(this.place.folder, this.server.file), this.server.config(this.place) + mistake);
+    writeFileSync(this.file(this.server.file), this.server.config(this.place) + mistake);
   }
 
   breakConfiguration(): void {
     this.configure(this.server.mistake);
   }
 
+  /** For the agent's configuration. */
+  get probes(): readonly Probe[] {
+    return this.server.starttls.map((starttls, index) => ({
+      address: `127.0.0.1:${this.place.ports[index]}`,
+      serverName: servedName,
+      starttls,
+    }));
+  }
+
   /** SHA-256 of what visitors get at each address. @throws Error with the problem of the first that does not serve */
   async served(): Promise<readonly string[]> {
     return await Promise.all(
-      this.probes.map(async ({ address, starttls }) => {
-        const target = { address, serverName: servedName, ...(starttls === null ? {} : { starttls }) };
+      this.probes.map(async ({ address, serverName, starttls }) => {
+        const target = { address, serverName, ...(starttls === null ? {} : { starttls }) };
         const { sha256, problem } = await probe(target, { timeoutMs: 10_000 });
-        if (sha256 === null) throw new Error(`${problem}\n${this.output()}`);
+        if (sha256 === null) throw new Error(`${problem}\n${this.child?.output()}`);
         return sha256;
       }),
     );
   }
+
+  /** The server's own command, and what may go wrong with it. */
+  private script(): string {
+    return `#!/bin/sh
+cd ${this.place.folder}
+printf . >> reloads
+mode=$(cat reload-mode)
+case "$mode" in
+  fails) echo 'the reload of the spec fails' >&2; exit 7 ;;
+  'does nothing') exit 0 ;;
+esac
+pid=$(cat spec-pid 2>/dev/null || echo none)
+if [ "$mode" = 'ends the server' ]; then
+  echo works > reload-mode
+  kill -9 "-$pid"
+  exit 0
+fi
+# A process that has ended and was not waited for has no command line.
+if [ -n "$(tr -d '\\0' < "/proc/$pid/cmdline" 2>/dev/null)" ]; then exec ${this.server.reload(this.place).map(quoted).join(' ')}; fi
+touch start-request
+while [ -e start-request ]; do sleep 0.02; done
+`;
+  }
+
+  private startOnRequest(): void {
+    if (!existsSync(this.file('start-request'))) return;
+    renameSync(this.file('start-request'), this.file('start-accepted'));
+    void this.start();
+  }
 }
 
-const shellQuoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
