@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import path from 'node:path';
-import { type Child, startChild } from '@certwright/testing';
+import { type Child, eventually, isAlive, startChild } from '@certwright/testing';
 import type { Probe } from '../../configuration/settings';
 import { probe } from '../../probes/probe';
 import type { StartTls } from '../../probes/starttls';
@@ -46,7 +47,9 @@ export interface RealServer {
   readonly stopSignal?: NodeJS.Signals;
 }
 
-export const isInstalled = ({ needs }: RealServer): boolean => needs.every((file) => existsSync(file));
+/** Whether it is installed, and this user may run it. */
+export const mayRun = ({ needs, needsRoot }: RealServer): boolean =>
+  needs.every((file) => existsSync(file)) && (needsRoot !== true || process.getuid?.() === 0);
 
 /** What the reload of a service does. `ends the server` does so once. */
 export type ReloadMode = 'works' | 'fails' | 'does nothing' | 'ends the server';
@@ -56,6 +59,8 @@ export class RunningServer {
   /** An argument list of the agent's configuration. */
   readonly reloadScript: string;
   private child: Child | undefined;
+  /** Its starts and ends, one after the other. */
+  private last: Promise<void> = Promise.resolve();
   private readonly supervision: NodeJS.Timeout;
   private readonly file = (name: string) => path.join(this.place.folder, name);
 
@@ -72,23 +77,64 @@ export class RunningServer {
     this.supervision = setInterval(() => this.startOnRequest(), 20);
   }
 
+  /** Does nothing while it runs. */
   async start(): Promise<void> {
-    const [command = '', ...args] = this.server.start(this.place);
-    this.child = await startChild(command, { args, env: { HOME: this.place.folder } });
-    writeFileSync(this.file('spec-pid'), String(this.child.pid));
+    await this.exclusively(async () => await this.spawn());
   }
 
   async stop(): Promise<void> {
     clearInterval(this.supervision);
-    if (this.server.stopSignal !== undefined) this.child?.signal(this.server.stopSignal);
-    await this.child?.stop(5000);
+    await this.exclusively(async () => await this.end());
   }
 
   /** As by a machine that loses power, with everything that belongs to the server. */
   async crash(): Promise<void> {
-    if (this.child === undefined) return;
-    process.kill(-this.child.pid, 'SIGKILL');
-    await this.child.ended;
+    await this.exclusively(async () => await this.kill());
+  }
+
+  /** A reload script that finds it ended waits until it runs again. */
+  async restart(how: 'crash' | 'stop'): Promise<void> {
+    await this.exclusively(async () => {
+      await (how === 'crash' ? this.kill() : this.end());
+      await this.spawn();
+    });
+  }
+
+  private async exclusively(action: () => Promise<void>): Promise<void> {
+    const done = this.last.then(action);
+    this.last = done.catch(() => undefined);
+    await done;
+  }
+
+  private async spawn(): Promise<void> {
+    if (this.child !== undefined && isAlive(this.child.pid)) return;
+    const [command = '', ...args] = this.server.start(this.place);
+    rmSync(this.file('spec-pid'), { force: true });
+    const child = await startChild(command, { args, env: { HOME: this.place.folder } });
+    this.child = child;
+    // As systemd, which knows when a service is ready: a signal that arrives earlier would end HAProxy.
+    const ports = this.server.starttls.map((_, index) => this.place.ports[index] ?? 0);
+    await eventually(async () => await Promise.all(ports.map(accepts)), {
+      isHopeless: () => !isAlive(child.pid),
+    }).catch((error: unknown) => {
+      throw new Error(`${this.server.name} does not start: ${this.said()}`, { cause: error });
+    });
+    writeFileSync(this.file('spec-pid'), String(this.child.pid));
+  }
+
+  private async end(): Promise<void> {
+    if (this.server.stopSignal !== undefined) this.child?.signal(this.server.stopSignal);
+    await this.child?.stop(5000);
+  }
+
+  private async kill(): Promise<void> {
+    const { child } = this;
+    if (child === undefined || !isAlive(child.pid)) return;
+    // Workers of PostgreSQL have sessions of their own.
+    const all = [child.pid, ...descendantsOf(child.pid)];
+    for (const pid of all) killQuietly(pid);
+    await child.ended;
+    await eventually(() => expect(all.filter(isAlive)).toEqual([]));
   }
 
   reloads(mode: ReloadMode): void {
@@ -109,6 +155,10 @@ export class RunningServer {
     this.configure(this.server.mistake);
   }
 
+  get name(): string {
+    return this.server.name;
+  }
+
   /** For the agent's configuration. */
   get probes(): readonly Probe[] {
     return this.server.starttls.map((starttls, index) => ({
@@ -124,10 +174,17 @@ export class RunningServer {
       this.probes.map(async ({ address, serverName, starttls }) => {
         const target = { address, serverName, ...(starttls === null ? {} : { starttls }) };
         const { sha256, problem } = await probe(target, { timeoutMs: 10_000 });
-        if (sha256 === null) throw new Error(`${problem}\n${this.child?.output()}`);
+        if (sha256 === null) throw new Error(`${this.server.name}: ${problem}\n${this.said()}`);
         return sha256;
       }),
     );
+  }
+
+  private said(): string {
+    const log = this.file('error.log');
+    const end = existsSync(log) ? readFileSync(log, 'utf8').slice(-2000) : '';
+    const isRunning = this.child !== undefined && isAlive(this.child.pid);
+    return `${isRunning ? 'runs' : 'has ended'}\n${this.child?.output().slice(-2000)}\n${end}`;
   }
 
   /** The server's own command, and what may go wrong with it. */
@@ -147,17 +204,54 @@ if [ "$mode" = 'ends the server' ]; then
   exit 0
 fi
 # A process that has ended and was not waited for has no command line.
-if [ -n "$(tr -d '\\0' < "/proc/$pid/cmdline" 2>/dev/null)" ]; then exec ${this.server.reload(this.place).map(quoted).join(' ')}; fi
-touch start-request
-while [ -e start-request ]; do sleep 0.02; done
+if [ -z "$(tr -d '\\0' < "/proc/$pid/cmdline" 2>/dev/null)" ]; then
+  touch start-request
+  while [ -e start-request ] || [ -e start-accepted ]; do sleep 0.02; done
+fi
+exec ${this.server.reload(this.place).map(quoted).join(' ')}
 `;
   }
 
   private startOnRequest(): void {
     if (!existsSync(this.file('start-request'))) return;
     renameSync(this.file('start-request'), this.file('start-accepted'));
-    void this.start();
+    void this.start()
+      // The script then reports that it cannot reload.
+      .catch(() => undefined)
+      .then(() => rmSync(this.file('start-accepted'), { force: true }));
   }
 }
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+async function accepts(port: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(void socket.destroy()));
+    socket.once('error', reject);
+  });
+}
+
+function descendantsOf(parent: number): readonly number[] {
+  const children = readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => pid > 0 && parentOf(pid) === parent);
+  return [...children, ...children.flatMap(descendantsOf)];
+}
+
+/** proc_pid_stat(5): the fourth field, behind a name that may contain anything. */
+function parentOf(pid: number): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    return undefined;
+  }
+}
+
+function killQuietly(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}
