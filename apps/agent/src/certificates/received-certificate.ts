@@ -41,7 +41,9 @@ export function checkReceived(message: CertificateMessage, expected: Expectation
     throw new RefusedCertificate('the certificate is for another key than the one that this host holds');
   checkNames(dnsNames, expected.accepted);
   if (otherNameKinds.length > 0)
-    throw new RefusedCertificate(`the certificate has names that are not DNS names (${otherNameKinds[0] ?? ''})`);
+    throw new RefusedCertificate(
+      `the certificate has names that are not DNS names (${otherNameKinds[0] ?? ''})`,
+    );
   checkDates(notBefore, notAfter, expected.now);
   const chain = message.chain.map((der) => Buffer.from(der, 'base64'));
   const root = Buffer.from(message.root, 'base64');
@@ -70,7 +72,9 @@ function checkChain(ders: readonly Buffer[], now: Date): void {
     throw new RefusedCertificate(`the chain has more than ${limits.maxChainCertificates} certificates`);
   const links = ders.map(parsed);
   // The root may be the last certificate of the chain.
-  const path = links.filter((link, index) => index === 0 || !link.raw.equals(links[index - 1]?.raw ?? Buffer.of()));
+  const path = links.filter(
+    (link, index) => index === 0 || !link.raw.equals(links[index - 1]?.raw ?? Buffer.of()),
+  );
   for (const [index, certificate] of path.entries()) {
     const issuer = path[index + 1];
     if (index > 0 && !certificate.ca)

@@ -189,5 +189,7 @@ function describe(
   }
   if (ended === 'timeout') return `${program} did not end within ${timeoutMs / 1000} s and was ended${said}`;
   if (ended === 'stopped') return `${program} was ended because the agent stops`;
-  return code === null ? `${program} was ended by ${signal ?? 'a signal'}${said}` : `${program} returned ${code}${said}`;
+  return code === null
+    ? `${program} was ended by ${signal ?? 'a signal'}${said}`
+    : `${program} returned ${code}${said}`;
 }

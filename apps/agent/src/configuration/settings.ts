@@ -169,7 +169,12 @@ class Draft {
     if (this.server === undefined && !this.firstPlaces.has('server'))
       this.faults.add(file, 1, 'server', 'is missing; add server = "https://…", the address of Certwright');
     if (this.names === undefined && !this.firstPlaces.has('names'))
-      this.faults.add(file, 1, 'names', 'is missing; add the DNS names that this host may serve, such as names = ["www.example.com"]');
+      this.faults.add(
+        file,
+        1,
+        'names',
+        'is missing; add the DNS names that this host may serve, such as names = ["www.example.com"]',
+      );
     const state = this.state ?? defaultState;
     const keys = this.keys ?? { rsaBits: 2048, curve: 'P-256', csrCommand: null };
     for (const { point, place } of this.points) this.checkPoint(point, place, state, keys);
@@ -195,7 +200,12 @@ class Draft {
     table.end();
     const place = table.place();
     if (!/^[A-Za-z0-9][A-Za-z0-9_.@-]{0,49}$/.test(name))
-      this.faults.add(place.file, place.line, place.key, 'is not a name of a service; use 1 to 50 of A-Z a-z 0-9 _ . @ -');
+      this.faults.add(
+        place.file,
+        place.line,
+        place.key,
+        'is not a name of a service; use 1 to 50 of A-Z a-z 0-9 _ . @ -',
+      );
     if (!this.isFirst(`service.${name}`, place, 'is defined twice; remove one of them')) return;
     this.services.set(name, {
       name,
@@ -220,7 +230,10 @@ class Draft {
     if (format === 'folder')
       for (const name of ['path', 'owner', 'group', 'mode', 'password_file'])
         if (table.has(name))
-          table.fault(name, 'does not apply to format "folder", whose files are in the state folder; remove it, or use format "combined"');
+          table.fault(
+            name,
+            'does not apply to format "folder", whose files are in the state folder; remove it, or use format "combined"',
+          );
     if (format !== 'folder' && !table.has('path')) table.required('path');
     if (format === 'pkcs12' && !table.has('password_file')) table.required('password_file');
     if (format === 'combined' && table.has('password_file'))
@@ -229,7 +242,14 @@ class Draft {
     const id = pointId(format, file, service);
     const place = table.place();
     const target = file ?? `folder of order ${JSON.stringify(order)} for service ${service ?? '(none)'}`;
-    if (!this.isFirst(`install ${target}`, place, 'installs to the same place as another entry; remove one of them')) return;
+    if (
+      !this.isFirst(
+        `install ${target}`,
+        place,
+        'installs to the same place as another entry; remove one of them',
+      )
+    )
+      return;
     this.points.push({
       point: { id, order, service, format, path: file, owner, group, mode, passwordFile },
       place,
@@ -239,18 +259,33 @@ class Draft {
   private checkPoint(point: Point, place: Place, state: string, keys: KeySettings): void {
     const { file, line, key } = place;
     if (point.service !== null && !this.services.has(point.service))
-      this.faults.add(file, line, `${key}.service`, `there is no service ${JSON.stringify(point.service)}; add [service.${point.service}]`);
+      this.faults.add(
+        file,
+        line,
+        `${key}.service`,
+        `there is no service ${JSON.stringify(point.service)}; add [service.${point.service}]`,
+      );
     if (point.path !== null && `${point.path}/`.startsWith(`${state}/`))
       this.faults.add(file, line, `${key}.path`, 'is in the state folder of the agent; use another folder');
     if (point.format !== 'folder' && keys.csrCommand !== null)
-      this.faults.add(file, line, `${key}.format`, `"${point.format}" contains the private key, which csr_command does not return; use "folder"`);
+      this.faults.add(
+        file,
+        line,
+        `${key}.format`,
+        `"${point.format}" contains the private key, which csr_command does not return; use "folder"`,
+      );
   }
 
   /** Reports the second of two places. */
   private isFirst(what: string, place: Place, message: string): boolean {
     const first = this.firstPlaces.get(what);
     if (first !== undefined)
-      this.faults.add(place.file, place.line, place.key, `${message}; the other one is in ${first.file}:${first.line}`);
+      this.faults.add(
+        place.file,
+        place.line,
+        place.key,
+        `${message}; the other one is in ${first.file}:${first.line}`,
+      );
     else this.firstPlaces.set(what, place);
     return first === undefined;
   }
@@ -275,7 +310,9 @@ function readProbe(table: TableReader): Probe | null {
 /** A name, or a number in quotes. Whether it exists is checked when the file is written. */
 function readUser(text: string): string {
   if (/^(?:[a-z_][a-z0-9_.-]{0,63}\$?|\d{1,10})$/i.test(text)) return text;
-  throw new RangeError(`${JSON.stringify(text)} is not a user or group; write its name, or its number in quotes`);
+  throw new RangeError(
+    `${JSON.stringify(text)} is not a user or group; write its name, or its number in quotes`,
+  );
 }
 
 /** Of a long path, the end with a part of a hash. */

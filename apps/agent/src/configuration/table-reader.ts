@@ -94,9 +94,16 @@ export class TableReader {
     const values: T[] = [];
     for (const [index, item] of node.items.entries()) {
       const value =
-        item.kind === 'scalar' && typeof item.value === 'string' && item.value !== '' ? item.value : undefined;
+        item.kind === 'scalar' && typeof item.value === 'string' && item.value !== ''
+          ? item.value
+          : undefined;
       if (value === undefined) {
-        this.faults.add(this.file, item.line, `${this.keyOf(name)}[${index + 1}]`, 'is not a string; write it in quotes');
+        this.faults.add(
+          this.file,
+          item.line,
+          `${this.keyOf(name)}[${index + 1}]`,
+          'is not a string; write it in quotes',
+        );
         continue;
       }
       const result = this.attempt(`${name}[${index + 1}]`, value, read, item.line);

@@ -50,8 +50,12 @@ export function readMode(text: string): number {
 
 /** An absolute path in its normal form, so that two spellings of one file are not two points. */
 export function readPath(text: string): string {
-  // eslint-disable-next-line no-control-regex -- control characters are what is refused
-  if (!path.isAbsolute(text) || path.normalize(text) !== text || text.endsWith('/') || /[\0-\x1f\x7f]/.test(text))
+  if (
+    !path.isAbsolute(text) ||
+    path.normalize(text) !== text ||
+    text.endsWith('/') ||
+    /[\0-\x1f\x7f]/.test(text)
+  )
     throw new RangeError(
       `${quoted(text)} is not an absolute path without "..", "//" and a final "/"; write the full path of the file`,
     );
@@ -62,7 +66,9 @@ export function readServer(text: string): URL {
   const url = urlOf(text);
   const isPlain = url?.protocol === 'http:' && isLoopback(url.hostname);
   if (url === null || !(url.protocol === 'https:' || isPlain))
-    throw new RangeError(`${quoted(text)} is not an https:// address; write it as "https://certs.example.net"`);
+    throw new RangeError(
+      `${quoted(text)} is not an https:// address; write it as "https://certs.example.net"`,
+    );
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '' || url.username !== '')
     throw new RangeError(
       `${quoted(text)} has more than a host and a port; write only those, such as "https://certs.example.net"`,
@@ -73,7 +79,9 @@ export function readServer(text: string): URL {
 export function readProxy(text: string): URL {
   const url = urlOf(text);
   if (url?.protocol !== 'http:' || url.pathname !== '/' || url.search !== '' || url.hash !== '')
-    throw new RangeError(`${quoted(text)} is not an address of a proxy; write it as "http://proxy.example.net:3128"`);
+    throw new RangeError(
+      `${quoted(text)} is not an address of a proxy; write it as "http://proxy.example.net:3128"`,
+    );
   return url;
 }
 
@@ -85,10 +93,10 @@ export const isLoopback = (hostname: string): boolean =>
 
 /** A name that this host accepts in certificates: exact, or every name below a parent. */
 export type NamePattern =
-  | { readonly kind: 'exact'; readonly name: string }
-  | { readonly kind: 'below'; readonly parent: string };
+  { readonly kind: 'exact'; readonly name: string } | { readonly kind: 'below'; readonly parent: string };
 
-const namePattern = /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const namePattern =
+  /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 export function readNamePattern(text: string): NamePattern {
   const parent = text.startsWith('*.') ? text.slice(2) : null;
@@ -113,13 +121,17 @@ export function readAddress(text: string): string {
   const [, v6, host = '', port] = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/.exec(text) ?? [];
   const isHost = v6 === undefined ? host !== '' : isIP(v6) === 6;
   if (!isHost || Number(port) < 1 || Number(port) > 65_535)
-    throw new RangeError(`${quoted(text)} is not an address with a port; write it as "127.0.0.1:443" or "[::1]:443"`);
+    throw new RangeError(
+      `${quoted(text)} is not an address with a port; write it as "127.0.0.1:443" or "[::1]:443"`,
+    );
   return text;
 }
 
 export function readServerName(text: string): string {
   if (isIP(text) === 0 && !namePattern.test(text.toLowerCase()))
-    throw new RangeError(`${quoted(text)} is not a host name; write the name that visitors use, without "*."`);
+    throw new RangeError(
+      `${quoted(text)} is not a host name; write the name that visitors use, without "*."`,
+    );
   return text.toLowerCase();
 }
 

@@ -38,10 +38,10 @@ export class DiskFiles implements Files {
   }
 
   create(path: string, content: Uint8Array, { mode, uid, gid }: Access): void {
-    // Nobody else can open it before owner and group are set.
+    // No other user can open it before owner and group are set.
     const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
     try {
-      for (let at = 0; at < content.length; ) at += writeSync(fd, content, at);
+      for (let at = 0; at < content.length;) at += writeSync(fd, content, at);
       if (uid !== undefined || gid !== undefined) {
         const own = fstatSync(fd);
         fchownSync(fd, uid ?? own.uid, gid ?? own.gid);

@@ -12,7 +12,16 @@ import {
   type Placement,
   type PointRecord,
 } from '../state/order-store';
-import { groupWorks, type Held, placementOf, planOrder, reloadGapMs, retryTime, selectBatch, type Work } from './plan';
+import {
+  groupWorks,
+  type Held,
+  placementOf,
+  planOrder,
+  reloadGapMs,
+  retryTime,
+  selectBatch,
+  type Work,
+} from './plan';
 import { faultOf, type Placing, sha256Of } from './placing';
 import { type Expected, observe, type Observed, probesFor, type ProbeServer, probeWithinMs } from './probing';
 
@@ -36,6 +45,7 @@ export interface InstallerParts {
 export interface VersionInfo {
   readonly dnsNames: readonly string[];
   readonly keyType: 'rsa' | 'ecdsa' | null;
+  readonly spkiSha256: string;
   readonly notBefore: Date;
   readonly notAfter: Date;
 }
@@ -88,9 +98,13 @@ export class Installer {
   }
 
   /** The certificate that the points of an order are to have; its version folder may come later. */
-  want(order: string, wanted: string | null, { mayInstall, keysInUse }: { mayInstall: boolean; keysInUse: readonly string[] }): void {
+  want(
+    order: string,
+    wanted: string | null,
+    { mayInstall, keysInUse }: { mayInstall: boolean; keysInUse: readonly string[] },
+  ): void {
     const journal = this.journal(order);
-    const allowed = mayInstall ? wanted : journal.allowed === wanted ? journal.allowed : null;
+    const allowed = mayInstall ? wanted : null;
     const isOther = journal.wanted !== wanted;
     const isSame =
       !isOther &&
@@ -101,7 +115,10 @@ export class Installer {
     // A new certificate gets attempts of its own.
     const points = isOther
       ? Object.fromEntries(
-          Object.entries(journal.points).map(([id, record]) => [id, { ...record, attempts: 0, retryAt: null }]),
+          Object.entries(journal.points).map(([id, record]) => [
+            id,
+            { ...record, attempts: 0, retryAt: null },
+          ]),
         )
       : journal.points;
     this.store({ ...journal, wanted, allowed, keysInUse, isReleased: false, points });
@@ -133,7 +150,9 @@ export class Installer {
   /** Operators who call `once` do not wait for the end of a back-off. */
   retryNow(): void {
     for (const journal of [...this.journals.values()]) {
-      const points = Object.entries(journal.points).map(([id, record]) => [id, { ...record, retryAt: null }] as const);
+      const points = Object.entries(journal.points).map(
+        ([id, record]) => [id, { ...record, retryAt: null }] as const,
+      );
       this.journals.set(journal.order, { ...journal, points: Object.fromEntries(points) });
     }
   }
@@ -210,7 +229,10 @@ export class Installer {
         const placement = placements[placementOf(point)] ?? noPlacement;
         if (points[point.id]?.done !== wanted || placement.certificate !== wanted) continue;
         if (this.isLost(point, placement, wanted)) {
-          this.parts.log.warn('installed file was changed or removed; installing it again', { order, point: point.id });
+          this.parts.log.warn('installed file was changed or removed; installing it again', {
+            order,
+            point: point.id,
+          });
           this.record(order, point, { done: null });
         } else checked.push({ order, point, expected: this.expected(point, wanted) });
       }
@@ -279,7 +301,9 @@ export class Installer {
   private async round(batch: readonly Work[]): Promise<void> {
     const back = batch.filter(({ isBack }) => isBack);
     if (back.length > 0) {
-      await this.rollBack(back.map((work) => ({ work, problem: work.problem ?? 'the rollback was interrupted' })));
+      await this.rollBack(
+        back.map((work) => ({ work, problem: work.problem ?? 'the rollback was interrupted' })),
+      );
       return;
     }
     const tested = await this.test(batch.filter((work) => this.switch(work)));
@@ -287,9 +311,13 @@ export class Installer {
     for (const service of this.servicesOf(tested)) {
       const problem = await this.reload(service);
       if (problem === null) continue;
-      for (const work of tested.filter(using(service))) broken.set(work, `reload of ${service.name} failed: ${problem}`);
+      for (const work of tested.filter(using(service)))
+        broken.set(work, `reload of ${service.name} failed: ${problem}`);
     }
-    const expected = this.expectations(tested.filter((work) => !broken.has(work)), ({ to }) => to);
+    const expected = this.expectations(
+      tested.filter((work) => !broken.has(work)),
+      ({ to }) => to,
+    );
     const results = await observe([...expected.values()].flat(), this.prober());
     this.continueOnly();
     for (const work of tested) {
@@ -335,7 +363,8 @@ export class Installer {
       for (const work of mine) if (mine.length > 1) this.restoreQuietly(work);
       const failed = new Set<Work>();
       for (const work of mine) {
-        const own = mine.length === 1 ? problem : this.switch(work) ? await this.command(service.test, service) : '';
+        const own =
+          mine.length === 1 ? problem : this.switch(work) ? await this.command(service.test, service) : '';
         if (own === null) continue;
         failed.add(work);
         // Reported by the switch itself.
@@ -362,7 +391,9 @@ export class Installer {
   }
 
   /** Step 7. Without an old version, the new one stays: there is nothing better to serve. */
-  private async rollBack(broken: readonly { readonly work: Work; readonly problem: string }[]): Promise<void> {
+  private async rollBack(
+    broken: readonly { readonly work: Work; readonly problem: string }[],
+  ): Promise<void> {
     const restored: { work: Work; problem: string }[] = [];
     for (const { work, problem } of broken) {
       const { order, placement, from, to } = work;
@@ -378,7 +409,8 @@ export class Installer {
     const works = restored.map(({ work }) => work);
     for (const service of this.servicesOf(works)) {
       const problem = await this.reload(service);
-      if (problem !== null) this.parts.log.warn('reload of the old version failed', { service: service.name, problem });
+      if (problem !== null)
+        this.parts.log.warn('reload of the old version failed', { service: service.name, problem });
     }
     const expected = this.expectations(works, ({ from }) => from);
     const results = await observe([...expected.values()].flat(), this.prober());
@@ -386,8 +418,16 @@ export class Installer {
     for (const { work, problem } of restored) {
       const observed = resultsOf(expected.get(work) ?? [], results);
       const notServed = observed.find(({ isServed }) => !isServed);
-      const end = notServed === undefined ? 'the old certificate is served' : `and the old one is not served either: ${notServed.problem ?? ''}`;
-      this.fail(work, notServed === undefined ? 'rolled_back' : 'failed', `${problem}; ${end}`, observed.map(({ served }) => served));
+      const end =
+        notServed === undefined
+          ? 'the old certificate is served'
+          : `and the old one is not served either: ${notServed.problem ?? ''}`;
+      this.fail(
+        work,
+        notServed === undefined ? 'rolled_back' : 'failed',
+        `${problem}; ${end}`,
+        observed.map(({ served }) => served),
+      );
     }
   }
 
@@ -444,11 +484,21 @@ export class Installer {
     // Without an old version, the new one stays in place.
     const certificate = this.isRestorable(work) ? from : this.placed(work);
     const content = placement === currentLink ? null : this.parts.placing.present(placement);
-    this.journals.set(order, this.withPlacement(order, placement, { ...before, certificate, content, change: null }));
+    this.journals.set(
+      order,
+      this.withPlacement(order, placement, { ...before, certificate, content, change: null }),
+    );
     const retryAt = retryTime(work.attempts + 1, this.parts.now()).toISOString();
     for (const point of points) {
       const own = served.filter((each) => this.isOf(point, each));
-      this.record(order, point, { state, problem, done: null, served: own, attempts: work.attempts + 1, retryAt });
+      this.record(order, point, {
+        state,
+        problem,
+        done: null,
+        served: own,
+        attempts: work.attempts + 1,
+        retryAt,
+      });
     }
     this.store(this.journal(order));
   }
@@ -470,7 +520,10 @@ export class Installer {
     return [...this.parts.settings.services.values()].filter(({ name }) => names.has(name));
   }
 
-  private expectations(works: readonly Work[], version: (work: Work) => string | null): Map<Work, Expected[]> {
+  private expectations(
+    works: readonly Work[],
+    version: (work: Work) => string | null,
+  ): Map<Work, Expected[]> {
     return new Map(
       works.map((work) => {
         const sha256 = version(work);
@@ -526,7 +579,8 @@ export class Installer {
     const journal = this.journal(order);
     const before = journal.points[point.id] ?? newRecord(this.nowText());
     const after = { ...before, ...changes };
-    const isOther = after.state !== before.state || after.problem !== before.problem || after.done !== before.done;
+    const isOther =
+      after.state !== before.state || after.problem !== before.problem || after.done !== before.done;
     const record = after.state === before.state ? after : { ...after, since: this.nowText() };
     this.journals.set(order, { ...journal, points: { ...journal.points, [point.id]: record } });
     const isServedOther = JSON.stringify(bySha(after)) !== JSON.stringify(bySha(before));
@@ -572,8 +626,8 @@ export class Installer {
       const der = decoded.ok ? decoded.blocks[0]?.der : undefined;
       const reading = der === undefined ? undefined : readCertificate(der);
       if (reading?.ok !== true) return null;
-      const { dnsNames, keyType, notBefore, notAfter } = reading.certificate;
-      return { dnsNames, keyType: keyType ?? null, notBefore, notAfter };
+      const { dnsNames, keyType, spkiSha256, notBefore, notAfter } = reading.certificate;
+      return { dnsNames, keyType: keyType ?? null, spkiSha256, notBefore, notAfter };
     } catch {
       return null;
     }

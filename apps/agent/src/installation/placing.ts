@@ -29,13 +29,15 @@ export class Placing {
     if (unsafe !== null) throw new PlacingFault(`${file}: ${unsafe}`);
     const present = this.files.state(file);
     if (present?.kind === 'link')
-      throw new PlacingFault(`${file} is a symbolic link, which the agent does not follow; use the real path`);
+      throw new PlacingFault(
+        `${file} is a symbolic link, which the agent does not follow; use the real path`,
+      );
     if (present !== null && present.kind !== 'file')
       throw new PlacingFault(`${file} is not a regular file; use another path`);
     const access = {
       mode: point.mode,
-      ...(point.owner === null ? {} : { uid: idOf('passwd', point.owner) }),
-      ...(point.group === null ? {} : { gid: idOf('group', point.group) }),
+      ...(point.owner === null ? {} : { uid: userOrGroupId('passwd', point.owner) }),
+      ...(point.group === null ? {} : { gid: userOrGroupId('group', point.group) }),
     };
     return { content: this.content(point, sha256), access };
   }
@@ -66,7 +68,9 @@ export class Placing {
     if (unsafe !== null) throw new PlacingFault(`password_file ${file}: ${unsafe}`);
     const [line = ''] = this.files.read(file, 4096).toString('utf8').split(/\r?\n/);
     if (!/^[\x20-\x7e]{1,1000}$/.test(line))
-      throw new PlacingFault(`password_file ${file}: its first line is not 1 to 1,000 printable ASCII characters; write such a password into it`);
+      throw new PlacingFault(
+        `password_file ${file}: its first line is not 1 to 1,000 printable ASCII characters; write such a password into it`,
+      );
     return line;
   }
 }
@@ -79,17 +83,22 @@ function pemBlocks(pem: Buffer): Uint8Array[] {
 }
 
 /** Number of a user or group. The name service of the host also knows those of a directory. */
-function idOf(database: 'passwd' | 'group', name: string): number {
+export function userOrGroupId(database: 'passwd' | 'group', name: string): number {
   if (/^\d+$/.test(name)) return Number(name);
   try {
-    const line = execFileSync('getent', [database, name], { timeout: 10_000, stdio: ['ignore', 'pipe', 'ignore'] });
+    const line = execFileSync('getent', [database, name], {
+      timeout: 10_000,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     const id = line.toString('latin1').split(':')[2];
     if (id !== undefined && /^\d+$/.test(id)) return Number(id);
   } catch {
     // Reported below.
   }
   const what = database === 'passwd' ? 'user' : 'group';
-  throw new PlacingFault(`there is no ${what} ${JSON.stringify(name)} on this host; create it or correct the configuration`);
+  throw new PlacingFault(
+    `there is no ${what} ${JSON.stringify(name)} on this host; create it or correct the configuration`,
+  );
 }
 
 export const faultOf = (error: unknown): string =>

@@ -1,6 +1,12 @@
 import type { Point, Service } from '../configuration/settings';
 import { isWithin } from '../configuration/values';
-import { currentLink, type Journal, noPlacement, type Placement, type PointRecord } from '../state/order-store';
+import {
+  currentLink,
+  type Journal,
+  noPlacement,
+  type Placement,
+  type PointRecord,
+} from '../state/order-store';
 
 /** Points that change together, because they read the same files. */
 export interface Work {
@@ -63,7 +69,7 @@ export interface OrderPlan {
 export function planOrder(journal: Journal, points: readonly Point[], around: Circumstances): OrderPlan {
   const works: Work[] = [];
   const held: { point: Point; held: Held }[] = [];
-  let dueAt: Date | null = null;
+  let dueAt = null as Date | null;
   const { order, wanted, allowed } = journal;
   for (const [key, members] of pointsByPlacement(points, order)) {
     const placement = journal.placements[key] ?? noPlacement;
@@ -71,7 +77,8 @@ export function planOrder(journal: Journal, points: readonly Point[], around: Ci
     const work = workOf(journal, key, members, placement, records);
     if (work === null || !around.hasVersion(order, work.to)) continue;
     if (placement.change === null && !work.isBack) {
-      if (placement.certificate !== wanted && allowed !== wanted) {
+      const isHeld = placement.certificate !== wanted && allowed !== wanted;
+      if (isHeld && !isExpiring(work, around)) {
         held.push(...members.map((point) => ({ point, held: { reason: 'other_host' } as const })));
         continue;
       }
@@ -110,6 +117,14 @@ function workOf(
   // A version of an interrupted switch was never proven; the one before it was.
   const from = change === null ? certificate : change.from;
   return { ...common, from, to: wanted, isBack: false, problem: null };
+}
+
+/** An expired certificate is worse than one that no other host has tried. */
+const maxHeldMs = 24 * 3_600_000;
+
+function isExpiring({ order, from }: Work, { validity, now }: Circumstances): boolean {
+  const installed = from === null ? null : validity(order, from);
+  return installed !== null && installed.notAfter.getTime() - now.getTime() < maxHeldMs;
 }
 
 /** @returns the text of the window that keeps a work from being done now */

@@ -30,7 +30,9 @@ export function probesFor(service: Service, dnsNames: readonly string[]): readon
 /** RFC 9525, section 6.3: a wildcard covers exactly one label. */
 function covers(pattern: string, name: string): boolean {
   const lower = pattern.toLowerCase();
-  return lower.startsWith('*.') ? name.slice(name.indexOf('.')) === lower.slice(1) && name.includes('.') : lower === name;
+  return lower.startsWith('*.')
+    ? name.slice(name.indexOf('.')) === lower.slice(1) && name.includes('.')
+    : lower === name;
 }
 
 export interface Prober {
@@ -52,10 +54,13 @@ export async function observe(
     const open = expected.filter((each) => results.get(each)?.isServed !== true);
     for (let at = 0; at < open.length; at += maxAtOnce) {
       await Promise.all(
-        open.slice(at, at + maxAtOnce).map(async (each) => results.set(each, await look(each, probe, now, signal))),
+        open
+          .slice(at, at + maxAtOnce)
+          .map(async (each) => results.set(each, await look(each, probe, now, signal))),
       );
     }
-    if (signal?.aborted === true || open.every((each) => results.get(each)?.isServed === true)) return results;
+    if (signal?.aborted === true || open.every((each) => results.get(each)?.isServed === true))
+      return results;
     if (now().getTime() + pauseMs >= deadline) return results;
     await wait(pauseMs);
   }

@@ -18,7 +18,11 @@ export class KeyFault extends Error {}
 const curveNames = { 'P-256': 'prime256v1', 'P-384': 'secp384r1' } as const;
 
 /** Generates a key of the configured size, in a thread of its own: RSA takes up to seconds. */
-export async function newKey(type: KeyTypeMessage, accepts: AcceptedKeys, settings: KeySettings): Promise<NewKey> {
+export async function newKey(
+  type: KeyTypeMessage,
+  accepts: AcceptedKeys,
+  settings: KeySettings,
+): Promise<NewKey> {
   const { rsaBits, curve } = settings;
   if (type === 'rsa' && !accepts.rsa.includes(rsaBits))
     throw new KeyFault(
@@ -51,20 +55,15 @@ const ids = {
 };
 const sequence = (...parts: readonly Uint8Array[]): Uint8Array => encodeTlv(0x30, ...parts);
 const set = (...parts: readonly Uint8Array[]): Uint8Array => encodeTlv(0x31, ...parts);
-const octets = (content: Uint8Array): Uint8Array => encodeTlv(0x04, content); // language: DER OCTET STRING
+const octetString = (content: Uint8Array): Uint8Array => encodeTlv(0x04, content);
 
 /** PKCS#10 (RFC 2986): an empty subject, and these names as subject alternative names. DER. */
 export function certificateRequest(privateKey: KeyObject, dnsNames: readonly string[]): Uint8Array {
   const names = sequence(...dnsNames.map((name) => encodeTlv(0x82, Buffer.from(name, 'latin1'))));
   // RFC 5280, section 4.2.1.6: critical, because the subject is empty.
-  const extension = sequence(ids.subjectAltName, encodeTlv(0x01, Buffer.of(0xff)), octets(names));
+  const extension = sequence(ids.subjectAltName, encodeTlv(0x01, Buffer.of(0xff)), octetString(names));
   const attribute = sequence(ids.extensionRequest, set(sequence(extension)));
-  const information = sequence(
-    encodeInteger(0n),
-    sequence(),
-    spki(privateKey),
-    encodeTlv(0xa0, attribute),
-  );
+  const information = sequence(encodeInteger(0n), sequence(), spki(privateKey), encodeTlv(0xa0, attribute));
   const isP384 = privateKey.asymmetricKeyDetails?.namedCurve === curveNames['P-384'];
   const digest = isP384 ? 'sha384' : 'sha256';
   const algorithm =

@@ -109,7 +109,8 @@ export class AgentApi {
     const response = await this.send(call);
     if (response.status < 300 && response.status >= 200) return response;
     const error = readError(response.body);
-    if (response.status !== 401 || error?.code !== 'clock_skew') throw refusal(response, error?.code, error?.message);
+    if (response.status !== 401 || error?.code !== 'clock_skew')
+      throw refusal(response, error?.code, error?.message);
     const repeated = await this.send(call);
     if (repeated.status < 300 && repeated.status >= 200) return repeated;
     const again = readError(repeated.body);
@@ -148,7 +149,9 @@ function parsed<T>({ body }: HttpResponse, reader: (body: Uint8Array) => T): T {
 
 function refusal({ status, retryAfter }: HttpResponse, code = '', message = ''): Error {
   if (status >= 300 && status < 400)
-    return new Unreachable(`the server redirects (status ${status}), which the agent does not follow; correct server`);
+    return new Unreachable(
+      `the server redirects (status ${status}), which the agent does not follow; correct server`,
+    );
   const retryAfterMs = retryAfterOf(retryAfter);
   if (code === '' || status >= 500)
     return status === 503 || status === 429

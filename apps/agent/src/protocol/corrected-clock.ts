@@ -33,7 +33,11 @@ export class CorrectedClock {
     const seconds = Math.round(Math.abs(this.offset) / 1000);
     if (seconds < 60) return null;
     const amount =
-      seconds < 7200 ? `${seconds} s` : seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`;
+      seconds < 7200
+        ? `${seconds} s`
+        : seconds < 172_800
+          ? `${Math.round(seconds / 3600)} h`
+          : `${Math.round(seconds / 86_400)} days`;
     const side = this.offset > 0 ? 'behind' : 'ahead of';
     return `the clock of this host is ${amount} ${side} that of the server; correct it, such as with chrony or systemd-timesyncd`;
   }

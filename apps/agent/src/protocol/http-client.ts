@@ -1,4 +1,9 @@
-import { Agent as PlainAgent, type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
+import {
+  Agent as PlainAgent,
+  type ClientRequest,
+  type IncomingMessage,
+  request as plainRequest,
+} from 'node:http';
 import { Agent as SecureAgent, request as secureRequest } from 'node:https';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
@@ -73,9 +78,15 @@ export class HttpClient {
       agent: this.agent,
       method,
       host: this.server.hostname.replace(/^\[|\]$/g, ''),
-      port: this.server.port === '' ? (this.server.protocol === 'http:' ? 80 : 443) : Number(this.server.port),
+      port:
+        this.server.port === '' ? (this.server.protocol === 'http:' ? 80 : 443) : Number(this.server.port),
       path: path + query,
-      headers: { ...headers, host: this.server.host, accept: 'application/json', 'content-length': body.length },
+      headers: {
+        ...headers,
+        host: this.server.host,
+        accept: 'application/json',
+        'content-length': body.length,
+      },
       maxHeaderSize: 16 * 1024,
       ...(signal === undefined ? {} : { signal }),
     });
@@ -113,7 +124,9 @@ async function received(sent: ClientRequest, body: Uint8Array, timers: Timers): 
         length += chunk.length;
         chunks.push(chunk);
         if (length > limits.maxResponseBytes)
-          sent.destroy(new Unreachable(`the server sent a response of more than ${limits.maxResponseBytes} bytes`));
+          sent.destroy(
+            new Unreachable(`the server sent a response of more than ${limits.maxResponseBytes} bytes`),
+          );
       });
       response.on('end', () =>
         resolve({
@@ -194,8 +207,13 @@ class TunnelAgent extends SecureAgent {
 
   private async tunnel(host: string, port: number): Promise<Socket> {
     const { proxy } = this;
-    const socket = connectTcp({ host: proxy.hostname.replace(/^\[|\]$/g, ''), port: Number(proxy.port || 80) });
-    socket.setTimeout(limits.maxSilenceMs, () => socket.destroy(new Unreachable('the proxy does not respond')));
+    const socket = connectTcp({
+      host: proxy.hostname.replace(/^\[|\]$/g, ''),
+      port: Number(proxy.port || 80),
+    });
+    socket.setTimeout(limits.maxSilenceMs, () =>
+      socket.destroy(new Unreachable('the proxy does not respond')),
+    );
     const target = `${host.includes(':') ? `[${host}]` : host}:${port}`;
     const credentials =
       proxy.username === ''
@@ -219,7 +237,9 @@ async function connectResponse(socket: Socket, proxy: URL): Promise<void> {
       reject(
         error instanceof Unreachable
           ? error
-          : new Unreachable(`proxy ${proxy.host}: ${meaning((error as NodeJS.ErrnoException).code, error.message)}`),
+          : new Unreachable(
+              `proxy ${proxy.host}: ${meaning((error as NodeJS.ErrnoException).code, error.message)}`,
+            ),
       );
     };
     const onClose = () => failed(new Unreachable(`proxy ${proxy.host}: the connection was closed`));
@@ -231,7 +251,11 @@ async function connectResponse(socket: Socket, proxy: URL): Promise<void> {
       const status = /^HTTP\/1\.[01] (\d{3})\b/.exec(head.toString('latin1'))?.[1];
       // The client speaks first in TLS: bytes after the headers are not from the server.
       if (status === '200' && end + 4 === head.length) return resolve();
-      failed(new Unreachable(`proxy ${proxy.host} responds ${status ?? 'without HTTP'}; check proxy and its permissions`));
+      failed(
+        new Unreachable(
+          `proxy ${proxy.host} responds ${status ?? 'without HTTP'}; check proxy and its permissions`,
+        ),
+      );
     };
     socket.on('data', onData).once('error', failed).once('close', onClose);
   });
@@ -249,7 +273,8 @@ const meanings: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'no response; check the network and the firewall',
   EHOSTUNREACH: 'no route to the host; check the network',
   ENETUNREACH: 'the network is unreachable; check the network',
-  CERT_HAS_EXPIRED: 'its certificate has expired by the clock of this host; check the clock, then the certificate',
+  CERT_HAS_EXPIRED:
+    'its certificate has expired by the clock of this host; check the clock, then the certificate',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet by the clock of this host; check the clock',
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted; set ca_file to the CA that issued it',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted; set ca_file to the CA that issued it',

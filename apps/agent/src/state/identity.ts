@@ -73,7 +73,9 @@ export function readIdentity(files: Files, state: string): Identity | null {
     sealingKey: privateKey(stored.sealing_key),
     statement: stored.statement,
     clusterKey:
-      stored.cluster_key === null ? null : decodeFixed(stored.cluster_key, 'cluster_key of identity.json', 32),
+      stored.cluster_key === null
+        ? null
+        : decodeFixed(stored.cluster_key, 'cluster_key of identity.json', 32),
     cluster: stored.cluster,
     server: stored.server,
     machineId: stored.machine_id,

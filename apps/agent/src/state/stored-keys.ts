@@ -58,13 +58,12 @@ export class StoredKeys {
     };
   }
 
-  /** The key that was made for this task before a crash. */
-  ofTask(order: string, task: string): StoredKey | null {
-    for (const spkiSha256 of this.all()) {
-      const key = this.find(spkiSha256);
-      if (key?.order === order && key.csr?.task === task) return key;
-    }
-    return null;
+  /** Keys that were made for this task before a crash. */
+  ofTask(order: string, task: string): StoredKey[] {
+    return this.all()
+      .map((spkiSha256) => this.find(spkiSha256))
+      .filter((key) => key !== null)
+      .filter((key) => key.order === order && key.csr?.task === task);
   }
 
   all(): string[] {
