@@ -59,6 +59,7 @@ export class RunningServer {
   /** An argument list of the agent's configuration. */
   readonly reloadScript: string;
   private child: Child | undefined;
+  private isRunning = false;
   /** Its starts and ends, one after the other. */
   private last: Promise<void> = Promise.resolve();
   private readonly supervision: NodeJS.Timeout;
@@ -107,15 +108,19 @@ export class RunningServer {
   }
 
   private async spawn(): Promise<void> {
-    if (this.child !== undefined && isAlive(this.child.pid)) return;
+    if (this.isRunning) return;
     const [command = '', ...args] = this.server.start(this.place);
     rmSync(this.file('spec-pid'), { force: true });
     const child = await startChild(command, { args, env: { HOME: this.place.folder } });
     this.child = child;
+    this.isRunning = true;
+    void child.ended.then(() => {
+      if (this.child === child) this.isRunning = false;
+    });
     // As systemd, which knows when a service is ready: a signal that arrives earlier would end HAProxy.
     const ports = this.server.starttls.map((_, index) => this.place.ports[index] ?? 0);
     await eventually(async () => await Promise.all(ports.map(accepts)), {
-      isHopeless: () => !isAlive(child.pid),
+      isHopeless: () => !this.isRunning,
     }).catch((error: unknown) => {
       throw new Error(`${this.server.name} does not start: ${this.said()}`, { cause: error });
     });
@@ -129,7 +134,7 @@ export class RunningServer {
 
   private async kill(): Promise<void> {
     const { child } = this;
-    if (child === undefined || !isAlive(child.pid)) return;
+    if (child === undefined || !this.isRunning) return;
     // Workers of PostgreSQL have sessions of their own.
     const all = [child.pid, ...descendantsOf(child.pid)];
     for (const pid of all) killQuietly(pid);
@@ -183,8 +188,7 @@ export class RunningServer {
   private said(): string {
     const log = this.file('error.log');
     const end = existsSync(log) ? readFileSync(log, 'utf8').slice(-2000) : '';
-    const isRunning = this.child !== undefined && isAlive(this.child.pid);
-    return `${isRunning ? 'runs' : 'has ended'}\n${this.child?.output().slice(-2000)}\n${end}`;
+    return `${this.isRunning ? 'runs' : 'has ended'}\n${this.child?.output().slice(-2000)}\n${end}`;
   }
 
   /** The server's own command, and what may go wrong with it. */
