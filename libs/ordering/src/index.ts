@@ -7,6 +7,14 @@ export { type IssuanceProgress, LeasedIssuances } from './issuances/leased-issua
 export { type LeasedWork } from './issuances/leased-work';
 export { type Replacement, openReplacements } from './issuances/replacements';
 export { WaitingIssuances } from './issuances/waiting-issuances';
+export {
+  endRenewalKeyRequests,
+  hasKeyRequests,
+  type KeyPlan,
+  keyPlans,
+  requestKey,
+  requestRenewalKeys,
+} from './key-requests/key-requests';
 export { type NewTerms, Plans } from './plans/plans';
 export { Products } from './products/products';
 export { type PurchaseTerms, Purchases, type Quote } from './purchases/purchases';

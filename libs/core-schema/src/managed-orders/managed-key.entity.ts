@@ -51,6 +51,13 @@ export class KeyRequestEntity {
 
   @Column('timestamptz', { name: 'assigned_until', nullable: true })
   assignedUntil!: Date | null;
+
+  @Column('timestamptz', {
+    name: 'unpaid_at',
+    nullable: true,
+    comment: 'when the account last could not pay for the certificate of the new key',
+  })
+  unpaidAt!: Date | null;
 }
 
 /** A key that an agent made for an order of its cluster. The key itself is only on hosts. */
