@@ -122,11 +122,7 @@ export class OrderCheck {
 
   private *cluster(): Generator<OrderFault> {
     if (this.atFault.has('cluster') || this.context.clusterExists) return;
-    yield {
-      field: 'cluster',
-      code: 'unknown_cluster',
-      message: 'There is no cluster of this name in the account.',
-    };
+    yield unknownCluster;
   }
 
   /** The key of a CSR is checked with the CSR. Without a CSR, the caller learns it before generating a key. */
@@ -169,6 +165,12 @@ export class OrderCheck {
     }
   }
 }
+
+export const unknownCluster: OrderFault = {
+  field: 'cluster',
+  code: 'unknown_cluster',
+  message: 'There is no cluster of this name in the account.',
+};
 
 const csrRequired: OrderFault = {
   field: 'csr',

@@ -44,17 +44,35 @@ export async function keyPlans(tx: Tx, planIds: readonly string[]): Promise<Read
   );
 }
 
-/** Replaces the pending request, if there is one: a response to that is refused from now on. */
+/**
+ * Due at once.
+ *
+ * @param pending what becomes of the pending request, if there is one; a response to a replaced one is refused
+ */
 export async function requestKey(
   tx: Tx,
   planId: string,
   reason: Exclude<KeyRequestReason, 'renewal'>,
+  pending: 'replace' | 'keep' = 'replace',
 ): Promise<void> {
+  if (pending === 'replace') await endKeyRequest(tx, planId);
+  await tx.query(
+    `INSERT INTO key_request (plan_id, reason, due_at) VALUES ($1, $2, clock_timestamp()) ON CONFLICT DO NOTHING`,
+    [planId, reason],
+  );
+}
+
+/** A response to it is refused from now on. */
+export async function endKeyRequest(tx: Tx, planId: string): Promise<void> {
   await tx.query(`DELETE FROM key_request WHERE plan_id = $1`, [planId]);
-  await tx.query(`INSERT INTO key_request (plan_id, reason, due_at) VALUES ($1, $2, clock_timestamp())`, [
-    planId,
-    reason,
-  ]);
+}
+
+/** A request that waits for a later time, or for a payment, is due now. */
+export async function retryKeyRequest(tx: Tx, planId: string): Promise<void> {
+  await tx.query(
+    `UPDATE key_request SET due_at = least(due_at, clock_timestamp()), unpaid_at = NULL WHERE plan_id = $1`,
+    [planId],
+  );
 }
 
 /** Due at once. A plan with a pending request keeps that. */
