@@ -1,9 +1,10 @@
 // Bundles one entry point: our own sources and the npm packages that they need, in one CommonJS file.
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { lowestNodeCheck } from './lowest-node.mjs';
 import { ownPositions } from './own-positions.mjs';
 
@@ -167,15 +168,18 @@ async function shrinkSourceMap(file) {
   await writeFile(file, JSON.stringify({ ...map, names: [] }));
 }
 
-/** Served by the documentation of an API. */
+/** Served by the documentation of an API, compressed. */
 async function copyDocumentationPage(outdir) {
   const from = path.dirname(require.resolve('swagger-ui-dist/package.json'));
+  await rm(path.join(outdir, 'swagger-ui'), { recursive: true, force: true });
   await mkdir(path.join(outdir, 'swagger-ui'), { recursive: true });
-  for (const file of documentationFiles)
-    await copyFile(path.join(from, file), path.join(outdir, 'swagger-ui', file));
+  for (const file of documentationFiles) {
+    const compressed = gzipSync(await readFile(path.join(from, file)), { level: 9 });
+    await writeFile(path.join(outdir, 'swagger-ui', `${file}.gz`), compressed);
+  }
 }
 
-export const documentationFiles = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'];
+const documentationFiles = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'];
 
 /** Folders of the packages that are in a bundle, for its bill of materials. */
 function packagesJson(inputs) {

@@ -43,6 +43,8 @@ needs prometheus prometheus
 needs g++ g++
 needs make make
 needs python3 python3
+# For the second agent (tools/second-agent).
+[ -e /usr/lib/python3/dist-packages/cryptography ] || missing="$missing python3-cryptography"
 [ -e /usr/lib/lighttpd/mod_openssl.so ] || missing="$missing lighttpd-mod-openssl"
 [ -r /usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql ] || missing="$missing pdns-backend-sqlite3"
 # Debian's stable pebble knows neither profiles nor renewal information, and its kubectl no current kustomize: newer ones are

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AnnouncementsModule } from './announcements/announcements.module';
 import { CertificatesModule } from './certificates/certificates.module';
+import { ClustersModule } from './clusters/clusters.module';
 import { IntegrationsModule } from './dns-integrations/dns-integrations.module';
 import { DownloadModule } from './download/download.module';
 import { OrdersModule } from './orders/orders.module';
@@ -13,6 +14,7 @@ import { WireModule } from './wire/wire.module';
     WireModule,
     OrdersModule,
     CertificatesModule,
+    ClustersModule,
     AnnouncementsModule,
     WebhooksModule,
     IntegrationsModule,

@@ -7,7 +7,7 @@ import { Addresses } from '../wire/addresses';
 import { entityTag } from '../wire/entity-tag';
 import type { OrderExpansion } from '../wire/expansion';
 import { OrderChanges } from './order-changes';
-import { deletedCluster, OrderContextReader, productOf } from './order-context';
+import { OrderContextReader, productOf } from './order-context';
 import type { OrderRequest } from './order-request';
 import { draftOrder } from './order-draft';
 import { OrderViews } from './order-views';
@@ -40,7 +40,7 @@ export class CreateOrder {
         });
       });
     } catch (error) {
-      if (!isUniqueViolation(error, 'order_v3_name')) throw deletedCluster(error);
+      if (!isUniqueViolation(error, 'order_v3_name')) throw error;
       throw new Problem('already_exists', 'The account has an order of this name already.', {
         field: 'name',
       });

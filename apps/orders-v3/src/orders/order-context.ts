@@ -2,12 +2,10 @@ import type { Product } from '@certwright/issuance';
 import { BlockedKeys, Products } from '@certwright/ordering';
 import { Clusters } from '@certwright/accounts';
 import { Injectable } from '@nestjs/common';
-import { isForeignKeyViolation } from '@certwright/core-schema';
-import { Problem } from '@certwright/errors';
 import type { Order } from './order';
 import { orderNameFault } from './order-name';
 import type { OrderRequest } from './order-request';
-import { type OrderContext, unknownCluster } from './order-rules';
+import type { OrderContext } from './order-rules';
 
 /** Reads what the rules of an order need from the database. */
 @Injectable()
@@ -39,9 +37,4 @@ export function productOf({ product }: Pick<Order, 'product'>, { products }: Ord
   const known = products.get(product);
   if (known === undefined) throw new Error(`the order has the unknown product ${product}`);
   return known;
-}
-
-/** The cluster of the request was deleted after its rules were checked. @returns otherwise the error itself */
-export function deletedCluster(error: unknown): unknown {
-  return isForeignKeyViolation(error, 'order_v3_cluster') ? Problem.ofFields([unknownCluster]) : error;
 }

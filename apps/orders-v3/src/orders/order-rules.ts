@@ -28,6 +28,12 @@ export interface OrderContext {
   readonly keyBlocked: boolean;
 }
 
+export const unknownCluster: OrderFault = {
+  field: 'cluster',
+  code: 'unknown_cluster',
+  message: 'There is no cluster of this name in the account.',
+};
+
 /**
  * The rules that need more than one member, or the database. A rule is skipped when one of its members has a fault: each
  * mistake is reported once.
@@ -165,12 +171,6 @@ export class OrderCheck {
     }
   }
 }
-
-export const unknownCluster: OrderFault = {
-  field: 'cluster',
-  code: 'unknown_cluster',
-  message: 'There is no cluster of this name in the account.',
-};
 
 const csrRequired: OrderFault = {
   field: 'csr',

@@ -1,8 +1,10 @@
 import { type NewTerms, Plans } from '@certwright/ordering';
-import { type Tx } from '@certwright/core-schema';
+import { isForeignKeyViolation, type Tx } from '@certwright/core-schema';
+import { Problem } from '@certwright/errors';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Consequences, Order, StoredOrder } from './order';
+import { unknownCluster } from './order-rules';
 
 interface OrderRow extends Omit<StoredOrder, 'csr'> {
   readonly csr: Buffer | null;
@@ -79,7 +81,8 @@ export class OrdersRepository {
   async insert(tx: Tx, accountId: string, order: Order, downloadToken: string): Promise<StoredOrder> {
     const { autoRenew, muted, paused } = order;
     const planId = await this.plans.create(tx, { accountId, autoRenew, muted, paused, downloadToken });
-    await tx.query(
+    await withCluster(
+      tx,
       `INSERT INTO order_v3 (plan_id, account_id, name, dns_names, approver_emails, cluster, product, key_type, csr, spki_sha256)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
       [planId, accountId, order.name, ...modifiableColumns(order)],
@@ -98,7 +101,8 @@ export class OrdersRepository {
   ): Promise<StoredOrder> {
     const { planId, accountId, downloadToken } = before;
     const revision = await this.plans.modify(tx, planId, after);
-    await tx.query(
+    await withCluster(
+      tx,
       `UPDATE order_v3 SET dns_names = $2, approver_emails = $3, cluster = $4, product = $5, key_type = $6, csr = $7,
          spki_sha256 = $8 WHERE plan_id = $1`,
       [planId, ...modifiableColumns(after)],
@@ -124,6 +128,16 @@ export class OrdersRepository {
     if (terms !== null) return await this.plans.setTerms(tx, before.planId, terms);
     await this.plans.clearTerms(tx, before.planId, after.dnsNames);
     return null;
+  }
+}
+
+/** The cluster may have been deleted after the request was checked. @throws Problem `unknown_cluster` */
+async function withCluster(tx: Tx, statement: string, values: unknown[]): Promise<void> {
+  try {
+    await tx.query(statement, values);
+  } catch (error) {
+    if (!isForeignKeyViolation(error, 'order_v3_cluster')) throw error;
+    throw Problem.ofFields([unknownCluster]);
   }
 }
 

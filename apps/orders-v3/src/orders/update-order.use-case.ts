@@ -6,7 +6,7 @@ import { assertMatches, entityTag, type Precondition } from '../wire/entity-tag'
 import type { OrderExpansion } from '../wire/expansion';
 import { noSuchOrder } from '../wire/problems';
 import { OrderChanges } from './order-changes';
-import { deletedCluster, OrderContextReader, productOf } from './order-context';
+import { OrderContextReader, productOf } from './order-context';
 import type { OrderRequest } from './order-request';
 import { draftModification } from './order-draft';
 import { OrderViews } from './order-views';
@@ -33,7 +33,7 @@ export class UpdateOrder {
   async run(write: WriteRequest, modification: Modification): Promise<HttpResponse> {
     const { name, request, precondition, expansion } = modification;
     const context = await this.contexts.of(write.accountId, request.value);
-    const run = this.requests.run(write, async (tx) => {
+    return await this.requests.run(write, async (tx) => {
       const before = await this.orders.lock(tx, write.accountId, name);
       if (before === null) throw noSuchOrder();
       assertMatches(precondition, before.revision);
@@ -43,9 +43,6 @@ export class UpdateOrder {
       return jsonResponse(200, await this.views.showOne(stored, expansion, tx), {
         etag: entityTag(stored.revision),
       });
-    });
-    return await run.catch((error: unknown) => {
-      throw deletedCluster(error);
     });
   }
 }

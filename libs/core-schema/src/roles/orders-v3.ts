@@ -13,6 +13,7 @@ export const ordersV3: RoleGrants = {
       select: '*',
       insert:
         'id account_id cluster identity_key sealing_key statement enrolment_id name version platform last_seen_at',
+      delete: true,
       update: 'name version platform removed_at last_seen_at clock_offset_s problem report_number',
     },
     api_key: { select: 'id account_id secret_sha256 permissions disabled_at' },
@@ -51,6 +52,7 @@ export const ordersV3: RoleGrants = {
       select: '*',
       insert: 'account_id cluster token_sha256 uses expires_at',
       update: 'used revoked_at',
+      delete: true,
     },
     cluster_release: { select: '*', delete: true },
     delegation: {
@@ -138,6 +140,7 @@ export const ordersV3: RoleGrants = {
     sealed_key: {
       select: '*',
       insert: 'account_id cluster spki_sha256 receiver sender enc ciphertext signature',
+      delete: true,
     },
     terms: {
       select: 'id product dns_names spki_sha256 approval_ways',
