@@ -87,6 +87,15 @@ export class ManagedKeyEntity {
   @Column({ type: 'text', name: 'made_by', collation: 'C', comment: 'agent that generated it' })
   madeBy!: string;
 
+  @Column('bigint', { name: 'task_id', comment: 'the key request that it responded to' })
+  taskId!: string;
+
+  @Column('bytea', { name: 'csr_sha256', comment: 'SHA-256 over the DER PKCS#10 that it came with' })
+  csrSha256!: Buffer;
+
+  @Column('integer', { comment: 'of the plan, after it came' })
+  revision!: number;
+
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;
 

@@ -103,7 +103,7 @@ export const ordersV3: RoleGrants = {
     ledger_entry: { insert: 'account_id kind cents currency charge_id note' },
     managed_key: {
       select: '*',
-      insert: 'account_id cluster spki_sha256 plan_id made_by',
+      insert: 'account_id cluster spki_sha256 plan_id made_by task_id csr_sha256 revision',
       update: 'sealer seal_until seal_version',
       delete: true,
     },
