@@ -51,6 +51,10 @@ MAX_PKCS8_BYTES = 4096
 WAIT_S = 50
 
 
+# What the wrong type or a missing member in a message leads to.
+MALFORMED = (KeyError, TypeError, AttributeError, ValueError, IndexError)
+
+
 class Refused(Exception):
     """Something that the protocol does not allow, or that this agent must not use."""
 
@@ -338,20 +342,18 @@ def check_certificate(message, expected_sha256, spki, accepted, now):
         raise Refused("the certificate is another one")
     try:
         certificates = [x509.load_der_x509_certificate(der) for der in ders]
-        names = (
-            certificates[0]
-            .extensions.get_extension_for_class(x509.SubjectAlternativeName)
-            .value.get_values_for_type(x509.DNSName)
-        )
+        names = certificates[0].extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        dns_names = names.get_values_for_type(x509.DNSName)
     except (ValueError, x509.ExtensionNotFound):
-        raise Refused("a certificate cannot be read") from None
+        raise Refused("a certificate cannot be read, or has no names") from None
     if spki_hash(certificates[0].public_key()) != spki:
         raise Refused("the certificate is for another key")
-    if not names or not all(accepts(accepted, name) for name in names):
+    if len(dns_names) != len(list(names)) or not all(accepts(accepted, name) for name in dns_names):
         raise Refused("the certificate has names that this host does not accept")
-    for certificate, issuer in zip(certificates, certificates[1:]):
+    path = certificates[:-1] if ders[-1:] == ders[-2:-1] else certificates
+    for certificate, issuer in zip(path, [*path[1:], path[-1]]):
         check_issued_by(certificate, issuer)
-    for certificate in certificates:
+    for certificate in path:
         if not validity(certificate, "before") <= now <= validity(certificate, "after"):
             raise Refused("a certificate is not valid at present")
     return [certificate.public_bytes(Encoding.PEM) for certificate in certificates[:-1]]
@@ -366,15 +368,16 @@ def validity(certificate, which):
 def check_issued_by(certificate, issuer):
     key, digest = issuer.public_key(), certificate.signature_hash_algorithm
     try:
-        if certificate.issuer != issuer.subject:
-            raise Refused("the chain has a gap")
+        constraints = issuer.extensions.get_extension_for_class(x509.BasicConstraints).value
+        if certificate.issuer != issuer.subject or not constraints.ca:
+            raise Refused("the chain has a gap, or a certificate that is not one of a CA")
         if isinstance(key, rsa.RSAPublicKey):
             key.verify(certificate.signature, certificate.tbs_certificate_bytes, padding.PKCS1v15(), digest)
         elif isinstance(key, ec.EllipticCurvePublicKey):
             key.verify(certificate.signature, certificate.tbs_certificate_bytes, ec.ECDSA(digest))
         else:
             raise Refused("an issuer has a key of another kind")
-    except InvalidSignature:
+    except (InvalidSignature, ValueError, x509.ExtensionNotFound):
         raise Refused("a certificate of the chain is not signed by the next one") from None
 
 
@@ -422,15 +425,13 @@ class State:
     def store(self, name, value):
         write_file(os.path.join(self.folder, name), json.dumps(value).encode())
 
-    def key(self, spki):
-        try:
-            with open(os.path.join(self.folder, "keys", spki), "rb") as file:
-                return file.read()
-        except FileNotFoundError:
-            return None
+    def key(self, order, spki):
+        """None also for the key of another order: a server could exchange the certificates of two orders."""
+        stored = self.load(os.path.join("keys", spki), None)
+        return base64.b64decode(stored["pkcs8"]) if stored is not None and stored["order"] == order else None
 
-    def store_key(self, spki, pkcs8):
-        write_file(os.path.join(self.folder, "keys", spki), pkcs8)
+    def store_key(self, order, spki, pkcs8):
+        self.store(os.path.join("keys", spki), {"order": order, "pkcs8": base64.b64encode(pkcs8).decode()})
 
 
 def install(folder, order, sha256, pems, pkcs8):
@@ -609,8 +610,8 @@ class Agent:
                 elif task["type"] == "seal_key_for":
                     self.seal_for(order, task)
             order["result"] = self.bring_up_to_date(order)
-        except Refused as refusal:
-            order["result"] = ("failed", None, str(refusal))
+        except (Refused, *MALFORMED) as refusal:
+            order["result"] = ("failed", None, f"{type(refusal).__name__}: {refusal}")
         except ServerError as error:
             if error.status not in (400, 404, 409):
                 raise
@@ -622,11 +623,11 @@ class Agent:
         made = self.state.load("tasks.json", {})
         if task["id"] in made:
             spki, csr = made[task["id"]]["spki"], made[task["id"]]["csr"]
-            pkcs8 = self.state.key(spki)
+            pkcs8 = self.state.key(order["name"], spki)
         else:
             key = self.new_key(order)
             pkcs8, spki = pkcs8_of(key), spki_hash(key.public_key())
-            self.state.store_key(spki, pkcs8)
+            self.state.store_key(order["name"], spki, pkcs8)
             csr = base64.b64encode(make_csr(key, order["dns_names"])).decode()
             made[task["id"]] = {"spki": spki, "csr": csr}
             self.state.store("tasks.json", made)
@@ -656,7 +657,7 @@ class Agent:
 
     def seal_for(self, order, task):
         spki = task["spki_sha256"]
-        pkcs8 = self.state.key(spki) if is_hash(spki) else None
+        pkcs8 = self.state.key(order["name"], spki) if is_hash(spki) else None
         receivers = [ident for ident in task["members"] if ident in self.members and ident != self.id]
         if pkcs8 is None or not receivers:
             return
@@ -670,21 +671,22 @@ class Agent:
             return "waiting", None, None
         if not is_hash(current["sha256"]) or not is_hash(current["spki_sha256"]):
             raise Refused("the hashes of the certificate are not hashes")
-        pkcs8 = self.state.key(current["spki_sha256"]) or self.fetch_key(order["name"], current["spki_sha256"])
+        name, spki = order["name"], current["spki_sha256"]
+        pkcs8 = self.state.key(name, spki) or self.fetch_key(name, spki)
         if pkcs8 is None:
             return "no_key", None, "no member has sealed the key for this host"
         if order["install"] == "hold":
             return "held", None, "another host goes first"
         message = self.server.request("GET", f"{BASE}/certificates/{current['sha256']}")
         now = datetime.datetime.fromtimestamp(self.server.now(), datetime.timezone.utc)
-        pems = check_certificate(message, current["sha256"], current["spki_sha256"], self.accepted, now)
-        install(self.install_folder, order["name"], current["sha256"], pems, pkcs8)
+        pems = check_certificate(message, current["sha256"], spki, self.accepted, now)
+        install(self.install_folder, name, current["sha256"], pems, pkcs8)
         return "installed", current["sha256"], None
 
     def fetch_key(self, order, spki):
         response = self.server.request("GET", f"{BASE}/orders/{segment(order)}/keys/{spki}")
         for sealed in response["keys"]:
-            sender = self.members.get(sealed.get("sender"))
+            sender = self.members.get(sealed["sender"])
             if sender is None:
                 continue
             try:
@@ -692,7 +694,7 @@ class Agent:
             except Refused as refusal:
                 print(f"a sealed key of {order!r} is refused: {refusal}", file=sys.stderr)
                 continue
-            self.state.store_key(spki, pkcs8)
+            self.state.store_key(order, spki, pkcs8)
             return pkcs8
         return None
 
@@ -782,7 +784,7 @@ def run(options):
             backoff_s = 2
             if options.once and not again:
                 return
-        except (Refused, ServerError, OSError, http.client.HTTPException, KeyError, TypeError) as error:
+        except (Refused, ServerError, OSError, http.client.HTTPException, *MALFORMED) as error:
             print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
             if options.once:
                 sys.exit(1)
