@@ -205,7 +205,7 @@ const tables = [
   `COMMENT ON COLUMN rollout.stopped_at IS 'when two agents were broken: no agent installs'`,
   `COMMENT ON COLUMN rollout.stop_noticed_at IS 'when the account was notified that it stopped'`,
   `COMMENT ON COLUMN rollout.noticed_at IS 'when the account was notified that a host does not serve it'`,
-  `CREATE INDEX rollout_first ON rollout (first_since) WHERE served_at IS NULL AND stopped_at IS NULL`,
+  `CREATE INDEX rollout_waiting ON rollout (first_since) WHERE served_at IS NULL AND stopped_at IS NULL`,
   `CREATE INDEX rollout_open ON rollout (begun_at) WHERE noticed_at IS NULL`,
   `CREATE INDEX rollout_stopped ON rollout (stopped_at) WHERE stopped_at IS NOT NULL AND stop_noticed_at IS NULL`,
 ];
