@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { clusterKeyFromSeed, joinString, newClusterKey, newEnrolmentToken } from '@certwright/agent-contract';
 import type { Settings } from '../configuration/settings';
@@ -27,7 +28,7 @@ export class TestHost {
     readonly server: FakeServer,
     readonly name = 'host-1',
   ) {
-    this.folder = mkdtempSync(path.join(process.env['CERTWRIGHT_TEST_RUN'] ?? '/tmp', 'agent-'));
+    this.folder = mkdtempSync(path.join(tmpdir(), 'agent-'));
     this.state = path.join(this.folder, 'state');
     mkdirSync(path.join(this.folder, 'files'));
     this.configuration = path.join(this.folder, 'agent.toml');
@@ -50,7 +51,7 @@ export class TestHost {
         joinString: this.joinText,
         configurationFile: undefined,
         isJournal: false,
-        ofCommands: { PATH: process.env['PATH'] },
+        ofCommands: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
       },
       name: this.name,
       platform: 'linux-x64 test',
@@ -96,6 +97,7 @@ export class TestHost {
     this.stop.abort();
     this.server.interrupt();
     await this.running;
+    rmSync(this.folder, { recursive: true, force: true });
   }
 }
 
