@@ -15,6 +15,9 @@ import { probe } from '../../probes/probe';
 import { OrderStore } from '../../state/order-store';
 import { type RealServer, RunningServer, servedName } from './real-server';
 
+/** Of tests and reloads, as in the agent's unit. */
+const environment = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' };
+
 /** Of the agent: long waits, such as back-off and the time between reloads, pass at once. */
 export class SpecClock {
   /** Real time per time of the clock, for waits of up to a second. */
@@ -64,7 +67,7 @@ export class Host {
       settings,
       now: this.clock.now,
       wait: this.clock.wait,
-      run: async (command, timeoutMs) => await runCommand(command, { timeoutMs, environment: process.env }),
+      run: async (command, timeoutMs) => await runCommand(command, { timeoutMs, environment }),
       probe,
       log: { info: () => undefined, warn: () => undefined },
       changed: () => undefined,

@@ -19,7 +19,7 @@ export interface Place {
   readonly key: string;
 }
 
-/** How Debian's package of a server is run and told of new certificates, reduced to loopback and a folder. */
+/** How Debian's package of a server is run and reloaded, reduced to loopback and a folder. */
 export interface RealServer {
   readonly name: string;
   /** What must be installed. */
