@@ -1,10 +1,11 @@
 // Bundles one entry point: our own sources and the npm packages that they need, in one CommonJS file.
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { lowestNodeCheck } from './lowest-node.mjs';
+import { gzipSync } from 'node:zlib';
+import { LOWEST_NODE, LOWEST_NODE_OF_AGENT, lowestNodeCheck } from './lowest-node.mjs';
 import { ownPositions } from './own-positions.mjs';
 
 const require = createRequire(import.meta.url);
@@ -71,7 +72,7 @@ export function bundleOptions(entryPoints, outdir) {
     // Syntax that an older Node.js parses, so that it can run the check of its version.
     target: 'node18',
     banner: {
-      js: `${lowestNodeCheck(path.basename(outdir))}\nvar bundleUrl = require('node:url').pathToFileURL(__filename).href;`,
+      js: `${lowestNodeCheck(path.basename(outdir), lowestNodeOf(entryPoints))}\nvar bundleUrl = require('node:url').pathToFileURL(__filename).href;`,
     },
     // Packages that are ES modules; a bundle is CommonJS.
     define: { 'import.meta.url': 'bundleUrl' },
@@ -102,7 +103,13 @@ function withoutRedis(entryPoints) {
 }
 
 /** Apps that do not connect to Redis. */
-const noRedis = ['apps/ct-ingest', 'apps/dns-gateway'];
+const noRedis = ['apps/agent', 'apps/ct-ingest', 'apps/dns-gateway'];
+
+/** @param {Record<string, string>} entryPoints */
+const lowestNodeOf = (entryPoints) =>
+  Object.values(entryPoints).every((source) => source.startsWith('apps/agent/'))
+    ? LOWEST_NODE_OF_AGENT
+    : LOWEST_NODE;
 
 /**
  * Our sources are compiled to CommonJS everywhere else, so a package with both forms is loaded as CommonJS. Two copies of
@@ -167,15 +174,18 @@ async function shrinkSourceMap(file) {
   await writeFile(file, JSON.stringify({ ...map, names: [] }));
 }
 
-/** Served by the documentation of an API. */
+/** Served by the documentation of an API, compressed. */
 async function copyDocumentationPage(outdir) {
   const from = path.dirname(require.resolve('swagger-ui-dist/package.json'));
+  await rm(path.join(outdir, 'swagger-ui'), { recursive: true, force: true });
   await mkdir(path.join(outdir, 'swagger-ui'), { recursive: true });
-  for (const file of documentationFiles)
-    await copyFile(path.join(from, file), path.join(outdir, 'swagger-ui', file));
+  for (const file of documentationFiles) {
+    const compressed = gzipSync(await readFile(path.join(from, file)), { level: 9 });
+    await writeFile(path.join(outdir, 'swagger-ui', `${file}.gz`), compressed);
+  }
 }
 
-export const documentationFiles = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'];
+const documentationFiles = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'];
 
 /** Folders of the packages that are in a bundle, for its bill of materials. */
 function packagesJson(inputs) {

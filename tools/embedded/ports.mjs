@@ -9,14 +9,19 @@ export const LOOPBACK = '127.0.0.1';
 /** Below the ephemeral ports, so that no outgoing connection takes a port before its server listens. */
 const RANGE = { min: 10_240, below: 32_768 };
 
+/** By this process: their servers may not listen yet. @type {Set<number>} */
+const given = new Set();
+
 /**
- * A port that no server uses at this moment. Another server may take it first: on "address in use", request another one.
+ * A port that no server uses at this moment, and that was not returned before. Another server may take it first: on "address in use", request another one.
  * @returns {Promise<number>}
  */
 export async function freePort() {
   for (;;) {
     const port = randomInt(RANGE.min, RANGE.below);
-    if (await tcpIsFree(port)) return port;
+    if (given.has(port) || !(await tcpIsFree(port))) continue;
+    given.add(port);
+    return port;
   }
 }
 

@@ -1,9 +1,11 @@
 // @ts-check
 // `npm run ha`: the platform with two copies of every app on servers that fail over.
+import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { nodeBinary, workspaceRoot } from '../up/workspace.mjs';
+import { unmountBelow } from './disk.mjs';
 import { requirePrograms } from './programs.mjs';
 
 const usage = `npm run ha [-- [part ...] [--rate N] [--seed N] [--node FILE] [--keep]]
@@ -70,7 +72,7 @@ try {
   mkdirSync(folder, { recursive: true });
   console.log(`seed ${seed}; building`);
   await bundleAll();
-  await runParts({
+  const running = runParts({
     ...{
       folder,
       perS,
@@ -81,11 +83,15 @@ try {
     signal: stopping.signal,
     say: (/** @type {string} */ line) => console.log(line),
   });
+  // A step may wait for minutes; clearRun ends its processes.
+  const interrupted = once(stopping.signal, 'abort').then(() => Promise.reject(new Error('interrupted')));
+  await Promise.race([running, interrupted]);
   exitCode = 0;
 } catch (error) {
   console.error(error instanceof Error && error.cause === undefined ? error.message : error);
   console.error(`The logs are in ${folder}.`);
 } finally {
+  await unmountBelow(folder);
   await clearRun(folder, { keepFiles: values.keep || exitCode !== 0 });
 }
 process.exit(exitCode);

@@ -13,6 +13,7 @@ const MASTERS = 3;
 const SENTINELS = 3;
 const NAME = 'certwright';
 const READY_WITHIN_MS = 60_000;
+const PORT_ATTEMPTS = 3;
 /** Until a master that does not respond is considered to have failed. */
 const NODE_TIMEOUT_MS = 3_000;
 
@@ -148,13 +149,23 @@ class Nodes {
     return [...this.#nodes.keys()];
   }
 
-  /** @param {Record<string, string>} more @returns {Promise<number>} its port */
+  /**
+   * A member of a Cluster also listens on a second port, 10,000 above its own.
+   * @param {Record<string, string>} more
+   * @returns {Promise<number>} its port
+   */
   async start(more) {
-    const port = await freePort();
     const folder = path.join(this.#folder, `redis-${this.#nodes.size + 1}`);
-    const server = await this.#launch(port, folder, more);
-    this.#nodes.set(port, { server, folder, more });
-    return port;
+    for (let attempt = 1; ; attempt += 1) {
+      const port = await freePort();
+      try {
+        const server = await this.#launch(port, folder, more);
+        this.#nodes.set(port, { server, folder, more });
+        return port;
+      } catch (error) {
+        if (attempt === PORT_ATTEMPTS || !/in use/.test(String(error))) throw error;
+      }
+    }
   }
 
   /** @param {number} port */

@@ -18,5 +18,5 @@ export {
   maxActiveEnrolments,
 } from './cluster-enrolments';
 export { type Cluster, type ClusterId, Clusters, type NewCluster } from './clusters';
-export { hasUnservedHost, type Installation, Installations } from './installations';
+export { hasInstallations, hasUnservedHost, type Installation, Installations } from './installations';
 export { type SearchPlanTerms, SearchPlans } from './search-plans';

@@ -69,6 +69,14 @@ const readStatement = `
   LEFT JOIN agent AS first ON first.id = rollout.first_agent
   ORDER BY number, agent.name, agent.id, point LIMIT $2`;
 
+/** Whether the migration "managed-orders" has run. */
+export async function hasInstallations(reader: Pick<DataSource, 'query'>): Promise<boolean> {
+  const [row] = await reader.query<[{ exists: boolean }]>(
+    `SELECT to_regclass('installation') IS NOT NULL AS exists`,
+  );
+  return row.exists;
+}
+
 /** What agents report about the certificates of plans. */
 @Injectable()
 export class Installations {
@@ -84,7 +92,7 @@ export class Installations {
     limit: number,
     reader: Pick<DataSource, 'query'> = this.database,
   ): Promise<readonly Installation[]> {
-    if (planIds.length === 0) return [];
+    if (planIds.length === 0 || !(await hasInstallations(reader))) return [];
     const rows: Row[] = await reader.query(readStatement, [planIds, limit]);
     return rows.map(shown);
   }

@@ -1,7 +1,7 @@
 import { SettledHomes } from '@certwright/ct-index';
 import { createLogger } from '@certwright/service';
 import { eventually, severableLink, type TestDatabase, testDatabase } from '@certwright/testing';
-import { IndexReader, IndexReaders } from './index-readers';
+import { IndexReader, IndexReaders, Outages } from './index-readers';
 
 jest.setTimeout(30_000);
 
@@ -47,7 +47,7 @@ it('limits the total time of a request, including all statements and the wait fo
     look: async () => await Promise.reject(new Error('not expected')),
     isSharded: async () => await Promise.resolve(false),
   };
-  const reader = new IndexReader(pool, 150, new SettledHomes(), () => nowMs);
+  const reader = new IndexReader(pool, 150, new SettledHomes(), new Outages(), () => nowMs);
   expect([await reader.query('one'), await reader.query('two')]).toEqual([[70], [140]]);
   expect(timeouts).toEqual([140 + 75, 70]);
   await expect(reader.query('three')).rejects.toMatchObject({ code: 'timeout' });
@@ -59,6 +59,40 @@ it('ends a later statement when the time of the request expires, even if Postgre
   // On a slow machine this one may already be too late.
   await Promise.allSettled([reader.query('SELECT 1')]);
   await expect(reader.query('SELECT pg_sleep(600)')).rejects.toMatchObject({ code: 'timeout' });
+});
+
+it('blames the database, not the query, for a later statement that ran while the database could not be reached', async () => {
+  const lost = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+  let nowMs = 0;
+  const outcomes: (() => unknown)[] = [];
+  const pool = {
+    query: async () => await Promise.resolve(outcomes.shift()?.() as unknown[]),
+    look: async () => await Promise.reject(new Error('not expected')),
+    isSharded: async () => await Promise.resolve(false),
+  };
+  const outages = new Outages();
+  const [reader, other] = [0, 0].map(
+    () => new IndexReader(pool, 100, new SettledHomes(), outages, () => nowMs),
+  );
+  const takesTooLong = () => {
+    nowMs += 100;
+    throw new Error('Query read timeout');
+  };
+  const codeOf = async (each: IndexReader | undefined) =>
+    await each?.query('SELECT').then(String, ({ code }: { code: string }) => code);
+  outcomes.push(
+    () => [],
+    () => [],
+    takesTooLong,
+  );
+  expect([await codeOf(reader), await codeOf(other), await codeOf(reader)]).toEqual(['', '', 'timeout']);
+  nowMs = 0;
+  const fails = () => {
+    throw lost;
+  };
+  outcomes.push(fails, takesTooLong);
+  const third = new IndexReader(pool, 200, new SettledHomes(), outages, () => nowMs);
+  expect([await codeOf(third), await codeOf(other)]).toEqual(['service_outage', 'service_outage']);
 });
 
 it('uses separate connections for each kind of request', async () => {

@@ -95,16 +95,33 @@ function limitsOf(poolSize: number, isSharded: boolean): BatchLimits {
     : { maxRunning: Math.max(1, Math.floor(poolSize * shareOfBatches)) };
 }
 
+/** When this process last learned that the database cannot be reached. */
+export class Outages {
+  private lastMs = -Infinity;
+
+  noteAt(nowMs: number): void {
+    this.lastMs = nowMs;
+  }
+
+  since(ms: number): boolean {
+    return this.lastMs >= ms;
+  }
+}
+
 /** Statements of one request: in total, including the wait for connections, they are bound by its time limit. */
 export class IndexReader implements PageReader {
   private readonly endsAtMs: number;
-  /** PostgreSQL itself ends a first statement in time; one that takes 50 % longer indicates that the server is unreachable. */
+  /**
+   * PostgreSQL itself ends a first statement in time; one that takes 50 % longer indicates that the server is unreachable.
+   * A later statement has less time than that, so it indicates nothing, unless another one found the server unreachable.
+   */
   private graceMs: number;
 
   constructor(
     private readonly pool: Pick<IndexPool, 'query' | 'look' | 'isSharded'>,
     timeLimitMs: number,
     readonly settled: SettledHomes = new SettledHomes(),
+    private readonly outages: Outages = new Outages(),
     private readonly nowMs: () => number = () => performance.now(),
   ) {
     this.endsAtMs = nowMs() + timeLimitMs;
@@ -139,13 +156,16 @@ export class IndexReader implements PageReader {
   private async inTime<T>(read: (timeoutMs: () => number) => Promise<T>): Promise<T> {
     const { graceMs } = this;
     this.graceMs = 0;
+    const begunMs = this.nowMs();
     const leftMs = () => this.endsAtMs - this.nowMs();
     if (leftMs() <= 0) throw timeLimitExceeded();
     try {
       return await read(() => (leftMs() > 0 ? leftMs() + graceMs : 0));
     } catch (error) {
-      if (graceMs === 0 && leftMs() <= 0) throw timeLimitExceeded();
-      throw databaseProblem(error) ?? error;
+      if (graceMs === 0 && leftMs() <= 0 && !this.outages.since(begunMs)) throw timeLimitExceeded();
+      const problem = databaseProblem(error);
+      if (problem?.code === 'service_outage') this.outages.noteAt(this.nowMs());
+      throw problem ?? error;
     }
   }
 }
@@ -158,6 +178,7 @@ export class IndexReader implements PageReader {
 export class IndexReaders {
   private readonly pools = new Map<string, IndexPool>();
   private readonly settled = new SettledHomes();
+  private readonly outages = new Outages();
 
   private readonly isSharded: () => Promise<boolean>;
 
@@ -172,7 +193,7 @@ export class IndexReaders {
       pool = this.openPool(timeLimitMs);
       this.pools.set(name, pool);
     }
-    return new IndexReader(pool, timeLimitMs, this.settled);
+    return new IndexReader(pool, timeLimitMs, this.settled, this.outages);
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,4 @@
-import { hasUnservedHost } from '@certwright/accounts';
+import { hasInstallations, hasUnservedHost } from '@certwright/accounts';
 import type { Tx } from '@certwright/core-schema';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -31,6 +31,7 @@ export class Rollouts {
 
   /** Plans whose accounts are to be notified. */
   async due(occasion: NoticeOccasion, limit: number): Promise<readonly string[]> {
+    if (!(await hasInstallations(this.database))) return [];
     const rows = await this.database.query<{ planId: string }[]>(
       `SELECT rollout.plan_id AS "planId" ${dueRollouts(occasion)} LIMIT $2`,
       [this.graceS, limit],

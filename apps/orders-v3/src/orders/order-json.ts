@@ -7,6 +7,7 @@ import { Addresses } from '../wire/addresses';
 import { certificateJson, CertificateSchema } from '../wire/certificate-json';
 import type { OrderExpansion } from '../wire/expansion';
 import { InstallationSchema, type OrderInstallations } from '../installations/installation-json';
+import type { AwaitedKey } from './awaited-keys';
 import { type ApprovalPlaces, type IssuanceContext, issuanceJson, IssuanceSchema } from './issuance-json';
 import type { StoredOrder } from './order';
 import { documentedDnsNames } from './order-members';
@@ -89,6 +90,8 @@ export interface ExpandedContext {
   readonly issuance: IssuanceContext | null;
   /** Null unless `installations` is expanded, or when they are too large. */
   readonly installations: OrderInstallations;
+  /** Null also unless `issuance` is expanded. */
+  readonly awaitedKey: AwaitedKey | null;
   readonly now: Date;
 }
 
@@ -108,7 +111,7 @@ export class OrderLinks {
 export function orderJson(
   order: StoredOrder,
   expansion: OrderExpansion,
-  { currentCert, issuance, installations, now }: ExpandedContext,
+  { currentCert, issuance, awaitedKey, installations, now }: ExpandedContext,
   { addresses, approvals }: OrderLinks,
 ): OrderSchema {
   const { csr } = order;
@@ -129,7 +132,7 @@ export function orderJson(
     current_cert: expansion.currentCert
       ? currentCert && certificateJson(currentCert, expansion.currentCert, now)
       : undefined,
-    issuance: issuance ? issuanceJson(order, issuance, approvals) : undefined,
     installations: expansion.installations ? installations : undefined,
+    issuance: issuance ? issuanceJson(order, { ...issuance, awaitedKey }, approvals) : undefined,
   };
 }

@@ -8,6 +8,7 @@ import {
   type OrderInstallations,
 } from '../installations/installation-json';
 import type { OrderExpansion } from '../wire/expansion';
+import { AwaitedKeys } from './awaited-keys';
 import { orderJson, OrderLinks, type OrderSchema } from './order-json';
 import { IssuanceContextReader } from './issuance-context';
 import type { StoredOrder } from './order';
@@ -19,6 +20,7 @@ export class OrderViews {
     private readonly certificates: Certificates,
     private readonly issuanceContexts: IssuanceContextReader,
     private readonly installations: Installations,
+    private readonly awaitedKeys: AwaitedKeys,
     private readonly links: OrderLinks,
   ) {}
 
@@ -32,12 +34,15 @@ export class OrderViews {
     const currents = expansion.currentCert === null ? [] : await this.certificates.currentOf(planIds, tx);
     const issuanceOf = expansion.issuance ? await this.issuanceContexts.of(orders, now, tx) : null;
     const installationsOf = expansion.installations ? await this.installationsOf(planIds, tx) : null;
+    const keys = expansion.issuance ? await this.awaitedKeys.of(orders, tx) : null;
     const currentOf = new Map(currents.map((certificate) => [certificate.planId, certificate]));
     return orders.map((order) => {
       const currentCert = currentOf.get(order.planId) ?? null;
       const issuance = issuanceOf?.get(order.planId) ?? null;
+      const awaitedKey = keys?.get(order.planId) ?? null;
       const installations = installationsOf?.get(order.planId) ?? null;
-      return orderJson(order, expansion, { currentCert, issuance, installations, now }, this.links);
+      const expanded = { currentCert, issuance, awaitedKey, installations, now };
+      return orderJson(order, expansion, expanded, this.links);
     });
   }
 

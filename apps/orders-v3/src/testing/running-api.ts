@@ -17,7 +17,8 @@ const front = {
   document: JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8')) as object,
   environment: { SEALING_KEYS: specSealingKey },
   // The sweep, and the rounds of notices.
-  isOfBackground: (statement: string) => /account_with_news|FROM rollout/.test(statement),
+  isOfBackground: (statement: string) =>
+    /account_with_news|FROM rollout|to_regclass\('installation'\) IS/.test(statement),
 };
 
 export type RunningApi = RunningFront;

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
 import { Problem } from '@certwright/errors';
 import { html, inlineStyle } from '../html/html';
 import { prefersHtml } from './prefers-html';
@@ -142,14 +144,24 @@ export class ApiDocumentation {
     };
   }
 
-  /** @throws Problem `not_found` */
-  async asset(name: string): Promise<DocumentationResponse> {
+  /**
+   * @param acceptEncoding the `Accept-Encoding` header of the request
+   * @throws Problem `not_found`
+   */
+  async asset(name: string, acceptEncoding: string | undefined): Promise<DocumentationResponse> {
     if (name === 'openapi.json') return await this.openApi();
     if (name === 'start.js') return this.start();
     const contentType = assetTypes.get(name);
     if (contentType === undefined) throw new Problem('not_found', 'There is nothing at this address.');
-    const headers = { 'content-type': contentType, 'cache-control': 'public, max-age=3600' };
-    return { headers, body: await this.file(name) };
+    const headers = {
+      'content-type': contentType,
+      'cache-control': 'public, max-age=3600',
+      vary: 'Accept-Encoding',
+    };
+    const compressed = await this.file(name);
+    return acceptsGzip(acceptEncoding)
+      ? { headers: { ...headers, 'content-encoding': 'gzip' }, body: compressed }
+      : { headers, body: await promisify(gunzip)(compressed) };
   }
 
   async openApi(): Promise<DocumentationResponse> {
@@ -180,9 +192,9 @@ export class ApiDocumentation {
     return (await this.document()).info;
   }
 
-  /** Kept in memory: 1.5 MB, which requests must not make the process read again and again. */
+  /** Compressed, and kept in memory: requests must not make the process read it again and again. */
   private async file(name: string): Promise<Buffer> {
-    const file = this.#assets.get(name) ?? readFile(path.join(assetsFolder(), name));
+    const file = this.#assets.get(name) ?? readCompressed(name);
     this.#assets.set(name, file);
     return await file;
   }
@@ -199,8 +211,15 @@ export class ApiDocumentation {
   }
 }
 
-/** A bundle has a copy beside it. */
-function assetsFolder(): string {
-  const beside = path.join(__dirname, 'swagger-ui');
-  return existsSync(beside) ? beside : path.dirname(require.resolve('swagger-ui-dist/package.json'));
+/** A bundle has compressed copies beside it. */
+async function readCompressed(name: string): Promise<Buffer> {
+  const beside = path.join(__dirname, 'swagger-ui', `${name}.gz`);
+  if (existsSync(beside)) return await readFile(beside);
+  const folder = path.dirname(require.resolve('swagger-ui-dist/package.json'));
+  return await promisify(gzip)(await readFile(path.join(folder, name)));
+}
+
+/** RFC 9110, section 12.5.3; a weight of zero refuses it. */
+function acceptsGzip(acceptEncoding = ''): boolean {
+  return /(?:^|,)\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))[\d.]+\s*)?(?:,|$)/i.test(acceptEncoding);
 }

@@ -25,8 +25,8 @@ export function registerDocumentationRoutes(
       send(reply, await documentation.root(headers.accept)),
     );
   instance.get(docs, options, async (_request, reply) => send(reply, await documentation.page()));
-  instance.get<{ Params: { readonly asset: string } }>(assets, options, async ({ params }, reply) =>
-    send(reply, await documentation.asset(params.asset)),
+  instance.get<{ Params: { readonly asset: string } }>(assets, options, async ({ params, headers }, reply) =>
+    send(reply, await documentation.asset(params.asset, headers['accept-encoding'])),
   );
   instance.get(openApi, options, async (_request, reply) => send(reply, await documentation.openApi()));
 }

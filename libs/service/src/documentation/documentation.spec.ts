@@ -19,8 +19,8 @@ beforeAll(async () => {
 });
 afterAll(() => api.app.close());
 
-const get = (path: string, accept: string, method = 'GET') =>
-  fetch(`${api.origin}${path}`, { method, headers: { accept } });
+const get = (path: string, accept: string, method = 'GET', headers: Record<string, string> = {}) =>
+  fetch(`${api.origin}${path}`, { method, headers: { accept, ...headers } });
 
 describe.each(['/', '/v1', '/v1/'])('GET %s', (root) => {
   it('returns JSON to a program', async () => {
@@ -100,7 +100,17 @@ it('serves the document, Swagger UI, and no other file of its package', async ()
   ]) {
     const response = await get(`/v1/docs/${file}`, '*/*');
     expect([response.status, response.headers.get('content-type')]).toEqual([200, type]);
-    expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(100);
+    const body = await response.text();
+    expect(body.length).toBeGreaterThan(100);
+    for (const encodings of ['identity', 'gzip;q=0', 'br, gzip;q=0.0', 'xgzip', 'br, GZIP ; q=0.5']) {
+      const other = await get(`/v1/docs/${file}`, '*/*', 'GET', { 'accept-encoding': encodings });
+      const encoding = encodings.includes('GZIP') ? 'gzip' : null;
+      expect([other.headers.get('content-encoding'), other.headers.get('vary')]).toEqual([
+        encoding,
+        'Accept-Encoding',
+      ]);
+      expect((await other.text()) === body).toBe(true);
+    }
   }
   const none = await get('/v1/docs/package.json', '*/*');
   expect([none.status, await none.json()]).toMatchObject([404, { code: 'not_found' }]);
