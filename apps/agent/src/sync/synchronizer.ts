@@ -43,7 +43,8 @@ export class Synchronizer {
   private readonly taskProblems = new Map<string, string>();
   /** Orders that left the cluster while this process ran. */
   private readonly left = new Set<string>();
-  private readonly sentCsrs = new Set<string>();
+  /** Order → SHA-256 of the public key of the last CSR. */
+  private readonly sentCsrs = new Map<string, string>();
   private readonly doneTasks = new Set<string>();
 
   constructor(private readonly parts: SynchronizerParts) {}
@@ -59,9 +60,9 @@ export class Synchronizer {
 
   /** Whether a CSR of this host waits for its certificate. */
   get awaitsCertificate(): boolean {
-    return [...this.sentCsrs].some((name) => {
+    return [...this.sentCsrs].some(([name, spkiSha256]) => {
       const order = this.known.get(name);
-      return order !== undefined && order.certificate?.spki_sha256 !== order.csr_spki_sha256;
+      return order !== undefined && order.certificate?.spki_sha256 !== spkiSha256;
     });
   }
 
@@ -196,9 +197,9 @@ export class Synchronizer {
     if (refused !== undefined)
       return this.taskFailed(order.name, `makes no key: ${refused} is not in names of the configuration`);
     try {
-      await this.parts.exchange.makeKey(order, task);
+      const sent = await this.parts.exchange.makeKey(order, task);
       this.doneTasks.add(task);
-      this.sentCsrs.add(order.name);
+      if (sent !== null) this.sentCsrs.set(order.name, sent);
       this.taskProblems.delete(order.name);
     } catch (error) {
       if (error instanceof KeyFault) this.taskFailed(order.name, error.message);
@@ -255,7 +256,7 @@ export class Synchronizer {
   }
 }
 
-/** Afterwards the agent asks for news, since tasks are given for a limited time: an RSA key takes up to a second. */
+/** Afterwards the agent polls again, since tasks are given for a limited time: an RSA key takes up to a second. */
 const maxWorkMs = 5000;
 
 /** An error of a system call of the file layer. */
