@@ -102,6 +102,53 @@ describe('orders', () => {
   });
 });
 
+describe('versions', () => {
+  const changed = (change: object) => {
+    server.addOrder(order);
+    server.falsify = (call, status, body) =>
+      call.endsWith('/state') && status === 200 ? { body: { ...(body as object), ...change } } : undefined;
+  };
+
+  it('a server that always requests a new start is not followed', async () => {
+    changed({ reset: true, orders: [] });
+    await once();
+    expect(host.logged.join('\n')).toContain('requests a new start again and again');
+  });
+
+  it('a server that always has more is not followed', async () => {
+    changed({ more: true, version: 0, orders: [] });
+    await once();
+    expect(host.logged.join('\n')).toContain('the version does not grow');
+  });
+
+  it('a refusal that concerns one order does not stop the others', async () => {
+    host.configure(`[[install]]\norder = "${order}"\n[[install]]\norder = "api.example.com"\n`);
+    const refused = server.addOrder(order);
+    server.addOrder('api.example.com');
+    server.falsify = (call) =>
+      call.endsWith(`/certificates/${refused.issued?.sha256}`)
+        ? { status: 404, body: { code: 'not_found', message: 'no such certificate' } }
+        : undefined;
+    const agent = await once();
+    expect(currentOf('api.example.com')).toBe(true);
+    expect(agent.problem()).toContain(`order ${order}: `);
+  });
+
+  it('a certificate that was refused and is withdrawn leaves no problem', async () => {
+    const ordered = server.addOrder(order);
+    await once();
+    const good = ordered.issued;
+    ordered.issued = server.ca.issue(testKey().spki, [order]);
+    server.touch(ordered);
+    await once();
+    expect(server.lastReport(order)?.state).toBe('no_key');
+    ordered.issued = good;
+    server.touch(ordered);
+    await once();
+    expect(server.lastReport(order)).toMatchObject({ state: 'installed', problem: null });
+  });
+});
+
 describe('certificates', () => {
   async function withCertificate(change: (issued: ReturnType<typeof make>) => void) {
     const ordered = server.addOrder(order);
