@@ -85,7 +85,7 @@ export function bundleOptions(entryPoints, outdir) {
     // Data lists that are part of the program.
     loader: { '.txt': 'text' },
     // Workspace aliases look like packages but must be bundled.
-    plugins: [workspaceAliases(), requiredPackages, decoratorMetadata],
+    plugins: [workspaceAliases(), requiredPackages, oneDriver, decoratorMetadata],
     sourcemap: true,
     sourcesContent: false,
     logLevel: 'warning',
@@ -122,6 +122,22 @@ const requiredPackages = {
   },
 };
 
+/** In place of a driver that is left out. */
+const noDriver = 'no-driver';
+
+/** Of the drivers of TypeORM, which it loads all, only that of PostgreSQL is used. */
+const oneDriver = {
+  name: 'one-driver',
+  setup(build) {
+    build.onResolve({ filter: /^\.\/[a-z0-9-]+\/\w+Driver$/ }, ({ path: driver, importer }) =>
+      importer.endsWith('/typeorm/driver/DriverFactory.js') && driver !== './postgres/PostgresDriver'
+        ? { path: driver, namespace: noDriver }
+        : null,
+    );
+    build.onLoad({ filter: /./, namespace: noDriver }, () => ({ contents: 'module.exports = {};' }));
+  },
+};
+
 function workspaceAliases() {
   return {
     name: 'workspace-aliases',
@@ -146,7 +162,8 @@ export async function bundle(entryPoints, outdir) {
   const { metafile } = await require('esbuild').build(options);
   const outputs = Object.values(metafile.outputs);
   for (const [name, source] of changed) {
-    const inputs = Object.keys(outputs.find(({ entryPoint }) => entryPoint === source)?.inputs ?? {});
+    const all = Object.keys(outputs.find(({ entryPoint }) => entryPoint === source)?.inputs ?? {});
+    const inputs = all.filter((file) => !file.startsWith(`${noDriver}:`));
     await shrinkSourceMap(path.resolve(workspaceRoot, outdir, `${name}.js.map`));
     if (source.endsWith('src/main.ts') && entryPointsOf(source.replace('/src/main.ts', '')).openapi)
       await copyDocumentationPage(path.resolve(workspaceRoot, outdir));
