@@ -1,6 +1,6 @@
 // Bundles one entry point: our own sources and the npm packages that they need, in one CommonJS file.
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -85,7 +85,13 @@ export function bundleOptions(entryPoints, outdir) {
     // Data lists that are part of the program.
     loader: { '.txt': 'text' },
     // Workspace aliases look like packages but must be bundled.
-    plugins: [workspaceAliases(), requiredPackages, oneDriver, decoratorMetadata],
+    plugins: [
+      workspaceAliases(),
+      requiredPackages,
+      oneTypeOrm,
+      dataBeside(path.resolve(workspaceRoot, outdir)),
+      decoratorMetadata,
+    ],
     sourcemap: true,
     sourcesContent: false,
     logLevel: 'warning',
@@ -122,12 +128,33 @@ const requiredPackages = {
   },
 };
 
+/** Above this size a data list is a file beside the bundle: code is read and kept in memory as a whole. */
+const dataBesideBytes = 1e6;
+
+/** @param {string} outdir absolute */
+function dataBeside(outdir) {
+  return {
+    name: 'data-beside',
+    setup(build) {
+      build.onLoad({ filter: /\.txt$/ }, async ({ path: file }) => {
+        if (statSync(file).size < dataBesideBytes) return null;
+        const name = path.basename(file);
+        await mkdir(outdir, { recursive: true });
+        await copyFile(file, path.join(outdir, name));
+        // Read when it is used for the first time.
+        const read = `require('node:fs').readFileSync(require('node:path').join(__dirname, '${name}'), 'latin1')`;
+        return { contents: `module.exports = { __esModule: true, get default() { return ${read}; } };` };
+      });
+    },
+  };
+}
+
 /** In place of a driver that is left out. */
 const noDriver = 'no-driver';
 
 /** Of the drivers of TypeORM, which it loads all, only that of PostgreSQL is used. */
-const oneDriver = {
-  name: 'one-driver',
+const oneTypeOrm = {
+  name: 'one-typeorm',
   setup(build) {
     build.onResolve({ filter: /^\.\/[a-z0-9-]+\/\w+Driver$/ }, ({ path: driver, importer }) =>
       importer.endsWith('/typeorm/driver/DriverFactory.js') && driver !== './postgres/PostgresDriver'
@@ -135,6 +162,10 @@ const oneDriver = {
         : null,
     );
     build.onLoad({ filter: /./, namespace: noDriver }, () => ({ contents: 'module.exports = {};' }));
+    // It would load a second TypeORM from a checkout, to find what TypeORM 1 no longer has.
+    build.onLoad({ filter: /@nestjs\/typeorm\/dist\/common\/typeorm-compat\.js$/ }, () => ({
+      contents: 'export const Connection = undefined, AbstractRepository = undefined;',
+    }));
   },
 };
 
@@ -164,6 +195,7 @@ export async function bundle(entryPoints, outdir) {
   for (const [name, source] of changed) {
     const all = Object.keys(outputs.find(({ entryPoint }) => entryPoint === source)?.inputs ?? {});
     const inputs = all.filter((file) => !file.startsWith(`${noDriver}:`));
+    await escapeBeyondAscii(path.resolve(workspaceRoot, outdir, `${name}.js`));
     await shrinkSourceMap(path.resolve(workspaceRoot, outdir, `${name}.js.map`));
     if (source.endsWith('src/main.ts') && entryPointsOf(source.replace('/src/main.ts', '')).openapi)
       await copyDocumentationPage(path.resolve(workspaceRoot, outdir));
@@ -179,6 +211,15 @@ export async function bundle(entryPoints, outdir) {
 }
 
 const isOfPackage = (file) => file.includes('node_modules/');
+
+/**
+ * V8 keeps the text of a program in memory: with one byte per character, or two if a single one is beyond Latin-1.
+ * esbuild escapes them except in regular expressions and comments.
+ */
+async function escapeBeyondAscii(file) {
+  const escaped = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  await writeFile(file, (await readFile(file, 'utf8')).replace(/[^\0-\x7f]/g, escaped));
+}
 
 async function shrinkSourceMap(file) {
   const map = ownPositions(JSON.parse(await readFile(file, 'utf8')), (source) => !isOfPackage(source));
