@@ -85,13 +85,7 @@ export function bundleOptions(entryPoints, outdir) {
     // Data lists that are part of the program.
     loader: { '.txt': 'text' },
     // Workspace aliases look like packages but must be bundled.
-    plugins: [
-      workspaceAliases(),
-      requiredPackages,
-      oneTypeOrm,
-      dataBeside(path.resolve(workspaceRoot, outdir)),
-      decoratorMetadata,
-    ],
+    plugins: [workspaceAliases(), requiredPackages, oneTypeOrm, dataBeside, decoratorMetadata],
     sourcemap: true,
     sourcesContent: false,
     logLevel: 'warning',
@@ -131,23 +125,23 @@ const requiredPackages = {
 /** Above this size a data list is a file beside the bundle: code is read and kept in memory as a whole. */
 const dataBesideBytes = 1e6;
 
-/** @param {string} outdir absolute */
-function dataBeside(outdir) {
-  return {
-    name: 'data-beside',
-    setup(build) {
-      build.onLoad({ filter: /\.txt$/ }, async ({ path: file }) => {
-        if (statSync(file).size < dataBesideBytes) return null;
-        const name = path.basename(file);
-        await mkdir(outdir, { recursive: true });
-        await copyFile(file, path.join(outdir, name));
-        // Read when it is used for the first time.
-        const read = `require('node:fs').readFileSync(require('node:path').join(__dirname, '${name}'), 'latin1')`;
-        return { contents: `module.exports = { __esModule: true, get default() { return ${read}; } };` };
-      });
-    },
-  };
-}
+/** Read when it is used for the first time. */
+const dataBeside = {
+  name: 'data-beside',
+  setup(build) {
+    build.onResolve({ filter: /\.txt$/ }, ({ path: file, resolveDir }) => ({
+      path: path.resolve(resolveDir, file),
+      sideEffects: false,
+    }));
+    build.onLoad({ filter: /\.txt$/ }, ({ path: file }) => {
+      if (!isBeside(file)) return null;
+      const read = `require('node:fs').readFileSync(require('node:path').join(__dirname, '${path.basename(file)}'), 'latin1')`;
+      return { contents: `module.exports = { __esModule: true, get default() { return ${read}; } };` };
+    });
+  },
+};
+
+const isBeside = (file) => file.endsWith('.txt') && statSync(file).size >= dataBesideBytes;
 
 /** In place of a driver that is left out. */
 const noDriver = 'no-driver';
@@ -197,6 +191,11 @@ export async function bundle(entryPoints, outdir) {
     const inputs = all.filter((file) => !file.startsWith(`${noDriver}:`));
     await escapeBeyondAscii(path.resolve(workspaceRoot, outdir, `${name}.js`));
     await shrinkSourceMap(path.resolve(workspaceRoot, outdir, `${name}.js.map`));
+    for (const data of inputs.filter((file) => isBeside(path.resolve(workspaceRoot, file))))
+      await copyFile(
+        path.resolve(workspaceRoot, data),
+        path.resolve(workspaceRoot, outdir, path.basename(data)),
+      );
     if (source.endsWith('src/main.ts') && entryPointsOf(source.replace('/src/main.ts', '')).openapi)
       await copyDocumentationPage(path.resolve(workspaceRoot, outdir));
     // The lock file decides what the files of packages contain.

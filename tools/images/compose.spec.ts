@@ -34,6 +34,15 @@ function imageEnvironment(target: string): Record<string, string> {
   return { ...inherited, ...Object.fromEntries(own) };
 }
 
+it('an image starts Node with the flags that npm start uses', async () => {
+  const { NODE_FLAGS } = (await import(path.join(workspaceRoot, 'tools/up/workspace.mjs'))) as {
+    NODE_FLAGS: readonly string[];
+  };
+  const text = readFileSync(path.join(workspaceRoot, 'docker/Dockerfile'), 'utf8');
+  const [, entryPoint = '[]'] = /^ENTRYPOINT (.*)$/m.exec(text) ?? [];
+  expect(JSON.parse(entryPoint)).toEqual(['/usr/bin/node', ...NODE_FLAGS, '/app/main.js']);
+});
+
 describe('docker/compose.yaml', () => {
   let compose: Compose;
   let secrets: string;

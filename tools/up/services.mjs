@@ -8,7 +8,7 @@ import { redisBinary } from '../embedded/redis-binaries.mjs';
 import { startRedis } from '../embedded/redis.mjs';
 import { bundleFolder } from './apps.mjs';
 import { home, places } from './home.mjs';
-import { workspaceRoot } from './workspace.mjs';
+import { NODE_FLAGS, workspaceRoot } from './workspace.mjs';
 
 /** Until the process is ready; a loaded machine with two cores needs a few seconds. */
 const APP_READY_WITHIN_MS = 60_000;
@@ -72,7 +72,7 @@ export function appService(app, deployment, node) {
     start: async (signal) => {
       const child = await launch({
         command: node,
-        args: ['--enable-source-maps', program],
+        args: [...NODE_FLAGS, program],
         cwd: home,
         env: environment,
         logFile: places.log(app.name),
