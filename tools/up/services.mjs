@@ -62,7 +62,9 @@ export function appService(app, deployment, node) {
   const program = path.join(workspaceRoot, bundleFolder(app.source), 'main.js');
   const health = `http://${LOOPBACK}:${deployment.port(app.name, app.health.port)}${app.health.path}`;
   const pidFile = places.pidFile(app.name);
-  const environment = { ...inherited(), ...app.environment(deployment), PID_FILE: pidFile };
+  // Compiled code of an earlier start: a process then needs a quarter less CPU until it is ready.
+  const own = { PID_FILE: pidFile, NODE_COMPILE_CACHE: path.join(home, 'compile-cache') };
+  const environment = { ...inherited(), ...app.environment(deployment), ...own };
   return {
     name: app.name,
     program,
