@@ -84,6 +84,7 @@ const depConstraints = [
     onlyDependOnLibsWithTags: ['scope:issuance', 'scope:ct', 'scope:shared', 'scope:testing'],
   },
   { sourceTag: 'scope:ct', onlyDependOnLibsWithTags: ['scope:ct', 'scope:shared', 'scope:testing'] },
+  { sourceTag: 'scope:agent', onlyDependOnLibsWithTags: ['scope:shared', 'scope:testing'] },
   { sourceTag: 'scope:gateway', onlyDependOnLibsWithTags: ['scope:shared', 'scope:testing'] },
   { sourceTag: 'scope:shared', onlyDependOnLibsWithTags: ['scope:shared', 'scope:testing'] },
   { sourceTag: 'reach:none', onlyDependOnLibsWithTags: ['reach:none', 'reach:testing'] },
@@ -241,7 +242,8 @@ export default tseslint.config(
     // The simulation runs the use cases of several processes in one, and the operator's commands use the stores of the
     // process that they serve. The documentation has defaults that depend on each other across processes. Manifests and
     // the Compose file are held against the settings of every process. The audit log is verified by the gateway's own code.
-    files: ['tools/{simulate,admin,dialects,docs,k8s,images,audit}/**/*.ts'],
+    // Both agents run against a real orders-v3.
+    files: ['tools/{simulate,admin,dialects,docs,k8s,images,audit,second-agent}/**/*.ts'],
     rules: { '@nx/enforce-module-boundaries': 'off' },
   },
   prettier,

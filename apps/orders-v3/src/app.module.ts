@@ -1,8 +1,10 @@
 import { Module } from '@nestjs/common';
 import { AnnouncementsModule } from './announcements/announcements.module';
 import { CertificatesModule } from './certificates/certificates.module';
+import { ClustersModule } from './clusters/clusters.module';
 import { IntegrationsModule } from './dns-integrations/dns-integrations.module';
 import { DownloadModule } from './download/download.module';
+import { InstallationsModule } from './installations/installations.module';
 import { OrdersModule } from './orders/orders.module';
 import { PublicationsModule } from './publications/publications.module';
 import { WebhooksModule } from './webhooks/webhooks.module';
@@ -13,9 +15,11 @@ import { WireModule } from './wire/wire.module';
     WireModule,
     OrdersModule,
     CertificatesModule,
+    ClustersModule,
     AnnouncementsModule,
     WebhooksModule,
     IntegrationsModule,
+    InstallationsModule,
     DownloadModule,
     PublicationsModule,
   ],

@@ -172,6 +172,8 @@ export interface ReportRequest {
   readonly sent_at: string;
   readonly agent: { readonly version: string; readonly platform: string; readonly problem: string | null };
   readonly installations: readonly InstallationMessage[];
+  /** Orders of the cluster that no service of this host uses: a roll-out does not wait for this host. */
+  readonly without_points?: readonly string[];
 }
 
 /** The error object of the v3 APIs. */

@@ -69,7 +69,7 @@ export { InvoiceEntity, type InvoiceLine } from './purchases/invoice.entity';
 export { LedgerEntryEntity } from './purchases/ledger-entry.entity';
 export { SearchPlanEntity } from './search-plans/search-plan.entity';
 export { SearchSubscriptionEntity } from './search-plans/search-subscription.entity';
-export { isUniqueViolation } from './transactions/database-error';
+export { isForeignKeyViolation, isUniqueViolation } from './transactions/database-error';
 export { withinDatabaseTime, withoutDatabaseTime } from './transactions/database-time';
 export { Transactions, type Tx } from './transactions/transactions';
 export { WriteConnections } from './transactions/write-connections';

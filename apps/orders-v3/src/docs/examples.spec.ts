@@ -6,6 +6,7 @@ import { problemCodes } from '@certwright/errors';
 import { renderErrorObject } from '@certwright/service';
 import { type ReceivedResponse, type DocumentedExample, examplesIn, shapeOf } from '@certwright/testing';
 import { FakeGateway } from '../testing/gateway';
+import { enrolledAgent, managedOrder, reported } from '../testing/managed-orders';
 import { attachCertificate, RunningApi, type Tenant } from '../testing/running-api';
 import { errorExamples } from '../wire/documented-errors';
 
@@ -53,6 +54,7 @@ describe('with the API running', () => {
   const orders = '/api/v3/orders';
   const webhooks = '/api/v3/account/webhooks';
   const integrations = '/api/v3/account/dns_integrations';
+  const clusters = '/api/v3/clusters';
 
   const requestOf = (operationId: string, name: string): unknown =>
     documented.find((each) => each.operationId === operationId && each.status === null && each.name === name)
@@ -67,6 +69,11 @@ describe('with the API running', () => {
       const id = await attachCertificate(api, tenant, name, { dnsNames, pubkeySha256: 'ab'.repeat(32) });
       return `${orders}/${name}/certs/${id}/revoke`;
     },
+    createCluster: () => Promise.resolve(clusters),
+    updateCluster: async () =>
+      `${clusters}/${(await created(clusters, 'createCluster', 'of_one_host')).name}`,
+    rekeyCluster: () => Promise.resolve(`${clusters}/web/rekey`),
+    createEnrolment: () => Promise.resolve(`${clusters}/web/enrolments`),
     createWebhook: () => Promise.resolve(webhooks),
     updateWebhook: async () => `${webhooks}/${(await created(webhooks, 'createWebhook', 'plain')).id}`,
     createDnsIntegration: () => Promise.resolve(integrations),
@@ -107,6 +114,11 @@ describe('with the API running', () => {
     ['listCertificates', `${orders}/example.com/certs`],
     ['getCertificate', `${orders}/example.com/certs`],
     ['listDeliveries', webhooks],
+    ['listClusters', clusters],
+    ['getCluster', `${clusters}/berlin`],
+    ['listEnrolments', `${clusters}/berlin/enrolments`],
+    ['listAgents', `${clusters}/berlin/agents`],
+    ['getAgent', `${clusters}/berlin/agents`],
   ])('%s returns the members of its example', async (operationId, start) => {
     await created(orders, 'createOrder', 'unmanaged');
     const pubkeySha256 = 'ab'.repeat(32);
@@ -117,11 +129,18 @@ describe('with the API running', () => {
     const webhook = (await created(webhooks, 'createWebhook', 'plain')).id;
     await tenant.post(`${webhooks}/${webhook}/test`, undefined);
     const integration = (await created(integrations, 'createDnsIntegration', 'token')).id;
+    await api.database.query(`DELETE FROM cluster WHERE account_id = $1 AND name = 'web'`, [
+      tenant.accountId,
+    ]);
+    await created(clusters, 'createCluster', 'of_several_hosts');
+    await tenant.post(`${clusters}/berlin/enrolments`, {});
+    const agent = await enrolledAgent(api, tenant, 'berlin', { clockOffsetS: 0 });
     const rest: Readonly<Record<string, string>> = {
       getWebhook: `/${webhook}`,
       listDeliveries: `/${webhook}/deliveries`,
       listDnsZones: `/${integration}/zones`,
       getCertificate: `/${certificate}`,
+      getAgent: `/${agent}`,
     };
     const { status, json } = await tenant.get(`${start}${rest[operationId] ?? ''}`);
     const example: any = // eslint-disable-line @typescript-eslint/no-explicit-any -- whatever is documented
@@ -178,6 +197,19 @@ describe('with the API running', () => {
     const [{ id }] = (await tenant.get(`${webhook}/deliveries`)).json;
     await tenant.get(`${webhook}/deliveries/${id}`);
     await tenant.get(webhooks);
+    await created(clusters, 'createCluster', 'of_several_hosts');
+    await tenant.get(clusters);
+    await tenant.post(`${clusters}/web/rekey`, {});
+    await tenant.post(`${clusters}/web/enrolments`, {});
+    await tenant.get(`${clusters}/web/enrolments`);
+    const agent = await enrolledAgent(api, tenant, 'web', { clockOffsetS: 0 });
+    await tenant.get(`${clusters}/web/agents`);
+    const served = [
+      { address: '127.0.0.1:443', sha256: 'ab'.repeat(32), checked_at: '2026-11-20T12:00:00Z' },
+    ];
+    const planId = await managedOrder(api, tenant, 'web', 'managed');
+    await reported(api, planId, { agent, state: 'serving', certificate: 'ab'.repeat(32), served });
+    await tenant.get(`${orders}/managed?expand=installations`);
     await tenant.get(`${orders}?limit=0`);
     await tenant.post(`${orders}/${name}`, {}, { 'if-match': 'x' });
 
@@ -192,6 +224,21 @@ describe('with the API running', () => {
     bad_webhook: () => tenant.post(webhooks, { url: 'ftp://hooks.example.com/' }),
     unexpected_member: async () =>
       tenant.post(`${await pathOf['updateWebhook']?.()}/rotate_secret`, { colour: 'red' }),
+    bad_cluster: () => tenant.post(clusters, { name: 'x', cluster_key: 'x' }),
+    bad_enrolment: () => tenant.post(`${clusters}/web/enrolments`, { uses: 0 }),
+    cluster_not_found: () => tenant.get(`${clusters}/nothing`),
+    enrolment_not_found: () => tenant.delete(`${clusters}/web/enrolments/1`),
+    agent_not_found: () => tenant.get(`${clusters}/web/agents/1`),
+    cluster_exists: () => tenant.post(clusters, { name: 'web' }),
+    cluster_not_empty: async () => {
+      await tenant.post(orders, { dns_names: ['www.example.com'], cluster: 'web' });
+      return await tenant.delete(`${clusters}/web`);
+    },
+    cluster_has_agents: async () => {
+      await enrolledAgent(api, tenant, 'web');
+      return await tenant.post(`${clusters}/web`, { cluster_key: 'A'.repeat(43) });
+    },
+    cluster_mismatch: () => tenant.post(`${clusters}/web`, {}, { 'if-match': '"x"' }),
     bad_query: () => tenant.get(`${orders}?limit=0`),
     invalid_value: () => tenant.post(orders, unmanaged(), { 'idempotency-key': 'a b' }),
     bad_credentials: () =>

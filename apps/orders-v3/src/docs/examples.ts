@@ -80,6 +80,32 @@ const integration = {
   created_at: '2026-11-20T12:00:00Z',
 };
 
+const cluster = {
+  name: 'berlin',
+  cluster_key: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+  rotate_keys: true,
+  created_at: '2026-11-20T12:00:00Z',
+};
+const enrolment = {
+  id: 84120396514207,
+  uses: 5,
+  used: 0,
+  state: 'active',
+  expires_at: '2026-11-21T12:00:00Z',
+  created_at: '2026-11-20T12:00:00Z',
+};
+const agent = {
+  id: 'fT2n9Wq0s8LkM4vXc1Zb7A',
+  name: 'web-1.example.net',
+  version: '1.0.0',
+  platform: 'linux x64',
+  state: 'online',
+  last_seen_at: '2026-11-20T12:34:00Z',
+  clock_offset: 0,
+  problem: null,
+  enrolled_at: '2026-11-20T12:05:00Z',
+};
+
 /** Of each operation that has a body, by its `operationId`. */
 export const examples: Readonly<Record<string, OperationExamples>> = {
   createOrder: {
@@ -108,6 +134,27 @@ export const examples: Readonly<Record<string, OperationExamples>> = {
     request: { superseded: { reason: 'superseded' }, key_compromise: { reason: 'keyCompromise' } },
     responses: { 200: { ...certificate, state: 'revoked', current: false } },
   },
+  createCluster: {
+    request: {
+      of_several_hosts: { name: cluster.name, cluster_key: cluster.cluster_key },
+      of_one_host: { name: 'mail' },
+    },
+    responses: { 201: cluster },
+  },
+  listClusters: { responses: { 200: [cluster] } },
+  getCluster: { responses: { 200: cluster } },
+  updateCluster: {
+    request: { keep_keys: { rotate_keys: false } },
+    responses: { 200: { ...cluster, rotate_keys: false } },
+  },
+  rekeyCluster: { request: { at_once: { now: true } }, responses: { 200: { orders: 12 } } },
+  createEnrolment: {
+    request: { of_five_hosts: { uses: 5, expires_in: 86_400 } },
+    responses: { 201: { ...enrolment, token: 'n5cJq1M0vW8kq0bF2y3Zc4tXh6sRzYp7uE9aLdGm1oQ' } },
+  },
+  listEnrolments: { responses: { 200: [enrolment] } },
+  listAgents: { responses: { 200: [agent] } },
+  getAgent: { responses: { 200: agent } },
   listWebhooks: { responses: { 200: [webhook] } },
   createWebhook: {
     request: {

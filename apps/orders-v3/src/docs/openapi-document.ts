@@ -1,6 +1,8 @@
 import { controllersDocument } from '@certwright/service';
 import { DocumentBuilder, type OpenAPIObject } from '@nestjs/swagger';
 import { CertificatesController } from '../certificates/certificates.controller';
+import { ClustersController } from '../clusters/clusters.controller';
+import { MembersController } from '../clusters/members.controller';
 import {
   DnsIntegrationsController,
   DnsProvidersController,
@@ -16,6 +18,8 @@ import { examples } from './examples';
 const controllers = [
   OrdersController,
   CertificatesController,
+  ClustersController,
+  MembersController,
   WebhooksController,
   DeliveriesController,
   DnsProvidersController,

@@ -13,14 +13,11 @@ const maxEntries = 1_000;
 type Fault = Unreadable['faults'][number];
 
 /** The member `name`. */
-export const NameMember = () =>
+export const NameMember = (
+  description = 'Identifies the order in URLs. Defaults to the first DNS name. Cannot change after creation.',
+) =>
   applyDecorators(
-    ApiPropertyOptional({
-      type: String,
-      maxLength: 255,
-      description:
-        'Identifies the order in URLs. Defaults to the first DNS name. Cannot change after creation.',
-    }),
+    ApiPropertyOptional({ type: String, maxLength: 255, description }),
     ReadBy((value) => {
       if (typeof value !== 'string') return Unreadable.because('It must be a string.');
       const fault = orderNameFault(value);

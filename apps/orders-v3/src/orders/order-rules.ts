@@ -28,6 +28,12 @@ export interface OrderContext {
   readonly keyBlocked: boolean;
 }
 
+export const unknownCluster: OrderFault = {
+  field: 'cluster',
+  code: 'unknown_cluster',
+  message: 'There is no cluster of this name in the account.',
+};
+
 /**
  * The rules that need more than one member, or the database. A rule is skipped when one of its members has a fault: each
  * mistake is reported once.
@@ -122,11 +128,7 @@ export class OrderCheck {
 
   private *cluster(): Generator<OrderFault> {
     if (this.atFault.has('cluster') || this.context.clusterExists) return;
-    yield {
-      field: 'cluster',
-      code: 'unknown_cluster',
-      message: 'There is no cluster of this name in the account.',
-    };
+    yield unknownCluster;
   }
 
   /** The key of a CSR is checked with the CSR. Without a CSR, the caller learns it before generating a key. */

@@ -1,21 +1,23 @@
 import { type NewTerms, Plans } from '@certwright/ordering';
-import { type Tx } from '@certwright/core-schema';
+import { isForeignKeyViolation, type Tx } from '@certwright/core-schema';
+import { Problem } from '@certwright/errors';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Consequences, Order, StoredOrder } from './order';
+import { unknownCluster } from './order-rules';
 
 interface OrderRow extends Omit<StoredOrder, 'csr'> {
   readonly csr: Buffer | null;
   readonly spkiSha256: Buffer | null;
 }
 
-const orders = `
-  SELECT order_v3.plan_id AS "planId", order_v3.account_id AS "accountId", order_v3.name,
+const columns = ` order_v3.plan_id AS "planId", order_v3.account_id AS "accountId", order_v3.name,
          order_v3.dns_names AS "dnsNames", order_v3.approver_emails AS "approverEmails", order_v3.cluster,
          order_v3.product, order_v3.key_type AS "keyType", order_v3.csr, order_v3.spki_sha256 AS "spkiSha256",
          plan.terms_id AS "termsId", plan.revision, plan.auto_renew AS "autoRenew", plan.muted, plan.paused,
-         plan.download_token AS "downloadToken"
-  FROM order_v3 JOIN plan ON plan.id = order_v3.plan_id`;
+         plan.download_token AS "downloadToken"`;
+
+const orders = `SELECT ${columns} FROM order_v3 JOIN plan ON plan.id = order_v3.plan_id`;
 
 /** Orders: their own table, and the plan that each points to. */
 @Injectable()
@@ -33,10 +35,14 @@ export class OrdersRepository {
     return rows[0] === undefined ? null : storedOrder(rows[0]);
   }
 
-  /** Holds order and plan until the transaction ends. Both rows: of a row that is not locked, an older version may be seen. */
+  /**
+   * Holds plan and order until the transaction ends, locked in this sequence. Both rows: of a row that is not locked, an
+   * older version may be seen.
+   */
   async lock(tx: Tx, accountId: string, name: string): Promise<StoredOrder | null> {
     const rows: OrderRow[] = await tx.query(
-      `${orders} WHERE order_v3.account_id = $1 AND order_v3.name = $2 FOR UPDATE`,
+      `SELECT ${columns} FROM plan JOIN order_v3 ON order_v3.plan_id = plan.id
+       WHERE order_v3.account_id = $1 AND order_v3.name = $2 FOR UPDATE`,
       [accountId, name],
     );
     return rows[0] === undefined ? null : storedOrder(rows[0]);
@@ -75,7 +81,8 @@ export class OrdersRepository {
   async insert(tx: Tx, accountId: string, order: Order, downloadToken: string): Promise<StoredOrder> {
     const { autoRenew, muted, paused } = order;
     const planId = await this.plans.create(tx, { accountId, autoRenew, muted, paused, downloadToken });
-    await tx.query(
+    await withCluster(
+      tx,
       `INSERT INTO order_v3 (plan_id, account_id, name, dns_names, approver_emails, cluster, product, key_type, csr, spki_sha256)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
       [planId, accountId, order.name, ...modifiableColumns(order)],
@@ -94,7 +101,8 @@ export class OrdersRepository {
   ): Promise<StoredOrder> {
     const { planId, accountId, downloadToken } = before;
     const revision = await this.plans.modify(tx, planId, after);
-    await tx.query(
+    await withCluster(
+      tx,
       `UPDATE order_v3 SET dns_names = $2, approver_emails = $3, cluster = $4, product = $5, key_type = $6, csr = $7,
          spki_sha256 = $8 WHERE plan_id = $1`,
       [planId, ...modifiableColumns(after)],
@@ -120,6 +128,16 @@ export class OrdersRepository {
     if (terms !== null) return await this.plans.setTerms(tx, before.planId, terms);
     await this.plans.clearTerms(tx, before.planId, after.dnsNames);
     return null;
+  }
+}
+
+/** The cluster may have been deleted after the request was checked. @throws Problem `unknown_cluster` */
+async function withCluster(tx: Tx, statement: string, values: unknown[]): Promise<void> {
+  try {
+    await tx.query(statement, values);
+  } catch (error) {
+    if (!isForeignKeyViolation(error, 'order_v3_cluster')) throw error;
+    throw Problem.ofFields([unknownCluster]);
   }
 }
 

@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Keeping, WriteRequest } from '@certwright/idempotency';
 import type { SealingKeys } from '@certwright/sealing';
+import { nonceBytes, sealedKeeping } from '../wire/sealed-responses';
 import { credentialsContext, secretContext, signingSecret, signingSecretBytes } from '@certwright/webhooks';
-
-/** Of a nonce of the sealing keys. */
-const nonceBytes = 12;
 
 export function freshSigningSecret(): string {
   return signingSecret(randomBytes(signingSecretBytes));
@@ -24,12 +22,8 @@ export class EndpointSecrets {
   }
 
   /** A response that shows a secret is stored sealed, for a repeated request. */
-  keeping({ accountId, path, key }: WriteRequest): Keeping {
-    const context = `idempotency-record:${accountId}:${path}:${key}`;
-    return {
-      keep: (body) => this.seal(body, context).toString('base64'),
-      reveal: (kept) => this.keys.open(Buffer.from(kept, 'base64'), context),
-    };
+  keeping(write: WriteRequest): Keeping {
+    return sealedKeeping(this.keys, write);
   }
 
   private seal(text: string, context: string): Buffer {

@@ -27,6 +27,22 @@ export class Addresses {
     return `${this.order(orderName)}/certs`;
   }
 
+  get clusters(): string {
+    return `${this.root}/clusters`;
+  }
+
+  cluster(name: string): string {
+    return `${this.clusters}/${encodeURIComponent(name)}`;
+  }
+
+  enrolments(clusterName: string): string {
+    return `${this.cluster(clusterName)}/enrolments`;
+  }
+
+  agents(clusterName: string): string {
+    return `${this.cluster(clusterName)}/agents`;
+  }
+
   webhook(id: string): string {
     return `${this.root}/account/webhooks/${id}`;
   }

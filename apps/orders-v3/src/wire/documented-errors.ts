@@ -7,12 +7,20 @@ import {
   renderErrorObject,
 } from '@certwright/service';
 import {
+  clusterExists,
+  clusterHasAgents,
+  clusterMismatch,
+  clusterNotEmpty,
+  noSuchAgent,
   noSuchCertificate,
+  noSuchCluster,
   noSuchDelivery,
+  noSuchEnrolment,
   noSuchIntegration,
   noSuchOrder,
   noSuchWebhook,
   nothingSent,
+  tooManyEnrolments,
   tooManyIntegrations,
   tooManyWebhooks,
 } from './problems';
@@ -50,6 +58,13 @@ export const errorExamples = new ErrorExamples(
       'reason',
       'It must be the name or the number of one of: unspecified (0), keyCompromise (1), affiliationChanged (3), superseded (4), cessationOfOperation (5), privilegeWithdrawn (9).',
     ),
+    bad_cluster: invalid(
+      'cluster_key',
+      'It must be null, or an Ed25519 public key: 32 bytes as base64url without padding, 43 characters.',
+    ),
+    bad_enrolment: Problem.ofFields([
+      { field: 'uses', code: 'out_of_range', message: 'It must be from 1 to 1000.' },
+    ]),
     bad_webhook: invalid('url', 'It does not begin with http:// or https://.'),
     bad_integration: invalid('credentials', 'deSEC refused the credentials.'),
     unexpected_member: invalid('colour', 'There is no member colour.'),
@@ -58,6 +73,14 @@ export const errorExamples = new ErrorExamples(
     unauthorized,
     order_not_found: noSuchOrder(),
     certificate_not_found: noSuchCertificate(),
+    cluster_not_found: noSuchCluster(),
+    enrolment_not_found: noSuchEnrolment(),
+    agent_not_found: noSuchAgent(),
+    cluster_exists: clusterExists(),
+    cluster_not_empty: clusterNotEmpty('www.example.com'),
+    cluster_has_agents: clusterHasAgents(),
+    cluster_mismatch: clusterMismatch(),
+    too_many_enrolments: tooManyEnrolments(),
     webhook_not_found: noSuchWebhook(),
     delivery_not_found: noSuchDelivery(),
     integration_not_found: noSuchIntegration(),
@@ -99,6 +122,12 @@ export const posted: Reasons = {
 export const conditioned: Reasons = {
   invalid_value: 'A header is not valid',
   revision_mismatch: 'Another revision',
+};
+
+/** Errors of a request on a cluster with `If-Match`. */
+export const conditionedCluster: Reasons = {
+  invalid_value: 'A header is not valid',
+  cluster_mismatch: 'It was modified',
 };
 
 export const { FailsWith, PublicFailsWith } = errorDecorators(errorExamples);

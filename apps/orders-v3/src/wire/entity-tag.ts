@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Problem } from '@certwright/errors';
 
 /** An order's entity tag is its revision: it changes with what the caller can modify. */
@@ -5,8 +6,13 @@ export function entityTag(revision: number): string {
   return `"${revision}"`;
 }
 
-/** The condition of `If-Match`, checked before anything is done to the order. */
-export type Precondition = (revision: number) => boolean;
+/** For an object without a revision: changes with everything that a response shows of it. */
+export function contentTag(shown: object): string {
+  return `"${createHash('sha256').update(JSON.stringify(shown)).digest('base64url').slice(0, 22)}"`;
+}
+
+/** The condition of `If-Match`, checked before anything is done to the object of the entity tag. */
+export type Precondition = (tag: string) => boolean;
 
 /** entity-tag, RFC 9110, section 8.8.3. */
 const entityTags = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
@@ -30,10 +36,10 @@ export function readIfMatch(value: string | undefined): Precondition {
       },
     );
   }
-  return (revision) => tags.has(entityTag(revision));
+  return (tag) => tags.has(tag);
 }
 
 export function assertMatches(precondition: Precondition, revision: number): void {
-  if (precondition(revision)) return;
+  if (precondition(entityTag(revision))) return;
   throw new Problem('revision_mismatch', `The order has been modified: its revision is ${revision} now.`);
 }

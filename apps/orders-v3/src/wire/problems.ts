@@ -1,3 +1,4 @@
+import { maxActiveEnrolments } from '@certwright/accounts';
 import { maxDnsIntegrations } from '@certwright/dns-integrations';
 import { maxWebhookEndpoints } from '@certwright/delivery';
 import { Problem } from '@certwright/errors';
@@ -10,6 +11,52 @@ export function noSuchOrder(): Problem {
 /** The same for an unknown id and for one of another order. */
 export function noSuchCertificate(): Problem {
   return new Problem('not_found', 'The order has no certificate with this id.');
+}
+
+/** The same for an unknown name and for one of another account. */
+export function noSuchCluster(): Problem {
+  return new Problem('not_found', 'The account has no cluster of this name.');
+}
+
+/** The same for an unknown id and for one of another cluster. */
+export function noSuchEnrolment(): Problem {
+  return new Problem('not_found', 'The cluster has no enrolment token with this id.');
+}
+
+/** The same for an unknown id and for one of another cluster. */
+export function noSuchAgent(): Problem {
+  return new Problem('not_found', 'The cluster has no agent with this id.');
+}
+
+export function tooManyEnrolments(): Problem {
+  return new Problem(
+    'conflict',
+    `A cluster has ${maxActiveEnrolments} active enrolment tokens at most: revoke those that are not needed, or create one with more uses.`,
+  );
+}
+
+export function clusterExists(): Problem {
+  return new Problem('already_exists', 'The account has a cluster of this name already.', { field: 'name' });
+}
+
+export function clusterMismatch(): Problem {
+  return new Problem('revision_mismatch', 'The cluster has been modified: read it again.');
+}
+
+/** @param order one of those that name it */
+export function clusterNotEmpty(order: string): Problem {
+  return new Problem(
+    'cluster_not_empty',
+    `Orders name this cluster, such as ${order}: delete them, or set their cluster to null or to another one.`,
+  );
+}
+
+/** Agents only believe statements of the cluster key that they enrolled with. */
+export function clusterHasAgents(): Problem {
+  return new Problem(
+    'conflict',
+    'The cluster has agents, which believe only the present cluster key. Remove them, change the key, then enrol their hosts again; what the hosts have installed stays in use.',
+  );
 }
 
 /** The same for an unknown id and for one of another account. */

@@ -25,15 +25,9 @@ const writeRequest = createParamDecorator((_data: unknown, context: ExecutionCon
 });
 
 /** `@IfMatch() precondition: Precondition`. Throws a Problem when the header is malformed. */
-export const IfMatch = () =>
-  documentedParameter(
-    ifMatch(),
-    ApiHeader({
-      name: 'If-Match',
-      required: false,
-      description: 'Entity tags of the order, such as "3", or *. 412 for another revision.',
-    }),
-  );
+export const IfMatch = (
+  description = 'Entity tags of the order, such as "3", or *. 412 for another revision.',
+) => documentedParameter(ifMatch(), ApiHeader({ name: 'If-Match', required: false, description }));
 
 /** `@Write() write: WriteRequest`: account, path, body and `Idempotency-Key` of a POST. */
 export const Write = () =>
@@ -52,6 +46,13 @@ export const OrderName = () =>
   documentedParameter(
     Param('name'),
     ApiParam({ name: 'name', description: 'Name of the order, percent-encoded.', example: 'example.com' }),
+  );
+
+/** `@ClusterName() name: string` */
+export const ClusterName = () =>
+  documentedParameter(
+    Param('name'),
+    ApiParam({ name: 'name', description: 'Name of the cluster, percent-encoded.', example: 'web' }),
   );
 
 export function isDeliveryId(text: string): boolean {

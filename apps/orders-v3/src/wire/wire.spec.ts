@@ -1,6 +1,6 @@
 import { timestamp } from '@certwright/service';
 import { Addresses } from './addresses';
-import { readIfMatch } from './entity-tag';
+import { entityTag, readIfMatch } from './entity-tag';
 import { certificateExpansion, orderExpansion } from './expansion';
 
 describe('expand', () => {
@@ -46,7 +46,7 @@ describe('If-Match', () => {
     ['"03"', false],
     ['"a,b"', false],
   ])('%s matches revision 3: %s', (header, matches) => {
-    expect(readIfMatch(header)(3)).toBe(matches);
+    expect(readIfMatch(header)(entityTag(3))).toBe(matches);
   });
 
   it.each(['', '3', '"3', "'3'", '*, "3"', 'W/3', ','])('is refused as %j', (header) => {

@@ -4,15 +4,17 @@ import { type RoleGrants, sessionSettings } from '@certwright/postgres';
 export const ordersV3: RoleGrants = {
   tables: {
     // created_at: row locks need a column.
-    account: { select: 'id disabled_at', update: 'created_at' },
+    account: { select: 'id contact_email disabled_at', update: 'created_at' },
     account_balance: {
       select: '*',
       update: 'balance_cents last_invoice',
     },
+    account_user: { select: 'id account_id email disabled_at' },
     agent: {
       select: '*',
       insert:
         'id account_id cluster identity_key sealing_key statement enrolment_id name version platform last_seen_at',
+      delete: true,
       update: 'name version platform removed_at last_seen_at clock_offset_s problem report_number',
     },
     api_key: { select: 'id account_id secret_sha256 permissions disabled_at' },
@@ -51,6 +53,7 @@ export const ordersV3: RoleGrants = {
       select: '*',
       insert: 'account_id cluster token_sha256 uses expires_at',
       update: 'used revoked_at',
+      delete: true,
     },
     cluster_release: { select: '*', delete: true },
     delegation: {
@@ -95,13 +98,14 @@ export const ordersV3: RoleGrants = {
     key_request: {
       select: '*',
       insert: 'plan_id reason due_at falls_back_at',
-      update: 'agent_id assigned_until',
+      update: 'agent_id assigned_until due_at unpaid_at',
       delete: true,
     },
     ledger_entry: { insert: 'account_id kind cents currency charge_id note' },
+    mail: { select: 'id', insert: 'account_id kind recipient facts state due_at' },
     managed_key: {
       select: '*',
-      insert: 'account_id cluster spki_sha256 plan_id made_by',
+      insert: 'account_id cluster spki_sha256 plan_id made_by task_id csr_sha256 revision',
       update: 'sealer seal_until seal_version',
       delete: true,
     },
@@ -112,7 +116,7 @@ export const ordersV3: RoleGrants = {
       select: `
         plan_id account_id name dns_names approver_emails cluster product key_type csr spki_sha256 agent_version`,
       insert: 'plan_id account_id name dns_names approver_emails cluster product key_type csr spki_sha256',
-      update: 'dns_names approver_emails cluster product key_type csr spki_sha256 agent_version',
+      update: 'dns_names approver_emails cluster product key_type csr spki_sha256',
       delete: true,
     },
     outbox: { insert: 'job job_id payload' },
@@ -120,7 +124,7 @@ export const ordersV3: RoleGrants = {
       select: `
         id account_id terms_id revision auto_renew muted paused download_token closed_at current_version
         announced_version renew_at owner paid_through paid_product paid_names paid_wildcards replacement_paid
-        new_key_at_renewal`,
+        makes_keys new_key_at_renewal`,
       insert: 'account_id revision auto_renew muted paused download_token owner',
       update: `
         terms_id revision auto_renew muted paused closed_at current_version announced_version renew_at
@@ -138,6 +142,7 @@ export const ordersV3: RoleGrants = {
     sealed_key: {
       select: '*',
       insert: 'account_id cluster spki_sha256 receiver sender enc ciphertext signature',
+      delete: true,
     },
     terms: {
       select: 'id product dns_names spki_sha256 approval_ways',
@@ -147,7 +152,7 @@ export const ordersV3: RoleGrants = {
     webhook_attempt: { select: '*' },
     webhook_delivery: {
       select: `
-        id account_id endpoint_id plan_id version replay_of subject event body state due_at created_at
+        id account_id endpoint_id plan_id version replay_of subject event body state attempts due_at created_at
         finished_at`,
       insert: 'id account_id endpoint_id plan_id version replay_of subject event body state due_at',
       update: 'state finished_at',
@@ -161,6 +166,6 @@ export const ordersV3: RoleGrants = {
       delete: true,
     },
   },
-  functions: ['random_id()'],
+  functions: ['random_id()', 'order_is_seen_by_agents(bigint)'],
   session: sessionSettings({ statementTimeoutMs: 15_000 }),
 };

@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
 import { coreDataSource } from '../core-data-source';
 import { databaseOutage } from '@certwright/errors';
-import { isUniqueViolation } from './database-error';
+import { isForeignKeyViolation, isUniqueViolation } from './database-error';
 
 let core: CoreDatabaseFixture;
 beforeAll(async () => {
@@ -77,5 +77,19 @@ describe('isUniqueViolation', () => {
     );
     expect(isUniqueViolation(error, 'PK_54115ee388cdb6d86bb4bf5b2ea')).toBe(true);
     expect(isUniqueViolation(error, 'order_v3_name')).toBe(false);
+  });
+});
+
+describe('isForeignKeyViolation', () => {
+  it('identifies the constraint by its name', async () => {
+    const error = await errorOf(
+      async () =>
+        await core.database.query(
+          `INSERT INTO cluster_enrolment (account_id, cluster, token_sha256, uses, expires_at) VALUES (1, 'none', '', 1, now())`,
+        ),
+    );
+    expect(isForeignKeyViolation(error, 'FK_ab63c7c8d3730181163571238c4')).toBe(true);
+    expect(isForeignKeyViolation(error, 'order_v3_cluster')).toBe(false);
+    expect(isUniqueViolation(error, 'FK_ab63c7c8d3730181163571238c4')).toBe(false);
   });
 });

@@ -12,7 +12,15 @@ export function isSerializationFailure(error: unknown): boolean {
 
 /** unique_violation of the index or constraint of that name. */
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
-  if (databaseErrorCode(error) !== '23505') return false;
+  return databaseErrorCode(error) === '23505' && isOf(error, constraint);
+}
+
+/** foreign_key_violation of the constraint of that name. */
+export function isForeignKeyViolation(error: unknown, constraint: string): boolean {
+  return databaseErrorCode(error) === '23503' && isOf(error, constraint);
+}
+
+function isOf(error: unknown, constraint: string): boolean {
   const { constraint: own, driverError } = error as ConstraintError;
   return (driverError?.constraint ?? own) === constraint;
 }
