@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-const workspaceRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+export const workspaceRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const home = path.resolve(process.env.CERTWRIGHT_HOME ?? path.join(workspaceRoot, '.certwright'));
 
 /** The first check of a name is immediate, later ones follow within seconds. */
