@@ -2,8 +2,9 @@
 // reload is rolled back.
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes, X509Certificate } from 'node:crypto';
-import { chmodSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, openSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connect } from 'node:tls';
 import {
@@ -27,7 +28,9 @@ import {
 const suffix = randomBytes(2).toString('hex');
 const name = `shop-${suffix}.${started.demo_zone}`;
 const cluster = `demo-${suffix}`;
-const folder = useFolder(`managed-${suffix}`);
+// The agent refuses folders that other users may write to, as those of a checkout may be.
+process.umask(0o077);
+const folder = useFolder(mkdtempSync(path.join(realpathSync(tmpdir()), 'certwright-demo-')));
 const orderPath = `/api/v3/orders/${name}`;
 /** From an order to a handshake: the CSR, the approval and the issuance take seconds. */
 const servedMs = 90_000;
@@ -128,7 +131,7 @@ explain('The agent tries again after a minute.');
 const third = await servedCurrent(second, rolledBackMs);
 explain(`Served: ${third.sha256}`);
 await showInstallations(({ state }) => state === 'serving');
-explain(`All files are in ${path.relative(process.cwd(), folder)}; the log of the agent is agent.log.`);
+explain(`All files are in ${folder}; the log of the agent is agent.log.`);
 process.exit(0);
 
 function buildAgent() {

@@ -25,9 +25,9 @@ export const environment = {
 
 let folder = home;
 
-/** @param {string} name of the folder for the files of this run */
+/** @param {string} name of the folder for the files of this run, or its path */
 export function useFolder(name) {
-  folder = path.join(home, 'demo', name);
+  folder = path.resolve(home, 'demo', name);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return folder;
 }
