@@ -3,6 +3,7 @@
 import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { memoryFlags } from '../../agent-package/program.mjs';
 import { bundle, workspaceRoot } from '../../build/bundle.mjs';
 import { launch, run, stopChild } from '../../embedded/child.mjs';
 import { freePort, LOOPBACK } from '../../embedded/ports.mjs';
@@ -99,11 +100,11 @@ export async function enrol({ name, folder }, joinString) {
   );
 }
 
-/** @param {Host} host */
+/** With the flags of the package. @param {Host} host */
 export async function startAgent({ folder }) {
   return await launch({
     command: process.execPath,
-    args: [program, 'run', '--config', path.join(folder, 'agent.toml')],
+    args: [...memoryFlags, program, 'run', '--config', path.join(folder, 'agent.toml')],
     logFile: path.join(folder, 'agent.log'),
   });
 }
