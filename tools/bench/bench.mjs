@@ -8,9 +8,10 @@ import { issuance } from './issuance/issuance.mjs';
 import { monitoring } from './monitoring/monitoring.mjs';
 import { overload } from './overload/overload.mjs';
 import { writeSection } from './report.mjs';
+import { rest } from './rest/rest.mjs';
 import { webhooks } from './webhooks/webhooks.mjs';
 
-const benchmarks = { acme, certs, ct, gateway, issuance, monitoring, overload, webhooks };
+const benchmarks = { acme, certs, ct, gateway, issuance, monitoring, overload, rest, webhooks };
 
 const [name, ...args] = process.argv.slice(2);
 const benchmark = benchmarks[name];
