@@ -84,6 +84,7 @@ const depConstraints = [
     onlyDependOnLibsWithTags: ['scope:issuance', 'scope:ct', 'scope:shared', 'scope:testing'],
   },
   { sourceTag: 'scope:ct', onlyDependOnLibsWithTags: ['scope:ct', 'scope:shared', 'scope:testing'] },
+  { sourceTag: 'scope:agent', onlyDependOnLibsWithTags: ['scope:shared', 'scope:testing'] },
   { sourceTag: 'scope:gateway', onlyDependOnLibsWithTags: ['scope:shared', 'scope:testing'] },
   { sourceTag: 'scope:shared', onlyDependOnLibsWithTags: ['scope:shared', 'scope:testing'] },
   { sourceTag: 'reach:none', onlyDependOnLibsWithTags: ['reach:none', 'reach:testing'] },

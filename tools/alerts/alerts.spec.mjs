@@ -23,7 +23,8 @@ const read = (...parts) => readFileSync(path.join(...parts), 'utf8');
 const expressions = [...alertExpressions(), ...dashboardExpressions()];
 const names = alerts().map(({ alert }) => alert);
 const testFiles = readdirSync(testsFolder);
-const apps = readdirSync(path.join(workspaceRoot, 'apps'));
+// The agent runs on customers' hosts; no Prometheus of the platform reads it.
+const apps = readdirSync(path.join(workspaceRoot, 'apps')).filter((app) => app !== 'agent');
 
 /** Of the kubelet, which each cluster has; there is none outside Kubernetes. */
 const ofKubelet = ['kubelet_volume_stats_available_bytes', 'kubelet_volume_stats_capacity_bytes'];

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { lowestNodeCheck } from './lowest-node.mjs';
+import { LOWEST_NODE, LOWEST_NODE_OF_AGENT, lowestNodeCheck } from './lowest-node.mjs';
 import { ownPositions } from './own-positions.mjs';
 
 const require = createRequire(import.meta.url);
@@ -72,7 +72,7 @@ export function bundleOptions(entryPoints, outdir) {
     // Syntax that an older Node.js parses, so that it can run the check of its version.
     target: 'node18',
     banner: {
-      js: `${lowestNodeCheck(path.basename(outdir))}\nvar bundleUrl = require('node:url').pathToFileURL(__filename).href;`,
+      js: `${lowestNodeCheck(path.basename(outdir), lowestNodeOf(entryPoints))}\nvar bundleUrl = require('node:url').pathToFileURL(__filename).href;`,
     },
     // Packages that are ES modules; a bundle is CommonJS.
     define: { 'import.meta.url': 'bundleUrl' },
@@ -103,7 +103,13 @@ function withoutRedis(entryPoints) {
 }
 
 /** Apps that do not connect to Redis. */
-const noRedis = ['apps/ct-ingest', 'apps/dns-gateway'];
+const noRedis = ['apps/agent', 'apps/ct-ingest', 'apps/dns-gateway'];
+
+/** @param {Record<string, string>} entryPoints */
+const lowestNodeOf = (entryPoints) =>
+  Object.values(entryPoints).every((source) => source.startsWith('apps/agent/'))
+    ? LOWEST_NODE_OF_AGENT
+    : LOWEST_NODE;
 
 /**
  * Our sources are compiled to CommonJS everywhere else, so a package with both forms is loaded as CommonJS. Two copies of

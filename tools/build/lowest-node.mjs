@@ -5,6 +5,9 @@
 /** Also the version on which CI runs the built processes. */
 export const LOWEST_NODE = '22.19.0';
 
+/** Of the agent, which runs on hosts with what their distribution or operator has installed. */
+export const LOWEST_NODE_OF_AGENT = '20.19.0';
+
 /**
  * @param {string} version as in `process.versions.node`
  * @param {string} lowest
@@ -18,9 +21,10 @@ export function isAtLeast(version, lowest) {
 /**
  * The first statement of every bundle. It must run on any Node.js that can parse the bundle, so it uses old syntax only.
  * @param {string} name of the process
+ * @param {string} [lowest]
  */
-export function lowestNodeCheck(name) {
-  const [major, minor] = LOWEST_NODE.split('.');
+export function lowestNodeCheck(name, lowest = LOWEST_NODE) {
+  const [major, minor] = lowest.split('.');
   const message = `${name} cannot start: it needs Node.js ${major}.${minor} or newer; this is `;
   // Stays first, where it is a directive: the one that esbuild writes comes after this banner.
   return `"use strict";

@@ -11,7 +11,8 @@ const rows = section
   .map((line) => line.split('|').map((cell) => cell.trim()));
 
 it('the table of copies has a row for every app', () => {
-  const apps = readdirSync(path.join(root, 'apps'));
+  // The agent has one copy per host.
+  const apps = readdirSync(path.join(root, 'apps')).filter((app) => app !== 'agent');
   expect(rows.map(([, app = '']) => app.replaceAll('`', '')).sort()).toEqual(apps.sort());
 });
 

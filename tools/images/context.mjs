@@ -25,8 +25,11 @@ export const contextFolder = path.join(imagesFolder, 'context');
 export const platforms = /** @type {const} */ ({ amd64: 'x64', arm64: 'arm64' });
 /** @typedef {keyof typeof platforms} Architecture */
 
+/** The program on customers' hosts has packages of its own (tools/agent-package), and no image. */
+const isOfPlatform = (/** @type {string} */ app) => app !== 'agent';
+
 /** Every image: an app, or the commands. */
-export const images = [...readdirSync(path.join(workspaceRoot, 'apps')).sort(), 'tools'];
+export const images = [...readdirSync(path.join(workspaceRoot, 'apps')).filter(isOfPlatform).sort(), 'tools'];
 
 /** @param {string} image */
 const projectOf = (image) => (image === 'tools' ? image : `apps/${image}`);
@@ -85,7 +88,7 @@ async function makeRoot(architecture) {
  * Node.js of the lock file. npm installs it for this machine only; that of another processor is downloaded once.
  * @param {Architecture} architecture
  */
-async function nodeProgram(architecture) {
+export async function nodeProgram(architecture) {
   const name = `node-linux-${platforms[architecture]}`;
   const installed = path.join(workspaceRoot, 'node_modules', name, 'bin/node');
   if (existsSync(installed)) return installed;

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Real programs that some specs and benchmarks are held against: nginx, dig and nsupdate, the name servers that tools/peers
 # starts (BIND, Knot, PowerDNS, Unbound), the ACME test server pebble, the ACME clients lego and certbot, certspotter, and the servers that
-# certs-v2 hands out configuration for (Apache, HAProxy, lighttpd, Caddy, Postfix, Dovecot), PgBouncer, and a token in software (SoftHSM)
-# with the package that connects to it. As root they are installed from
+# certs-v2 hands out configuration for and the agent installs certificates for (Apache, HAProxy, lighttpd, Caddy, Postfix, Dovecot,
+# PostgreSQL), PgBouncer, and a token in software (SoftHSM) with the package that connects to it. As root they are installed from
 # Debian's packages; otherwise the specs that need a missing one say so and are skipped. Nothing is started.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -32,6 +32,14 @@ needs caddy caddy
 # Beside another mail server it cannot be, and apt would take that one away.
 [ -x /usr/sbin/sendmail ] || needs postfix postconf
 needs dovecot-core doveconf
+[ -x /usr/lib/dovecot/imap ] || missing="$missing dovecot-imapd"
+[ -x /usr/lib/dovecot/pop3 ] || missing="$missing dovecot-pop3d"
+ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$missing postgresql"
+# Java's reader of PKCS#12 files.
+needs default-jre-headless keytool
+# The unit of the agent is checked with these.
+needs systemd systemd-analyze
+needs strace strace
 # The images are built and run with these.
 needs buildah buildah
 needs debootstrap debootstrap

@@ -81,6 +81,7 @@ export { amountText, decimalOf, readAmount } from './purchase-amount';
 export { type BillableNames, billableNames } from './purchase-names';
 export { paidWithout, type TakeOver, takeOver, type UnusedCharge } from './purchase-takeover';
 export {
+  type NewKeyInputs,
   type NextReplacement,
   nextReplacement,
   nextWindowLook,

@@ -133,6 +133,7 @@ describe('renewalDecision', () => {
     open: null,
     current,
     replacement: { issued: false, failures: 0, failedAt: null },
+    newKey: null,
   };
   const decide = (change: Partial<RenewalInputs>) => renewalDecision({ ...inputs, ...change }, now);
   const failed = (failures: number, minutesAgo: number) =>
@@ -141,6 +142,61 @@ describe('renewalDecision', () => {
 
   it('replaces the current certificate, and checks the result a minute later', () => {
     expect(decide({})).toEqual(replace);
+  });
+
+  describe('of a plan whose owner makes keys', () => {
+    const newKey = { atRenewal: true, isKeyOfCurrent: true, request: null };
+    const withKey = (change: Partial<typeof newKey> | object, others: Partial<RenewalInputs> = {}) =>
+      decide({ newKey: { ...newKey, ...change }, ...others });
+    const requested = (dueMinutesAgo: number, fallsBackInMinutes: number | null) => ({
+      request: {
+        dueAt: inMinutes(-dueMinutesAgo),
+        fallsBackAt: fallsBackInMinutes === null ? null : inMinutes(fallsBackInMinutes),
+      },
+    });
+    const endsIn = (hours: number) => ({ ...current, notAfter: inMinutes(hours * 60) });
+
+    it('requests a new key first, and checks again after an hour or a tenth of the remaining time', () => {
+      expect(withKey({})).toEqual({ kind: 'request_key', lookAgainAt: inMinutes(60) });
+      expect(withKey({}, { current: endsIn(5) })).toEqual({
+        kind: 'request_key',
+        lookAgainAt: inMinutes(30),
+      });
+    });
+
+    it('waits for the key that is requested, and goes on with the present one when the time is over', () => {
+      expect(withKey(requested(1, 59))).toEqual({ kind: 'wait', lookAgainAt: inMinutes(59) });
+      expect(withKey(requested(60, 0))).toEqual(replace);
+    });
+
+    it('goes on at once with a key that the current certificate does not have', () => {
+      expect(withKey({ isKeyOfCurrent: false })).toEqual(replace);
+      expect(withKey({ isKeyOfCurrent: false, ...requested(1, 59) })).toEqual(replace);
+    });
+
+    it('requests none when the owner does not want one at renewals', () => {
+      expect(withKey({ atRenewal: false })).toEqual(replace);
+    });
+
+    it('waits as long for a key that was requested for another reason', () => {
+      expect(withKey(requested(20, null))).toEqual({ kind: 'wait', lookAgainAt: inMinutes(40) });
+      expect(withKey(requested(61, null))).toEqual(replace);
+    });
+
+    it('requests a key before it buys a term', () => {
+      const sold = { ...present, product: 'paid_ca', termDays: 365 };
+      const last = { present: sold, current: endsIn(24) };
+      expect(withKey({}, last)).toEqual({ kind: 'request_key', lookAgainAt: inMinutes(60) });
+      expect(withKey(requested(60, 0), last)).toMatchObject({ kind: 'purchase' });
+    });
+
+    it('keeps the key of paid terms while changes are not paid, and without automatic renewal', () => {
+      const paid = { through: inDays(200), product: 'paid_ca', names: 1, wildcards: 0 };
+      const own = { id: '7', product: 'paid_ca', dnsNames: ['a.org'] };
+      const unpaid = { ...present, product: 'paid_ca', dnsNames: ['a.org', 'b.org'], termDays: 365 };
+      expect(withKey({}, { present: unpaid, own, paid })).toMatchObject({ kind: 'replace', termsId: '7' });
+      expect(withKey({}, { present: unpaid, own, paid, autoRenew: false })).toMatchObject({ termsId: '7' });
+    });
   });
 
   it('waits while an issuance is open, and checks again after a quarter of its age, at most an hour', () => {

@@ -141,6 +141,22 @@ export interface RenewalInputs extends RenewalTerms {
     /** End of the newest of them. */
     readonly failedAt: Date | null;
   };
+  /** Null: the owner of the plan makes no new keys. */
+  readonly newKey: NewKeyInputs | null;
+}
+
+/** Inputs of a plan whose owner makes keys. */
+export interface NewKeyInputs {
+  /** A renewal requests a new key first. */
+  readonly atRenewal: boolean;
+  /** The present terms have the key of the current certificate. */
+  readonly isKeyOfCurrent: boolean;
+  /** The pending request for a new key; null: none. */
+  readonly request: {
+    readonly dueAt: Date;
+    /** When the renewal goes on with the present key; null: it was requested for another reason. */
+    readonly fallsBackAt: Date | null;
+  } | null;
 }
 
 /** `lookAgainAt`: when to check the result. */
@@ -148,6 +164,8 @@ export type RenewalDecision =
   | (CoveredReplacement & { readonly kind: 'replace'; readonly lookAgainAt: Date })
   /** By buying a term for the present terms. */
   | { readonly kind: 'purchase'; readonly lookAgainAt: Date }
+  /** The owner of the plan is to make a new key; a renewal without it follows at `lookAgainAt`. */
+  | { readonly kind: 'request_key'; readonly lookAgainAt: Date }
   | { readonly kind: 'wait'; readonly lookAgainAt: Date }
   /** Automatic renewal is off, and no term covers a replacement. */
   | { readonly kind: 'unwanted' }
@@ -163,7 +181,34 @@ export function renewalDecision(inputs: RenewalInputs, now: Date): RenewalDecisi
   const { failures, failedAt } = replacement;
   const until = failedAt === null ? now : nextAttempt(failures, failedAt, current.notAfter);
   if (until.getTime() > now.getTime()) return { kind: 'wait', lookAgainAt: until };
-  return wayOf(inputs, inputs.present, current, now);
+  return afterNewKey(wayOf(inputs, inputs.present, current, now), inputs, current, now);
+}
+
+/** A new key is awaited for an hour, and never longer than a tenth of the remaining time. */
+const keyPatience = { maxMs: 60 * minuteMs, shareOfRemaining: 1 / 10 };
+
+/**
+ * A renewal by the present terms waits for a new key. Paid terms that are issued again while changes of the owner are
+ * not paid keep their key.
+ */
+function afterNewKey(
+  decision: RenewalDecision,
+  { newKey, present, autoRenew }: RenewalInputs,
+  { notAfter }: NonNullable<RenewalInputs['current']>,
+  now: Date,
+): RenewalDecision {
+  const isByPresentTerms =
+    decision.kind === 'purchase' || (decision.kind === 'replace' && decision.termsId === present?.id);
+  if (!isByPresentTerms || !autoRenew || newKey === null || !newKey.isKeyOfCurrent) return decision;
+  const { maxMs, shareOfRemaining } = keyPatience;
+  const patienceMs = Math.min(maxMs, (notAfter.getTime() - now.getTime()) * shareOfRemaining);
+  const { request } = newKey;
+  if (request === null) {
+    if (!newKey.atRenewal) return decision;
+    return { kind: 'request_key', lookAgainAt: new Date(now.getTime() + patienceMs) };
+  }
+  const until = request.fallsBackAt ?? new Date(request.dueAt.getTime() + patienceMs);
+  return until.getTime() > now.getTime() ? { kind: 'wait', lookAgainAt: until } : decision;
 }
 
 /** In which way a certificate is replaced now. */

@@ -7,6 +7,16 @@ export { type IssuanceProgress, LeasedIssuances } from './issuances/leased-issua
 export { type LeasedWork } from './issuances/leased-work';
 export { type Replacement, openReplacements } from './issuances/replacements';
 export { WaitingIssuances } from './issuances/waiting-issuances';
+export {
+  endKeyRequest,
+  endRenewalKeyRequests,
+  hasKeyRequests,
+  type KeyPlan,
+  keyPlans,
+  requestKey,
+  requestRenewalKeys,
+  retryKeyRequest,
+} from './key-requests/key-requests';
 export { type NewTerms, Plans } from './plans/plans';
 export { Products } from './products/products';
 export { type PurchaseTerms, Purchases, type Quote } from './purchases/purchases';

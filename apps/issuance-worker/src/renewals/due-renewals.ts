@@ -2,6 +2,7 @@ import { type ApprovalWay, paidWithout, type RenewalInputs, type SoldProduct } f
 import { type PaidColumns, paidColumns, paidOf } from '@certwright/billing';
 import { unusedCharge, unusedChargesOf, type UnusedRow } from '@certwright/billing';
 import type { Tx } from '@certwright/core-schema';
+import { type KeyPlan, keyPlans } from '@certwright/ordering';
 
 export interface DueRenewal {
   readonly planId: string;
@@ -43,6 +44,7 @@ interface DueRow extends PaidColumns {
   readonly currency: string;
   readonly own: TermsRow | null;
   readonly unused: readonly UnusedRow[];
+  readonly is_key_of_current: boolean;
   readonly certificate_id: string | null;
   readonly not_before: Date | null;
   readonly not_after: Date | null;
@@ -61,7 +63,8 @@ export async function dueRenewals(
   now: Date | null,
 ): Promise<readonly DueRenewal[]> {
   const rows = await tx.query<DueRow[]>(factsStatement, [planIds, now]);
-  return rows.map(dueRenewal);
+  const keys = await keyPlans(tx, planIds);
+  return rows.map((row) => dueRenewal(row, keys.get(row.id) ?? null));
 }
 
 /**
@@ -80,6 +83,7 @@ const factsStatement = `
      WHERE plan.paid_through IS NOT NULL AND issuance.id = certificate.issuance_id) AS own,
     CASE WHEN plan.paid_through IS NULL THEN '[]' ELSE (
       ${unusedChargesOf('plan.id', `issuance.state NOT IN ('open', 'issued')`)}) END AS unused,
+    coalesce(terms.spki_sha256 = certificate.spki_sha256, false) AS is_key_of_current,
     certificate.id AS certificate_id, certificate.not_before, certificate.not_after,
     (SELECT window_end FROM renewal_info
      WHERE product.term_days IS NOT NULL AND certificate_id = certificate.id) AS window_end,
@@ -101,7 +105,7 @@ const factsStatement = `
       FROM issuance WHERE issuance.plan_id = plan.id) AS issuance) AS attempts
   WHERE plan.id = ANY($1::bigint[])`;
 
-function dueRenewal(row: DueRow): DueRenewal {
+function dueRenewal(row: DueRow, keys: KeyPlan | null): DueRenewal {
   const present = presentTerms(row);
   return {
     planId: row.id,
@@ -118,6 +122,7 @@ function dueRenewal(row: DueRow): DueRenewal {
       open: row.opened_at === null ? null : { openedAt: row.opened_at },
       current: currentOf(row),
       replacement: { issued: row.replaced, failures: row.failures, failedAt: row.failed_at },
+      newKey: keys === null ? null : { ...keys, isKeyOfCurrent: row.is_key_of_current },
     },
     now: row.now,
   };

@@ -1,7 +1,13 @@
 import { Transactions, type Tx } from '@certwright/core-schema';
 import { Problem } from '@certwright/errors';
 import { renewalDecision, type RenewalDecision } from '@certwright/issuance';
-import { openReplacements, Purchases, type Replacement } from '@certwright/ordering';
+import {
+  endRenewalKeyRequests,
+  openReplacements,
+  Purchases,
+  type Replacement,
+  requestRenewalKeys,
+} from '@certwright/ordering';
 import { Injectable } from '@nestjs/common';
 import { type DueRenewal, dueRenewals } from './due-renewals';
 import { UnpaidRenewals } from './unpaid-renewals';
@@ -122,6 +128,7 @@ export class Renewals {
       const decided = (await dueRenewals(tx, planIds, now)).map(decide);
       const replacements = decided.map(replacementOf).filter((replacement) => replacement !== null);
       await openReplacements(tx, replacements);
+      await followKeys(tx, decided, replacements);
       await lookAgain(tx, decided);
       const purchases = decided.filter(({ decision }) => decision.kind === 'purchase');
       return {
@@ -142,7 +149,9 @@ export class Renewals {
         const replacement = renewal === undefined ? null : boughtReplacement(renewal);
         if (decision?.kind !== 'purchase' || !renewal?.product || replacement === null) return 'needless';
         const issuanceId = await this.purchases.renew(tx, replacement, renewal.product, now);
-        return issuanceId === null ? 'needless' : 'bought';
+        if (issuanceId === null) return 'needless';
+        if (renewal.inputs.newKey !== null) await endRenewalKeyRequests(tx, [planId]);
+        return 'bought';
       });
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== 'payment_required') throw error;
@@ -175,6 +184,27 @@ function ofTerms(renewal: DueRenewal, termsId: string): Omit<Replacement, 'expir
   if (terms === undefined || certificateId === null) return null;
   const { dnsNames, approvalWays } = terms;
   return { planId, accountId, revision, termsId, dnsNames, approvalWays, certificateId };
+}
+
+/** Requests the new keys that renewals wait for; what goes on with the present key needs none. */
+async function followKeys(
+  tx: Tx,
+  decided: readonly Decided[],
+  replacements: readonly Replacement[],
+): Promise<void> {
+  const requested = decided.flatMap(({ renewal: { planId }, decision }) =>
+    decision.kind === 'request_key' ? [{ planId, fallsBackAt: decision.lookAgainAt }] : [],
+  );
+  if (requested.length > 0) await requestRenewalKeys(tx, requested);
+  const replaced = new Set(replacements.map(({ planId }) => planId));
+  const ended = decided.filter(
+    ({ renewal: { planId, inputs } }) => replaced.has(planId) && (inputs.newKey?.request ?? null) !== null,
+  );
+  if (ended.length > 0)
+    await endRenewalKeyRequests(
+      tx,
+      ended.map(({ renewal }) => renewal.planId),
+    );
 }
 
 /** The time of the next check, back-off included, is stored on the plan, where the caller sees it. */

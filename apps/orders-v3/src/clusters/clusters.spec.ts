@@ -411,7 +411,8 @@ describe('agents', () => {
     const planId = await managedOrder(api, tenant, 'web', 'shop');
     const values = [tenant.accountId, id, planId];
     for (const statement of [
-      `INSERT INTO managed_key (account_id, cluster, spki_sha256, plan_id, made_by) VALUES ($1, 'web', sha256('k'), $3, $2)`,
+      `INSERT INTO managed_key (account_id, cluster, spki_sha256, plan_id, made_by, task_id, csr_sha256, revision)
+       VALUES ($1, 'web', sha256('k'), $3, $2, 1, sha256('csr'), 1)`,
       `INSERT INTO sealed_key (account_id, cluster, spki_sha256, receiver, sender, enc, ciphertext, signature)
        VALUES ($1, 'web', sha256('k'), $2, $2, sha256(''), $3::text::bytea, sha512(''))`,
       `INSERT INTO key_request (plan_id, reason, due_at, agent_id, assigned_until)

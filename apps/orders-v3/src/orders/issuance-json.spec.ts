@@ -32,7 +32,7 @@ function integrationOf(dnsName: string, records: readonly RecordOfPlan[]): unkno
   } as unknown as LatestIssuance;
   const rest = { labels: new Map(), ruleSecret: 's', mailboxes: [], endpoints: [], now };
   const context: IssuanceContext = { latest, ...rest };
-  const { names } = issuanceJson(order, context, places);
+  const { names } = issuanceJson(order, { ...context, awaitedKey: null }, places);
   return names[0]?.integration;
 }
 

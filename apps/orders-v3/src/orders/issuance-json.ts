@@ -15,6 +15,7 @@ import type { LatestIssuance, RecordOfPlan } from '@certwright/ordering';
 import { timestamp } from '@certwright/service';
 import { ApiProperty } from '@nestjs/swagger';
 import { messageOfOutcome } from '../wire/outcome-messages';
+import type { AwaitedKey } from './awaited-keys';
 import type { StoredOrder } from './order';
 import type { OrderEndpoints } from './order-endpoints';
 
@@ -208,7 +209,7 @@ export interface ApprovalPlaces {
 /** Current activity, and possible actions of the caller. */
 export function issuanceJson(
   order: StoredOrder,
-  context: IssuanceContext,
+  context: IssuanceContext & { readonly awaitedKey: AwaitedKey | null },
   places: ApprovalPlaces,
 ): IssuanceSchema {
   const { latest, now } = context;
@@ -218,13 +219,36 @@ export function issuanceJson(
   const shared = { context, places, nextAttempt, approvals };
   return {
     phase,
-    last_error: latest?.lastError
-      ? { code: latest.lastError.code, message: messageOfOutcome(latest.lastError.outcome) }
-      : null,
+    last_error: lastError(latest, context.awaitedKey),
     next_attempt_at: timestamp(nextAttempt),
     names: order.dnsNames.map((dnsName) => nameJson(dnsName, order, shared)),
     endpoints: context.endpoints,
   };
+}
+
+/** While a key is awaited, an earlier error of the issuance is over. */
+function lastError(latest: LatestIssuance | null, awaitedKey: AwaitedKey | null): IssuanceErrorSchema | null {
+  const missing = awaitedKey === null ? null : missingKey(awaitedKey);
+  if (missing !== null || awaitedKey?.reason === 'first') return missing;
+  if (!latest?.lastError) return null;
+  return { code: latest.lastError.code, message: messageOfOutcome(latest.lastError.outcome) };
+}
+
+/** Why an order waits for the agents of its cluster; null: an agent is about to respond. */
+function missingKey({ cluster, isUnpaid, agents, lastSeenAt }: AwaitedKey): IssuanceErrorSchema | null {
+  if (isUnpaid) {
+    const message =
+      'Balance and credit limit of the account do not cover the certificate. It is tried again every hour, and at once when the order is posted again.';
+    return { code: 'payment_required', message };
+  }
+  if (agents === 'none') {
+    const message = `The cluster ${cluster} has no agents: enrol one, which makes the key.`;
+    return { code: 'no_agents', message };
+  }
+  if (agents === 'online') return null;
+  const since = lastSeenAt === null ? '' : ` since ${timestamp(lastSeenAt)}`;
+  const message = `No agent of the cluster ${cluster} was seen${since}: start an agent, which makes the key.`;
+  return { code: 'agents_offline', message };
 }
 
 interface SharedContext {

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { secretBytes } from '@certwright/dns-names';
 import { StandingApprovals } from '@certwright/approvals';
-import { type Tx } from '@certwright/core-schema';
+import { type KeyRequestReason, type Tx } from '@certwright/core-schema';
 import type { Product } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
-import { consequencesOf, type Order, sameNames, type StoredOrder } from './order';
+import { consequencesOf, type Order, type OrderCsr, sameNames, type StoredOrder } from './order';
 import { OrderIssuances } from './order-issuances';
+import { OrderKeys } from './order-keys';
 import { OrdersRepository } from './orders.repository';
 
 /** Side effects of creating or modifying an order, all in the caller's transaction. */
@@ -15,9 +16,10 @@ export class OrderChanges {
     private readonly orders: OrdersRepository,
     private readonly issuances: OrderIssuances,
     private readonly standing: StandingApprovals,
+    private readonly keys: OrderKeys,
   ) {}
 
-  /** @throws Problem `payment_required`: then the transaction must not be committed */
+  /** @throws Problem `payment_required`, or `bad_request` for a full cluster: then the transaction must not be committed */
   async create(tx: Tx, accountId: string, order: Order, product: Product): Promise<StoredOrder> {
     const stored = await this.orders.insert(
       tx,
@@ -26,7 +28,24 @@ export class OrderChanges {
       randomBytes(secretBytes).toString('base64url'),
     );
     await this.standing.ensure(tx, stored, { webRule: true });
+    await this.keys.follow(tx, null, stored);
     if (!stored.paused) await this.issuances.openFirst(tx, stored, product);
+    return stored;
+  }
+
+  /**
+   * An agent made the key that was requested: the order gets its CSR, without waiting for further modifications. A
+   * renewal is opened by the worker, as any other one. The caller holds the rows of `before`, and ends the request.
+   *
+   * @throws Problem `payment_required`: then the transaction must not be committed
+   */
+  async receiveKey(
+    tx: Tx,
+    before: StoredOrder,
+    { csr, reason, product }: { csr: OrderCsr; reason: KeyRequestReason; product: Product },
+  ): Promise<StoredOrder> {
+    const stored = await this.orders.modify(tx, before, { ...before, csr }, 'replace');
+    await this.issuances.issueNewKey(tx, stored, product, reason);
     return stored;
   }
 
@@ -40,12 +59,14 @@ export class OrderChanges {
     const consequences = consequencesOf(before, after);
     if (consequences === null) {
       await this.issuances.wake(tx, before);
+      await this.keys.retry(tx, before);
       return before;
     }
     const stored = await this.orders.modify(tx, before, after, consequences.terms);
     if (!sameNames(before.dnsNames, stored.dnsNames)) {
       await this.standing.ensure(tx, stored, { webRule: true });
     }
+    await this.keys.follow(tx, before, stored);
     await this.issuances.follow(tx, { before, stored, consequences, product });
     return stored;
   }

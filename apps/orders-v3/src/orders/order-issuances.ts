@@ -1,5 +1,5 @@
 import { IssuanceWakeUps } from '@certwright/approvals';
-import { type Tx } from '@certwright/core-schema';
+import { type KeyRequestReason, type Tx } from '@certwright/core-schema';
 import type { Product, PurchaseKind } from '@certwright/issuance';
 import { Certificates, Issuances, Purchases } from '@certwright/ordering';
 import { Inject, Injectable } from '@nestjs/common';
@@ -28,6 +28,15 @@ export class OrderIssuances {
   /** @throws Problem `payment_required`: then the transaction must not be committed */
   async openFirst(tx: Tx, order: StoredOrder, product: Product): Promise<void> {
     await this.open(tx, order, product, { settlingMs: 0, kind: 'term' });
+  }
+
+  /** @throws Problem `payment_required`: then the transaction must not be committed */
+  async issueNewKey(tx: Tx, order: StoredOrder, product: Product, reason: KeyRequestReason): Promise<void> {
+    const { planId, dnsNames, csr } = order;
+    await this.certificates.reselectCurrent(tx, planId, { dnsNames, spkiSha256: csr?.spkiSha256 ?? null });
+    if (reason === 'renewal')
+      await tx.query(`UPDATE plan SET renew_at = clock_timestamp() WHERE id = $1`, [planId]);
+    else await this.open(tx, order, product, { settlingMs: 0, kind: 'as_paid' });
   }
 
   /** For a POST without changes, which requests a check: approvals that wait for their next check are checked now. */

@@ -6,6 +6,7 @@ import { OrdersConfig } from '../config';
 import { Addresses } from '../wire/addresses';
 import { certificateJson, CertificateSchema } from '../wire/certificate-json';
 import type { OrderExpansion } from '../wire/expansion';
+import type { AwaitedKey } from './awaited-keys';
 import { type ApprovalPlaces, type IssuanceContext, issuanceJson, IssuanceSchema } from './issuance-json';
 import type { StoredOrder } from './order';
 import { documentedDnsNames } from './order-members';
@@ -78,6 +79,8 @@ export interface ExpandedContext {
   readonly currentCert: StoredCertificate | null;
   /** Null unless `issuance` is expanded. */
   readonly issuance: IssuanceContext | null;
+  /** Null also unless `issuance` is expanded. */
+  readonly awaitedKey: AwaitedKey | null;
   readonly now: Date;
 }
 
@@ -97,7 +100,7 @@ export class OrderLinks {
 export function orderJson(
   order: StoredOrder,
   expansion: OrderExpansion,
-  { currentCert, issuance, now }: ExpandedContext,
+  { currentCert, issuance, awaitedKey, now }: ExpandedContext,
   { addresses, approvals }: OrderLinks,
 ): OrderSchema {
   const { csr } = order;
@@ -118,6 +121,6 @@ export function orderJson(
     current_cert: expansion.currentCert
       ? currentCert && certificateJson(currentCert, expansion.currentCert, now)
       : undefined,
-    issuance: issuance ? issuanceJson(order, issuance, approvals) : undefined,
+    issuance: issuance ? issuanceJson(order, { ...issuance, awaitedKey }, approvals) : undefined,
   };
 }

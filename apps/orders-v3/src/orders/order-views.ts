@@ -2,6 +2,7 @@ import { Certificates } from '@certwright/ordering';
 import { type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import type { OrderExpansion } from '../wire/expansion';
+import { AwaitedKeys } from './awaited-keys';
 import { orderJson, OrderLinks, type OrderSchema } from './order-json';
 import { IssuanceContextReader } from './issuance-context';
 import type { StoredOrder } from './order';
@@ -12,6 +13,7 @@ export class OrderViews {
   constructor(
     private readonly certificates: Certificates,
     private readonly issuanceContexts: IssuanceContextReader,
+    private readonly awaitedKeys: AwaitedKeys,
     private readonly links: OrderLinks,
   ) {}
 
@@ -24,11 +26,13 @@ export class OrderViews {
     const planIds = orders.map(({ planId }) => planId);
     const currents = expansion.currentCert === null ? [] : await this.certificates.currentOf(planIds, tx);
     const issuanceOf = expansion.issuance ? await this.issuanceContexts.of(orders, now, tx) : null;
+    const keys = expansion.issuance ? await this.awaitedKeys.of(orders, tx) : null;
     const currentOf = new Map(currents.map((certificate) => [certificate.planId, certificate]));
     return orders.map((order) => {
       const currentCert = currentOf.get(order.planId) ?? null;
       const issuance = issuanceOf?.get(order.planId) ?? null;
-      return orderJson(order, expansion, { currentCert, issuance, now }, this.links);
+      const awaitedKey = keys?.get(order.planId) ?? null;
+      return orderJson(order, expansion, { currentCert, issuance, awaitedKey, now }, this.links);
     });
   }
 

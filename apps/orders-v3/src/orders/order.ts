@@ -110,6 +110,27 @@ export function consequencesOf(before: Order, after: Order): Consequences | null
   return { terms: changesTerms ? 'replace' : 'keep', issuance: after.paused ? 'close' : 'open' };
 }
 
+/**
+ * What becomes of the request for a key when an order of a cluster changes; null: nothing. `replace`: a response to an
+ * earlier request no longer fits the order. `end_renewal`: the modification renews the certificate.
+ */
+export function keyRequestChange(
+  before: Order | null,
+  after: Order,
+): 'replace' | 'ensure' | 'end' | 'end_renewal' | null {
+  // The request of an order that leaves its cluster ends with it.
+  if (after.cluster === null) return null;
+  if (after.csr !== null) return 'end_renewal';
+  if (after.paused) return 'end';
+  const isAsBefore =
+    before?.csr === null &&
+    before.cluster === after.cluster &&
+    before.keyType === after.keyType &&
+    before.product === after.product &&
+    sameNames(before.dnsNames, after.dnsNames);
+  return isAsBefore ? 'ensure' : 'replace';
+}
+
 /** The same set; neither list has duplicates. */
 export function sameNames(some: readonly string[], others: readonly string[]): boolean {
   const set = new Set(some);

@@ -8,10 +8,12 @@ import { MonitoredEndpointsModule } from '@certwright/monitored-endpoints';
 import { OrderingModule } from '@certwright/ordering';
 import { OrdersController } from './orders.controller';
 import { OrdersRepository } from './orders.repository';
+import { AwaitedKeys } from './awaited-keys';
 import { OrderLinks } from './order-json';
 import { OrderContextReader } from './order-context';
 import { OrderChanges } from './order-changes';
 import { OrderIssuances } from './order-issuances';
+import { OrderKeys } from './order-keys';
 import { IssuanceContextReader } from './issuance-context';
 import { OrderViews } from './order-views';
 import { CreateOrder } from './create-order.use-case';
@@ -31,11 +33,13 @@ import { DeleteOrder } from './delete-order.use-case';
   controllers: [OrdersController],
   providers: [
     BlockedKeysCheck,
+    AwaitedKeys,
     OrderLinks,
     OrdersRepository,
     OrderContextReader,
     OrderChanges,
     OrderIssuances,
+    OrderKeys,
     IssuanceContextReader,
     OrderViews,
     CreateOrder,

@@ -11,13 +11,13 @@ interface OrderRow extends Omit<StoredOrder, 'csr'> {
   readonly spkiSha256: Buffer | null;
 }
 
-const orders = `
-  SELECT order_v3.plan_id AS "planId", order_v3.account_id AS "accountId", order_v3.name,
+const columns = ` order_v3.plan_id AS "planId", order_v3.account_id AS "accountId", order_v3.name,
          order_v3.dns_names AS "dnsNames", order_v3.approver_emails AS "approverEmails", order_v3.cluster,
          order_v3.product, order_v3.key_type AS "keyType", order_v3.csr, order_v3.spki_sha256 AS "spkiSha256",
          plan.terms_id AS "termsId", plan.revision, plan.auto_renew AS "autoRenew", plan.muted, plan.paused,
-         plan.download_token AS "downloadToken"
-  FROM order_v3 JOIN plan ON plan.id = order_v3.plan_id`;
+         plan.download_token AS "downloadToken"`;
+
+const orders = `SELECT ${columns} FROM order_v3 JOIN plan ON plan.id = order_v3.plan_id`;
 
 /** Orders: their own table, and the plan that each points to. */
 @Injectable()
@@ -35,10 +35,14 @@ export class OrdersRepository {
     return rows[0] === undefined ? null : storedOrder(rows[0]);
   }
 
-  /** Holds order and plan until the transaction ends. Both rows: of a row that is not locked, an older version may be seen. */
+  /**
+   * Holds plan and order until the transaction ends, locked in this sequence. Both rows: of a row that is not locked, an
+   * older version may be seen.
+   */
   async lock(tx: Tx, accountId: string, name: string): Promise<StoredOrder | null> {
     const rows: OrderRow[] = await tx.query(
-      `${orders} WHERE order_v3.account_id = $1 AND order_v3.name = $2 FOR UPDATE`,
+      `SELECT ${columns} FROM plan JOIN order_v3 ON order_v3.plan_id = plan.id
+       WHERE order_v3.account_id = $1 AND order_v3.name = $2 FOR UPDATE`,
       [accountId, name],
     );
     return rows[0] === undefined ? null : storedOrder(rows[0]);

@@ -51,6 +51,13 @@ export class KeyRequestEntity {
 
   @Column('timestamptz', { name: 'assigned_until', nullable: true })
   assignedUntil!: Date | null;
+
+  @Column('timestamptz', {
+    name: 'unpaid_at',
+    nullable: true,
+    comment: 'when the account last could not pay for the certificate of the new key',
+  })
+  unpaidAt!: Date | null;
 }
 
 /** A key that an agent made for an order of its cluster. The key itself is only on hosts. */
@@ -79,6 +86,15 @@ export class ManagedKeyEntity {
 
   @Column({ type: 'text', name: 'made_by', collation: 'C', comment: 'agent that generated it' })
   madeBy!: string;
+
+  @Column('bigint', { name: 'task_id', comment: 'the key request that it responded to' })
+  taskId!: string;
+
+  @Column('bytea', { name: 'csr_sha256', comment: 'SHA-256 over the DER PKCS#10 that it came with' })
+  csrSha256!: Buffer;
+
+  @Column('integer', { comment: 'of the plan, after it came' })
+  revision!: number;
 
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;

@@ -77,6 +77,7 @@ export class InstallationEntity {
 @Entity('rollout')
 @Check('rollout_first', `(first_agent IS NULL) = (first_since IS NULL)`)
 @Check('rollout_end', `served_at IS NULL OR stopped_at IS NULL`)
+@Index('rollout_waiting', ['firstSince'], { where: 'served_at IS NULL AND stopped_at IS NULL' })
 @Index('rollout_open', ['begunAt'], { where: 'noticed_at IS NULL' })
 @Index('rollout_stopped', ['stoppedAt'], { where: 'stopped_at IS NOT NULL AND stop_noticed_at IS NULL' })
 export class RolloutEntity {

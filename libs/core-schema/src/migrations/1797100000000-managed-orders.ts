@@ -93,8 +93,12 @@ const tables = [
   `COMMENT ON COLUMN cluster_release.order_name IS 'of an order that left the cluster'`,
   `CREATE INDEX cluster_release_version ON cluster_release (account_id, cluster, version)`,
   `CREATE INDEX cluster_release_age ON cluster_release (released_at)`,
-  `ALTER TABLE plan ADD new_key_at_renewal boolean NOT NULL DEFAULT false`,
-  `COMMENT ON COLUMN plan.new_key_at_renewal IS 'its owner makes a new key for a renewal when a key request says so'`,
+  `ALTER TABLE plan
+     ADD makes_keys boolean NOT NULL DEFAULT false,
+     ADD new_key_at_renewal boolean NOT NULL DEFAULT false,
+     ADD CONSTRAINT plan_makes_keys CHECK (makes_keys OR NOT new_key_at_renewal)`,
+  `COMMENT ON COLUMN plan.makes_keys IS 'its owner makes a new key when a key request says so'`,
+  `COMMENT ON COLUMN plan.new_key_at_renewal IS 'a renewal requests a new key first'`,
   `CREATE TABLE key_request (
       plan_id bigint NOT NULL,
       id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -104,6 +108,7 @@ const tables = [
       falls_back_at TIMESTAMP WITH TIME ZONE,
       agent_id text COLLATE "C",
       assigned_until TIMESTAMP WITH TIME ZONE,
+      unpaid_at TIMESTAMP WITH TIME ZONE,
       CONSTRAINT key_request_reason CHECK (reason IN ('first', 'renewal', 'rekey')),
       CONSTRAINT key_request_falls_back CHECK ((falls_back_at IS NOT NULL) = (reason = 'renewal')),
       CONSTRAINT key_request_assigned CHECK ((agent_id IS NULL) = (assigned_until IS NULL)),
@@ -113,6 +118,7 @@ const tables = [
   `COMMENT ON COLUMN key_request.due_at IS 'not to be assigned before'`,
   `COMMENT ON COLUMN key_request.falls_back_at IS 'when the renewal goes on with the present key'`,
   `COMMENT ON COLUMN key_request.agent_id IS 'who makes the key; null: not assigned'`,
+  `COMMENT ON COLUMN key_request.unpaid_at IS 'when the account last could not pay for the certificate of the new key'`,
   `CREATE INDEX key_request_of_agent ON key_request (agent_id) WHERE agent_id IS NOT NULL`,
   `CREATE TABLE managed_key (
       account_id bigint NOT NULL,
@@ -120,6 +126,9 @@ const tables = [
       spki_sha256 bytea NOT NULL,
       plan_id bigint NOT NULL,
       made_by text COLLATE "C" NOT NULL,
+      task_id bigint NOT NULL,
+      csr_sha256 bytea NOT NULL,
+      revision integer NOT NULL,
       created_at TIMESTAMP WITH TIME ZONE NOT NULL DEFAULT now(),
       sealer text COLLATE "C",
       seal_until TIMESTAMP WITH TIME ZONE,
@@ -130,6 +139,9 @@ const tables = [
     )`,
   `COMMENT ON COLUMN managed_key.spki_sha256 IS 'SHA-256 over the DER SubjectPublicKeyInfo'`,
   `COMMENT ON COLUMN managed_key.made_by IS 'agent that generated it'`,
+  `COMMENT ON COLUMN managed_key.task_id IS 'the key request that it responded to'`,
+  `COMMENT ON COLUMN managed_key.csr_sha256 IS 'SHA-256 over the DER PKCS#10 that it came with'`,
+  `COMMENT ON COLUMN managed_key.revision IS 'of the plan, after it came'`,
   `COMMENT ON COLUMN managed_key.sealer IS 'agent that is to seal it for members that lack it; null: none'`,
   `COMMENT ON COLUMN managed_key.seal_version IS 'version of the cluster when the sealer was chosen'`,
   `CREATE INDEX managed_key_plan ON managed_key (plan_id)`,
@@ -193,6 +205,7 @@ const tables = [
   `COMMENT ON COLUMN rollout.stopped_at IS 'when two agents were broken: no agent installs'`,
   `COMMENT ON COLUMN rollout.stop_noticed_at IS 'when the account was notified that it stopped'`,
   `COMMENT ON COLUMN rollout.noticed_at IS 'when the account was notified that a host does not serve it'`,
+  `CREATE INDEX rollout_waiting ON rollout (first_since) WHERE served_at IS NULL AND stopped_at IS NULL`,
   `CREATE INDEX rollout_open ON rollout (begun_at) WHERE noticed_at IS NULL`,
   `CREATE INDEX rollout_stopped ON rollout (stopped_at) WHERE stopped_at IS NOT NULL AND stop_noticed_at IS NULL`,
 ];
@@ -263,7 +276,13 @@ const functions = (schema: string) =>
          DELETE FROM managed_key
          WHERE plan_id = OLD.plan_id AND account_id = OLD.account_id AND cluster = OLD.cluster;
          DELETE FROM rollout WHERE plan_id = OLD.plan_id;
-         UPDATE order_v3 SET agent_version = NULL WHERE plan_id = OLD.plan_id AND cluster IS NULL;
+         DELETE FROM installation USING agent
+         WHERE plan_id = OLD.plan_id AND agent.id = agent_id AND agent.account_id = OLD.account_id
+           AND agent.cluster = OLD.cluster;
+       END IF;
+       IF TG_OP = 'DELETE' OR NEW.cluster IS NULL THEN
+         DELETE FROM key_request WHERE plan_id = OLD.plan_id;
+         UPDATE order_v3 SET agent_version = NULL WHERE plan_id = OLD.plan_id;
        END IF;
        IF TG_OP <> 'DELETE' AND NEW.cluster IS NOT NULL THEN
          DELETE FROM cluster_release
@@ -271,7 +290,7 @@ const functions = (schema: string) =>
          PERFORM order_is_seen_by_agents(NEW.plan_id);
        END IF;
        IF TG_OP <> 'DELETE' THEN
-         UPDATE plan SET new_key_at_renewal = coalesce(
+         UPDATE plan SET makes_keys = NEW.cluster IS NOT NULL, new_key_at_renewal = coalesce(
            (SELECT rotate_keys FROM cluster WHERE account_id = NEW.account_id AND name = NEW.cluster), false)
          WHERE id = NEW.plan_id;
        END IF;
@@ -316,7 +335,7 @@ export const managedOrderFunctions = [
 
 /** Orders that named a cluster before it had agents. */
 const rowsOfOrders = [
-  `UPDATE plan SET new_key_at_renewal = true FROM order_v3 WHERE plan_id = plan.id AND cluster IS NOT NULL`,
+  `UPDATE plan SET makes_keys = true, new_key_at_renewal = true FROM order_v3 WHERE plan_id = plan.id AND cluster IS NOT NULL`,
   `WITH numbered AS (
      SELECT plan_id, row_number() OVER (PARTITION BY account_id, cluster ORDER BY plan_id) AS number
      FROM order_v3 WHERE cluster IS NOT NULL)
@@ -341,7 +360,7 @@ const down = [
   `DROP TABLE sealed_key`,
   `DROP TABLE managed_key`,
   `DROP TABLE key_request`,
-  `ALTER TABLE plan DROP COLUMN new_key_at_renewal`,
+  `ALTER TABLE plan DROP CONSTRAINT plan_makes_keys, DROP COLUMN new_key_at_renewal, DROP COLUMN makes_keys`,
   `DROP TABLE cluster_release`,
   `ALTER TABLE order_v3 DROP CONSTRAINT order_v3_cluster`,
   `DROP INDEX order_v3_to_request`,

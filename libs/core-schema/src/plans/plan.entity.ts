@@ -10,6 +10,7 @@ export type PlanOwner = (typeof planOwners)[number];
 @Check('plan_revision_positive', `revision > 0`)
 @Index('plan_unannounced', ['accountId', 'id'], { where: 'current_version > announced_version' })
 @Check('plan_owner', `owner IN ('orders-v3', 'certs-v2')`)
+@Check('plan_makes_keys', `makes_keys OR NOT new_key_at_renewal`)
 @Check('plan_paid', `(paid_through IS NULL) = (paid_product IS NULL)`)
 @Check('plan_paid_names', `paid_names >= 0 AND paid_wildcards >= 0`)
 @Index('plan_renewal', ['renewAt'], {
@@ -84,14 +85,25 @@ export class PlanEntity implements Plan {
   @Column('boolean', { name: 'replacement_paid', default: false })
   replacementPaid!: boolean;
 
-  /** Not selected: processes of the previous release work without the column. */
+  // Set by triggers. The two columns are not selected: processes of the previous release work without them.
+
+  @Column({
+    type: 'boolean',
+    name: 'makes_keys',
+    default: false,
+    select: false,
+    insert: false,
+    comment: 'its owner makes a new key when a key request says so',
+  })
+  makesKeys!: boolean;
+
   @Column({
     type: 'boolean',
     name: 'new_key_at_renewal',
     default: false,
     select: false,
     insert: false,
-    comment: 'its owner makes a new key for a renewal when a key request says so',
+    comment: 'a renewal requests a new key first',
   })
   newKeyAtRenewal!: boolean;
 

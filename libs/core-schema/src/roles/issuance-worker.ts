@@ -138,7 +138,8 @@ export const issuanceWorker: RoleGrants = {
     plan: {
       select: `
         id account_id terms_id revision auto_renew muted paused closed_at current_version announced_version
-        renew_at owner paid_through paid_product paid_names paid_wildcards replacement_paid new_key_at_renewal`,
+        renew_at owner paid_through paid_product paid_names paid_wildcards replacement_paid
+        new_key_at_renewal`,
       update: `
         current_version announced_version renew_at paid_through paid_product paid_names paid_wildcards
         replacement_paid`,

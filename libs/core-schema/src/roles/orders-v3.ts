@@ -97,13 +97,13 @@ export const ordersV3: RoleGrants = {
     key_request: {
       select: '*',
       insert: 'plan_id reason due_at falls_back_at',
-      update: 'due_at agent_id assigned_until',
+      update: 'agent_id assigned_until due_at unpaid_at',
       delete: true,
     },
     ledger_entry: { insert: 'account_id kind cents currency charge_id note' },
     managed_key: {
       select: '*',
-      insert: 'account_id cluster spki_sha256 plan_id made_by',
+      insert: 'account_id cluster spki_sha256 plan_id made_by task_id csr_sha256 revision',
       update: 'sealer seal_until seal_version',
       delete: true,
     },
@@ -114,7 +114,7 @@ export const ordersV3: RoleGrants = {
       select: `
         plan_id account_id name dns_names approver_emails cluster product key_type csr spki_sha256 agent_version`,
       insert: 'plan_id account_id name dns_names approver_emails cluster product key_type csr spki_sha256',
-      update: 'dns_names approver_emails cluster product key_type csr spki_sha256 agent_version',
+      update: 'dns_names approver_emails cluster product key_type csr spki_sha256',
       delete: true,
     },
     outbox: { insert: 'job job_id payload' },
@@ -122,7 +122,7 @@ export const ordersV3: RoleGrants = {
       select: `
         id account_id terms_id revision auto_renew muted paused download_token closed_at current_version
         announced_version renew_at owner paid_through paid_product paid_names paid_wildcards replacement_paid
-        new_key_at_renewal`,
+        makes_keys new_key_at_renewal`,
       insert: 'account_id revision auto_renew muted paused download_token owner',
       update: `
         terms_id revision auto_renew muted paused closed_at current_version announced_version renew_at
@@ -164,6 +164,6 @@ export const ordersV3: RoleGrants = {
       delete: true,
     },
   },
-  functions: ['random_id()'],
+  functions: ['random_id()', 'order_is_seen_by_agents(bigint)'],
   session: sessionSettings({ statementTimeoutMs: 15_000 }),
 };

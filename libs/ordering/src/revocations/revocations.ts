@@ -14,6 +14,7 @@ import { Injectable } from '@nestjs/common';
 import { revokedKeyReason } from '../blocked-keys/blocked-keys';
 import { reselectCurrent } from '../certificates/certificates';
 import { openReplacements } from '../issuances/replacements';
+import { makesKeys, requestKey } from '../key-requests/key-requests';
 import { addToOutbox, type Tx } from '@certwright/core-schema';
 import {
   type PaidColumns,
@@ -42,6 +43,7 @@ interface LockedPlan extends PaidColumns {
   readonly auto_renew: boolean;
   readonly paused: boolean;
   readonly closed_at: Date | null;
+  readonly makes_keys: boolean;
   readonly dns_names: string[] | null;
   readonly approval_ways: Record<string, ApprovalWay> | null;
   readonly spki_sha256: Buffer | null;
@@ -96,7 +98,9 @@ export class Revocations {
     const wanted = { dnsNames: plan.dns_names ?? [], spkiSha256: plan.spki_sha256 };
     await reselectCurrent(tx, request.planId, wanted);
     const replaces = certificate.is_current && isReplacedAfterRevocation(asPlan(plan), request.reason);
-    if (replaces) await this.openReplacement(tx, plan, certificate, request);
+    // Its owner never uses the key of a revoked certificate again.
+    if (replaces && plan.makes_keys) await requestKey(tx, request.planId, 'rekey');
+    else if (replaces) await this.openReplacement(tx, plan, certificate, request);
     return 'revoked';
   }
 
@@ -180,7 +184,7 @@ export class Revocations {
 async function lockPlan(tx: Tx, planId: string): Promise<LockedPlan | null> {
   const rows = await tx.query<LockedPlan[]>(
     `SELECT plan.account_id, plan.terms_id, plan.revision, plan.auto_renew, plan.paused, plan.closed_at,
-       ${paidColumns}, terms.dns_names, terms.approval_ways, terms.spki_sha256, terms.product,
+       ${makesKeys} AS makes_keys, ${paidColumns}, terms.dns_names, terms.approval_ways, terms.spki_sha256, terms.product,
        product.term_days, clock_timestamp() AS now,
        (${unusedChargesOf('plan.id', `issuance.state NOT IN ('open', 'issued')`)}) AS unused
      FROM plan LEFT JOIN terms ON terms.id = plan.terms_id LEFT JOIN product ON product.name = terms.product

@@ -1,0 +1,240 @@
+import { execFileSync } from 'node:child_process';
+import { chownSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { type Place, type RealServer, servedName } from './real-server';
+
+const isRoot = process.getuid?.() === 0;
+const idOf = (user: string, flag: '-u' | '-g' = '-u') =>
+  Number(execFileSync('id', [flag, user], { encoding: 'utf8' }));
+
+const nginx: RealServer = {
+  name: 'nginx',
+  needs: ['/usr/sbin/nginx'],
+  format: 'folder',
+  starttls: [null],
+  file: 'nginx.conf',
+  config: ({ folder, ports: [port], certificate, key }) => `
+daemon off; pid ${folder}/pid; error_log ${folder}/error.log;
+worker_processes 1;
+events {}
+http {
+  access_log off;
+  ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder}/${kind};`).join(' ')}
+  server {
+    listen 127.0.0.1:${port} ssl; server_name ${servedName};
+    ssl_certificate ${certificate}; ssl_certificate_key ${key};
+    location / { return 200 "served"; }
+  }
+}
+`,
+  mistake: 'no_such_directive;\n',
+  start: (place) => nginxCommand(place),
+  test: (place) => nginxCommand(place, '-t'),
+  reload: (place) => nginxCommand(place, '-s', 'reload'),
+};
+
+const nginxCommand = ({ folder }: Place, ...args: readonly string[]) => [
+  '/usr/sbin/nginx',
+  '-c',
+  `${folder}/nginx.conf`,
+  '-e',
+  `${folder}/error.log`,
+  ...args,
+];
+
+const apacheModules = '/usr/lib/apache2/modules';
+
+const apache: RealServer = {
+  name: 'Apache',
+  needs: ['/usr/sbin/apache2', `${apacheModules}/mod_ssl.so`],
+  format: 'folder',
+  starttls: [null],
+  file: 'apache2.conf',
+  config: ({ folder, ports: [port], certificate, key }) => `
+ServerRoot ${folder}
+DefaultRuntimeDir ${folder}
+PidFile ${folder}/pid
+ErrorLog ${folder}/error.log
+ServerName ${servedName}
+StartServers 1
+${isRoot ? 'User www-data\nGroup www-data' : ''}
+LoadModule mpm_event_module ${apacheModules}/mod_mpm_event.so
+LoadModule ssl_module ${apacheModules}/mod_ssl.so
+Listen 127.0.0.1:${port} https
+<VirtualHost *:${port}>
+SSLEngine on
+SSLCertificateFile ${certificate}
+SSLCertificateKeyFile ${key}
+</VirtualHost>
+`,
+  mistake: 'NoSuchDirective on\n',
+  start: ({ folder }) => ['/usr/sbin/apache2', '-D', 'FOREGROUND', '-f', `${folder}/apache2.conf`],
+  test: ({ folder }) => ['/usr/sbin/apache2', '-t', '-f', `${folder}/apache2.conf`],
+  reload: ({ folder }) => ['/usr/sbin/apache2', '-k', 'graceful', '-f', `${folder}/apache2.conf`],
+};
+
+const haproxy: RealServer = {
+  name: 'HAProxy',
+  needs: ['/usr/sbin/haproxy'],
+  format: 'combined',
+  mode: '0640',
+  starttls: [null],
+  file: 'haproxy.cfg',
+  config: ({ ports: [port], certificate }) => `
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 5s
+  timeout server 5s
+frontend site
+  bind 127.0.0.1:${port} ssl crt ${certificate}
+  http-request return status 200
+`,
+  mistake: 'no such section\n',
+  start: ({ folder }) => ['/usr/sbin/haproxy', '-W', '-p', `${folder}/pid`, '-f', `${folder}/haproxy.cfg`],
+  test: ({ folder }) => ['/usr/sbin/haproxy', '-c', '-f', `${folder}/haproxy.cfg`],
+  // As `systemctl reload haproxy` does.
+  reload: ({ folder }) => ['/bin/sh', '-c', `kill -USR2 "$(head -1 ${folder}/spec-pid)"`],
+};
+
+const postfix: RealServer = {
+  name: 'Postfix',
+  needs: ['/usr/sbin/postfix', '/usr/sbin/postconf'],
+  format: 'combined',
+  starttls: ['smtp'],
+  file: 'main.cf',
+  config: ({ folder, certificate }) => `
+compatibility_level = 3.6
+queue_directory = ${folder}/queue
+data_directory = ${folder}/data
+maillog_file_prefixes = ${folder}
+maillog_file = ${folder}/mail.log
+inet_interfaces = loopback-only
+inet_protocols = ipv4
+myhostname = ${servedName}
+mynetworks_style = host
+alias_maps =
+alias_database =
+smtpd_tls_security_level = may
+smtpd_tls_chain_files = ${certificate}
+`,
+  mistake: 'no such setting\n',
+  prepare: ({ folder, ports: [port] }) => {
+    writeFileSync(
+      path.join(folder, 'master.cf'),
+      `127.0.0.1:${port} inet n - n - - smtpd
+postlog unix-dgram n - n - 1 postlogd
+tlsmgr unix - - n 1000? 1 tlsmgr
+anvil unix - - n - 1 anvil
+proxymap unix - - n - - proxymap
+rewrite unix - - n - - trivial-rewrite
+`,
+    );
+    for (const name of ['queue', 'data']) mkdirSync(path.join(folder, name));
+    chownSync(path.join(folder, 'data'), idOf('postfix'), 0);
+    // Makes the folders of the queue.
+    execFileSync('/usr/sbin/postfix', ['-c', folder, 'check'], { stdio: 'pipe' });
+  },
+  start: ({ folder }) => [
+    path.join(
+      execFileSync('/usr/sbin/postconf', ['-h', 'daemon_directory'], { encoding: 'utf8' }).trim(),
+      'master',
+    ),
+    '-d',
+    '-c',
+    folder,
+  ],
+  test: ({ folder }) => ['/usr/sbin/postfix', '-c', folder, 'check'],
+  reload: ({ folder }) => ['/usr/sbin/postfix', '-c', folder, 'reload'],
+};
+
+const dovecot: RealServer = {
+  name: 'Dovecot',
+  needs: ['/usr/sbin/dovecot', '/usr/lib/dovecot/imap', '/usr/lib/dovecot/pop3'],
+  format: 'folder',
+  starttls: ['imap', 'pop3'],
+  file: 'dovecot.conf',
+  config: ({ folder, ports: [imap, pop3], certificate, key }) => `
+base_dir = ${folder}/run
+state_dir = ${folder}/state
+log_path = /dev/stderr
+protocols = imap pop3
+listen = 127.0.0.1
+ssl = yes
+ssl_cert = <${certificate}
+ssl_key = <${key}
+passdb {
+  driver = static
+  args = password=spec
+}
+service imap-login {
+  inet_listener imap {
+    port = ${imap}
+  }
+  inet_listener imaps {
+    port = 0
+  }
+}
+service pop3-login {
+  inet_listener pop3 {
+    port = ${pop3}
+  }
+  inet_listener pop3s {
+    port = 0
+  }
+}
+`,
+  mistake: 'no_such_setting = yes\n',
+  start: ({ folder }) => ['/usr/sbin/dovecot', '-F', '-c', `${folder}/dovecot.conf`],
+  test: ({ folder }) => ['/usr/bin/doveconf', '-n', '-c', `${folder}/dovecot.conf`],
+  reload: ({ folder }) => ['/usr/sbin/dovecot', '-c', `${folder}/dovecot.conf`, 'reload'],
+};
+
+const postgresFolder = ((): string => {
+  try {
+    const [newest = ''] = readdirSync('/usr/lib/postgresql').sort((a, b) => Number(b) - Number(a));
+    return `/usr/lib/postgresql/${newest}/bin`;
+  } catch {
+    return '/usr/lib/postgresql/none';
+  }
+})();
+/** PostgreSQL does not run as root. */
+const asPostgres = (...command: readonly string[]) =>
+  isRoot
+    ? ['/usr/bin/setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', ...command]
+    : [...command];
+
+const postgres: RealServer = {
+  name: 'PostgreSQL',
+  needs: [`${postgresFolder}/postgres`],
+  format: 'combined',
+  ...(isRoot ? { owner: 'postgres' } : {}),
+  starttls: ['postgres'],
+  file: 'certwright.conf',
+  config: ({ folder, ports: [port], certificate, key }) => `
+listen_addresses = '127.0.0.1'
+port = ${port}
+unix_socket_directories = '${folder}/cluster'
+ssl = on
+ssl_cert_file = '${certificate}'
+ssl_key_file = '${key}'
+fsync = off
+`,
+  mistake: 'no such setting\n',
+  prepare: ({ folder }) => {
+    const data = path.join(folder, 'cluster');
+    mkdirSync(data, { mode: 0o700 });
+    if (isRoot) chownSync(data, idOf('postgres'), idOf('postgres', '-g'));
+    const [command = '', ...args] = asPostgres(`${postgresFolder}/initdb`, '-D', data, '-N', '-A', 'trust');
+    execFileSync(command, args, { stdio: 'pipe', cwd: '/' });
+    writeFileSync(path.join(data, 'postgresql.conf'), `include '${folder}/certwright.conf'\n`);
+  },
+  start: ({ folder }) => asPostgres(`${postgresFolder}/postgres`, '-D', `${folder}/cluster`),
+  // It has no test of its own; this reads the whole configuration.
+  test: ({ folder }) => asPostgres(`${postgresFolder}/postgres`, '-D', `${folder}/cluster`, '-C', 'port'),
+  reload: ({ folder }) => asPostgres(`${postgresFolder}/pg_ctl`, 'reload', '-D', `${folder}/cluster`),
+  // A fast shutdown: it does not wait for clients.
+  stopSignal: 'SIGINT',
+};
+
+export const debianServers: readonly RealServer[] = [nginx, apache, haproxy, postfix, dovecot, postgres];

@@ -1,0 +1,196 @@
+import path from 'node:path';
+import { type InstallationState, orderFolder, type ServedMessage } from '@certwright/agent-contract';
+import { ensureFolder, removeTree, replaceFile, replaceLink, secret } from '../files/durable';
+import type { Access, Files } from '../files/files';
+import { readJson } from './json-file';
+
+/** A switch that has begun: from one version to another. */
+export interface Change {
+  readonly from: string | null;
+  readonly to: string;
+  /** `back`: the new version is not served; the old one is restored. */
+  readonly direction: 'forward' | 'back';
+  readonly problem: string | null;
+}
+
+/** Where files of a version are: `current`, or a path outside the state. */
+export interface Placement {
+  /** SHA-256 of the certificate; null before the first installation. */
+  readonly certificate: string | null;
+  /** SHA-256 over the bytes of a file outside the state. */
+  readonly content: string | null;
+  readonly change: Change | null;
+}
+
+/** How the installation at one point is. */
+export interface PointRecord {
+  /** The certificate for which test, reload and probe are done. */
+  readonly done: string | null;
+  readonly state: InstallationState;
+  readonly since: string;
+  readonly problem: string | null;
+  readonly served: readonly ServedMessage[];
+  /** Failed attempts for `wanted`. */
+  readonly attempts: number;
+  readonly retryAt: string | null;
+}
+
+export interface Journal {
+  readonly order: string;
+  readonly wanted: string | null;
+  /** The certificate that may be installed: no other host has to go first. */
+  readonly allowed: string | null;
+  /** SHA-256 of the public keys of the order's CSR and certificate, which must not be removed. */
+  readonly keysInUse: readonly string[];
+  readonly isReleased: boolean;
+  readonly placements: Readonly<Record<string, Placement>>;
+  readonly points: Readonly<Record<string, PointRecord>>;
+  /** Version → since when it is not in use. */
+  readonly replaced: Readonly<Record<string, string>>;
+}
+
+export const currentLink = 'current';
+const versions = 'versions';
+const certificateName = /^[0-9a-f]{64}$/;
+
+export const noPlacement: Placement = { certificate: null, content: null, change: null };
+
+/** `orders/<folder>` of the state: versions, the link to the current one, and the journal. */
+export class OrderStore {
+  readonly root: string;
+
+  constructor(
+    private readonly files: Files,
+    state: string,
+  ) {
+    this.root = path.join(state, 'orders');
+  }
+
+  /** Orders that have a journal. */
+  all(): Journal[] {
+    if (this.files.state(this.root) === null) return [];
+    const journals: Journal[] = [];
+    for (const folder of this.files.list(this.root)) {
+      const journal = readJson<Journal>(this.files, path.join(this.root, folder, 'journal.json'));
+      // A folder belongs to the order whose name leads to it; another one was copied there.
+      if (journal !== null && orderFolder(journal.order) === folder) journals.push(journal);
+    }
+    return journals;
+  }
+
+  journal(order: string): Journal {
+    const stored = readJson<Journal>(this.files, path.join(this.folder(order), 'journal.json'));
+    return (
+      stored ?? {
+        order,
+        wanted: null,
+        allowed: null,
+        keysInUse: [],
+        isReleased: false,
+        placements: {},
+        points: {},
+        replaced: {},
+      }
+    );
+  }
+
+  storeJournal(journal: Journal): void {
+    const folder = this.folder(journal.order);
+    ensureFolder(this.files, folder);
+    const text = `${JSON.stringify(journal, null, 1)}\n`;
+    replaceFile(this.files, path.join(folder, 'journal.json'), Buffer.from(text), secret);
+  }
+
+  hasVersion(order: string, sha256: string): boolean {
+    return this.files.state(this.version(order, sha256))?.kind === 'folder';
+  }
+
+  /** Complete and durable when it returns; before, there is no folder of that name. */
+  addVersion(order: string, sha256: string, content: ReadonlyMap<string, Uint8Array>): void {
+    const parent = path.join(this.folder(order), versions);
+    ensureFolder(this.files, parent);
+    const draft = path.join(parent, `.${sha256}.new`);
+    if (this.files.state(draft) !== null) removeTree(this.files, draft);
+    try {
+      this.files.makeFolder(draft, 0o700);
+      for (const [name, bytes] of content) {
+        this.files.create(path.join(draft, name), bytes, secret);
+        this.files.sync(path.join(draft, name));
+      }
+      this.files.syncFolder(draft);
+      this.files.rename(draft, this.version(order, sha256));
+    } catch (error) {
+      try {
+        removeTree(this.files, draft);
+      } catch {
+        // Removed at the next start.
+      }
+      throw error;
+    }
+    this.files.syncFolder(parent);
+  }
+
+  read(order: string, sha256: string, name: string): Buffer {
+    return this.files.read(path.join(this.version(order, sha256), name), 4 * 1024 * 1024);
+  }
+
+  versions(order: string): string[] {
+    const parent = path.join(this.folder(order), versions);
+    if (this.files.state(parent) === null) return [];
+    return this.files.list(parent).filter((name) => certificateName.test(name));
+  }
+
+  removeVersion(order: string, sha256: string): void {
+    const parent = path.join(this.folder(order), versions);
+    const draft = path.join(parent, `.${sha256}.new`);
+    // Under its name, a version is complete.
+    this.files.rename(this.version(order, sha256), draft);
+    this.files.syncFolder(parent);
+    removeTree(this.files, draft);
+  }
+
+  /** What an interrupted run left. */
+  removeLeftovers(order: string): void {
+    const parent = path.join(this.folder(order), versions);
+    if (this.files.state(parent) === null) return;
+    for (const name of this.files.list(parent))
+      if (name.startsWith('.') && name.endsWith('.new')) removeTree(this.files, path.join(parent, name));
+  }
+
+  /** @returns the version that servers read; null before the first one */
+  current(order: string): string | null {
+    const link = path.join(this.folder(order), currentLink);
+    if (this.files.state(link)?.kind !== 'link') return null;
+    const name = path.basename(this.files.readLink(link));
+    return certificateName.test(name) ? name : null;
+  }
+
+  /** One rename, durable when it returns. */
+  setCurrent(order: string, sha256: string): void {
+    replaceLink(this.files, path.join(this.folder(order), currentLink), path.join(versions, sha256));
+  }
+
+  /** A file outside the state, whose folder was checked. */
+  placeFile(file: string, content: Uint8Array, access: Access): void {
+    replaceFile(this.files, file, content, access);
+  }
+
+  /** Everything of an order. Only for one that left the cluster and is not in use. */
+  remove(order: string): void {
+    this.removeLeftovers(order);
+    for (const version of this.versions(order)) this.removeVersion(order, version);
+    const folder = this.folder(order);
+    const parent = path.join(folder, versions);
+    if (this.files.state(parent) !== null) this.files.removeFolder(parent);
+    removeTree(this.files, folder);
+    this.files.syncFolder(this.root);
+  }
+
+  folder(order: string): string {
+    return path.join(this.root, orderFolder(order));
+  }
+
+  private version(order: string, sha256: string): string {
+    return path.join(this.folder(order), versions, sha256);
+  }
+}

@@ -1,0 +1,81 @@
+import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { eventually } from '@certwright/testing';
+import { FakeServer } from '../testing/fake-server';
+import { newJoinText, newSeed, TestHost } from '../testing/test-host';
+
+let server: FakeServer;
+beforeEach(async () => void (server = await FakeServer.start({ isSecure: true })));
+const hosts: TestHost[] = [];
+const newHost = (name?: string) => {
+  const host = new TestHost(server, name);
+  hosts.push(host);
+  return host;
+};
+afterEach(async () => {
+  for (const host of hosts.splice(0)) await host.end();
+  await server.stop();
+});
+
+function installed(host: TestHost, order: string) {
+  const current = path.join(host.state, 'orders', order, 'current');
+  const certificate = new X509Certificate(readFileSync(path.join(current, 'fullchain.pem')));
+  const key = createPrivateKey(readFileSync(path.join(current, 'privkey.pem')));
+  const isPair = certificate.checkPrivateKey(key);
+  return {
+    certificate,
+    key,
+    isPair,
+    spki: createPublicKey(key as never).export({ format: 'der', type: 'spki' }),
+  };
+}
+
+it('makes a key, sends its CSR, and installs the certificate', async () => {
+  const host = newHost();
+  const combined = path.join(host.folder, 'files/www.pem');
+  host.configure(`
+[[install]]
+order = "www.example.com"
+
+[[install]]
+order = "www.example.com"
+format = "combined"
+path = "${combined}"
+`);
+  host.joinText = newJoinText(server);
+  expect(await host.enrol()).toBe(0);
+  const order = server.addOrder('www.example.com');
+  host.start(host.agent());
+  await eventually(() => expect(server.lastReport(order.name, 'folder')?.state).toBe('installed'));
+  const { certificate, isPair } = installed(host, order.name);
+  expect(certificate.fingerprint256.replaceAll(':', '').toLowerCase()).toBe(order.issued?.sha256);
+  expect(isPair).toBe(true);
+  await eventually(() => expect(server.lastReport(order.name, combined)?.state).toBe('installed'));
+  expect(existsSync(combined)).toBe(true);
+  const first = order.issued?.sha256;
+  server.ask(order);
+  await eventually(() => expect(server.lastReport(order.name, combined)?.certificate_sha256).not.toBe(first));
+  expect(installed(host, order.name).isPair).toBe(true);
+});
+
+it('shares the key with the other member, sealed for it', async () => {
+  const seed = newSeed();
+  const members = ['host-1', 'host-2'].map((name) => newHost(name));
+  for (const host of members) {
+    host.configure('[[install]]\norder = "www.example.com"\n');
+    host.joinText = newJoinText(server, { seed });
+    await host.enrol();
+  }
+  const order = server.addOrder('www.example.com', { keyType: 'rsa' });
+  for (const host of members) host.start(host.agent());
+  await eventually(() => {
+    for (const host of members) expect(installed(host, order.name).isPair).toBe(true);
+  });
+  const [one, two] = members.map((host) => installed(host, order.name));
+  expect(one?.spki.equals(two?.spki ?? Buffer.of())).toBe(true);
+  const sent = server.requests.map(({ body }) => body).join('\n');
+  const pkcs8 = one?.key.export({ format: 'der', type: 'pkcs8' }) ?? Buffer.of();
+  for (const encoding of ['base64', 'hex', 'base64url'] as const)
+    expect(sent.includes(pkcs8.toString(encoding).slice(100, 200))).toBe(false);
+});

@@ -1,0 +1,161 @@
+import { type InstallationMessage, limits, type ReportRequest } from '@certwright/agent-contract';
+import type { Installer } from '../installation/installer';
+import { placementOf } from '../installation/plan';
+import { type AgentApi, printable } from '../protocol/agent-api';
+import type { CorrectedClock } from '../protocol/corrected-clock';
+import { noPlacement } from '../state/order-store';
+
+export interface ReporterParts {
+  readonly api: AgentApi;
+  readonly installer: Installer;
+  readonly clock: CorrectedClock;
+  readonly agent: { readonly version: string; readonly platform: string };
+  /** Orders that the server does not know are not reported. */
+  readonly isReportable: (order: string) => boolean;
+  /** Orders of the cluster that nothing on this host uses. */
+  readonly withoutPoints: () => readonly string[];
+  readonly problem: () => string | null;
+}
+
+/** Everything is reported again after this time, in case the server lost it. */
+export const fullReportMs = 3_600_000;
+/** So that numbers fit into 32 bits for decades: 2025-01-01. */
+const numberEpochMs = Date.UTC(2025, 0, 1);
+
+/** Reports installations that changed since the last report, and what is wrong with the host. */
+export class Reporter {
+  private readonly changed = new Set<string>();
+  private readonly reportedWithoutPoints = new Set<string>();
+  private number = 0;
+  private reportedProblem: string | null | undefined;
+  private fullAtMs = 0;
+
+  constructor(private readonly parts: ReporterParts) {}
+
+  change(order: string): void {
+    this.changed.add(order);
+  }
+
+  get isDue(): boolean {
+    const isProblemOther =
+      this.reportedProblem !== undefined && this.parts.problem() !== this.reportedProblem;
+    const isOrderNew = this.parts.withoutPoints().some((order) => !this.reportedWithoutPoints.has(order));
+    return (
+      isOrderNew ||
+      this.changed.size > 0 ||
+      isProblemOther ||
+      this.parts.clock.host().getTime() >= this.fullAtMs
+    );
+  }
+
+  /** Sends what changed. What fails is sent again with the next report. */
+  async send(): Promise<void> {
+    const { api, installer, clock } = this.parts;
+    const nowMs = clock.host().getTime();
+    const isFull = nowMs >= this.fullAtMs;
+    if (isFull) for (const order of installer.orders()) this.changed.add(order);
+    const problem = this.parts.problem();
+    const orders = [...this.changed];
+    this.changed.clear();
+    try {
+      const reportable = orders.filter((order) => this.parts.isReportable(order));
+      const groups = grouped(reportable.map((order) => this.installationsOf(order)));
+      for (const [index, withoutPoints] of this.newWithoutPoints(isFull).entries()) {
+        await api.report(this.report(problem, groups[index] ?? [], withoutPoints));
+        for (const order of withoutPoints) this.reportedWithoutPoints.add(order);
+        groups[index] = [];
+      }
+      const rest = groups.filter((group) => group.length > 0);
+      for (const installations of rest) await api.report(this.report(problem, installations));
+    } catch (error) {
+      for (const order of orders) this.changed.add(order);
+      throw error;
+    }
+    this.reportedProblem = problem;
+    if (isFull) this.fullAtMs = nowMs + fullReportMs;
+  }
+
+  /** Only what is wrong with the host. */
+  async sendProblem(problem: string): Promise<void> {
+    await this.parts.api.report(this.report(problem, []));
+  }
+
+  installationsOf(order: string): InstallationMessage[] {
+    const { installer } = this.parts;
+    const journal = installer.journal(order);
+    return installer.points(order).flatMap((point) => {
+      const record = journal.points[point.id];
+      if (record === undefined) return [];
+      const { certificate } = journal.placements[placementOf(point)] ?? noPlacement;
+      return [
+        {
+          order,
+          point: printable(point.id, limits.maxPointLength),
+          state: record.state,
+          certificate_sha256: certificate,
+          served: record.served.slice(0, limits.maxServedPerInstallation),
+          since: record.since,
+          problem: record.problem === null ? null : printable(record.problem),
+        },
+      ];
+    });
+  }
+
+  /** In groups of a bounded size; at least one group. */
+  private newWithoutPoints(isFull: boolean): string[][] {
+    const all = this.parts.withoutPoints();
+    const names = isFull ? all : all.filter((order) => !this.reportedWithoutPoints.has(order));
+    const groups: string[][] = [[]];
+    for (const name of names) {
+      const last = groups.at(-1) ?? [];
+      if (last.length < maxWithoutPoints) last.push(name);
+      else groups.push([name]);
+    }
+    return groups;
+  }
+
+  private report(
+    problem: string | null,
+    installations: readonly InstallationMessage[],
+    withoutPoints: readonly string[] = [],
+  ): ReportRequest {
+    const now = this.parts.clock.now();
+    // Seconds grow across restarts also when the disk cannot store a number.
+    this.number = Math.max(this.number + 1, Math.floor((now.getTime() - numberEpochMs) / 1000));
+    return {
+      number: this.number,
+      sent_at: now.toISOString(),
+      agent: { ...this.parts.agent, problem: problem === null ? null : printable(problem) },
+      installations,
+      ...(withoutPoints.length === 0 ? {} : { without_points: withoutPoints }),
+    };
+  }
+}
+
+/** Names of orders of one report, which also has installations: a name has up to 1 KiB in JSON. */
+const maxWithoutPoints = 50;
+
+/** Leaves room for 50 names of 255 characters and the rest of the report. */
+const maxInstallationBytes = limits.maxReportBytes / 2;
+
+/** Reports of bounded size; the installations of an order stay together. */
+function grouped(orders: readonly InstallationMessage[][]): InstallationMessage[][] {
+  const groups: InstallationMessage[][] = [];
+  let bytes = 0;
+  for (const installations of orders) {
+    const size = Buffer.byteLength(JSON.stringify(installations));
+    const last = groups.at(-1);
+    const fits =
+      last !== undefined &&
+      bytes + size <= maxInstallationBytes &&
+      last.length + installations.length <= limits.maxInstallationsPerReport;
+    if (fits) {
+      last.push(...installations);
+      bytes += size;
+    } else {
+      groups.push([...installations]);
+      bytes = size;
+    }
+  }
+  return groups;
+}

@@ -1,0 +1,248 @@
+import {
+  encodeBase64url,
+  type OrderMessage,
+  type SealKeyTask,
+  type StateResponse,
+} from '@certwright/agent-contract';
+import { checkReceived, RefusedCertificate } from '../certificates/received-certificate';
+import type { Settings } from '../configuration/settings';
+import { isAccepted } from '../configuration/values';
+import { fileFault } from '../files/durable';
+import { formatFiles } from '../formats/format-files';
+import type { Installer } from '../installation/installer';
+import { KeyFault } from '../keys/certificate-request';
+import type { KeyExchange } from '../keys/key-exchange';
+import type { Log } from '../log/log';
+import { type AgentApi, printable, Refusal } from '../protocol/agent-api';
+import type { CorrectedClock } from '../protocol/corrected-clock';
+import { Unreachable } from '../protocol/http-client';
+import type { Identity } from '../state/identity';
+import type { OrderStore } from '../state/order-store';
+
+export interface SynchronizerParts {
+  readonly api: AgentApi;
+  readonly identity: Identity;
+  readonly settings: Settings;
+  readonly installer: Installer;
+  readonly exchange: KeyExchange;
+  readonly orders: OrderStore;
+  readonly clock: CorrectedClock;
+  readonly log: Log;
+}
+
+/** Learns from the server what is to be installed, and does the tasks that it gives. */
+export class Synchronizer {
+  /** Of the last response; 0 requests everything. */
+  private after = 0;
+  private readonly known = new Map<string, OrderMessage>();
+  /** Orders with something to do: a task, or a certificate to fetch. */
+  private readonly open = new Set<string>();
+  /** Of the responses since `after` was 0, to find orders that left; null when that is done. */
+  private listed: Set<string> | null = new Set();
+  /** Order → why this host cannot do its task. */
+  private readonly taskProblems = new Map<string, string>();
+  /** Orders that left the cluster while this process ran. */
+  private readonly left = new Set<string>();
+  private readonly doneTasks = new Set<string>();
+
+  constructor(private readonly parts: SynchronizerParts) {}
+
+  /** Whether all orders of the cluster were received once. */
+  get isComplete(): boolean {
+    return this.listed === null;
+  }
+
+  get hasOpenWork(): boolean {
+    return this.open.size > 0;
+  }
+
+  /** The server refuses reports about orders of other clusters. */
+  isReportable(order: string): boolean {
+    return this.known.has(order) || this.left.has(order);
+  }
+
+  /** Orders of the cluster that nothing on this host uses. */
+  withoutPoints(): readonly string[] {
+    return [...this.known.keys()].filter((order) => this.parts.installer.points(order).length === 0);
+  }
+
+  problems(): readonly string[] {
+    const { settings } = this.parts;
+    const unknown = new Set(
+      settings.points.map(({ order }) => order).filter((order) => !this.known.has(order)),
+    );
+    return [
+      ...[...this.taskProblems].map(([order, problem]) => `order ${order}: ${problem}`),
+      ...(this.isComplete
+        ? [...unknown].map(
+            (order) => `the cluster has no order ${JSON.stringify(order)}; create it, or correct [[install]]`,
+          )
+        : []),
+    ];
+  }
+
+  /** One request for changes. It waits at the server for up to `waitS`. */
+  async poll(waitS: number): Promise<void> {
+    let response = await this.parts.api.state(this.after, this.isComplete ? waitS : 0);
+    if (response === null) return this.complete();
+    for (;;) {
+      this.apply(response);
+      if (!response.more && !response.reset) return this.complete();
+      response = await this.parts.api.state(this.after, 0);
+      if (response === null) return this.complete();
+    }
+  }
+
+  /** Tasks and downloads of orders that changed. What fails because of the network stays open. */
+  async work(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const name of [...this.open]) {
+      const order = this.known.get(name);
+      try {
+        if (order !== undefined) await this.workOn(order);
+        this.open.delete(name);
+      } catch (error) {
+        if (!(error instanceof Unreachable || error instanceof Refusal)) throw error;
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  private apply(response: StateResponse): void {
+    this.checkCluster(response);
+    this.parts.exchange.membersVersion = response.members_version;
+    if (response.reset) {
+      this.after = 0;
+      this.listed = new Set();
+      return;
+    }
+    for (const order of response.orders) {
+      this.known.set(order.name, order);
+      this.listed?.add(order.name);
+      this.open.add(order.name);
+      this.wantWithoutDownload(order);
+    }
+    for (const name of response.released) {
+      this.left.add(name);
+      this.leave(name);
+    }
+    this.after = response.version;
+  }
+
+  /** @throws Unreachable when this is not the cluster that the host joined */
+  private checkCluster({ cluster }: StateResponse): void {
+    const { clusterKey, cluster: name } = this.parts.identity;
+    const expected = clusterKey === null ? null : encodeBase64url(clusterKey);
+    if (cluster.name !== name || (expected !== null && cluster.cluster_key !== expected))
+      throw new Unreachable(
+        `the server names another cluster (${JSON.stringify(cluster.name)}) or cluster key than at enrolment; if that is intended, run enrol again`,
+      );
+  }
+
+  /** The first complete list: what is not on it has left the cluster. */
+  private complete(): void {
+    if (this.listed === null) return;
+    const { listed } = this;
+    this.listed = null;
+    for (const name of new Set([...this.known.keys(), ...this.parts.installer.orders()]))
+      if (!listed.has(name)) this.leave(name);
+  }
+
+  private leave(name: string): void {
+    this.known.delete(name);
+    this.open.delete(name);
+    this.taskProblems.delete(name);
+    this.parts.installer.release(name);
+  }
+
+  /** Go and hold take effect at once, also when the download fails later. */
+  private wantWithoutDownload(order: OrderMessage): void {
+    const { installer, orders } = this.parts;
+    if (installer.points(order.name).length === 0) return;
+    const { certificate } = order;
+    if (certificate === null) this.want(order, installer.journal(order.name).wanted);
+    else if (orders.hasVersion(order.name, certificate.sha256)) this.want(order, certificate.sha256);
+  }
+
+  private want(order: OrderMessage, sha256: string | null): void {
+    const { csr_spki_sha256: csrKey, certificate } = order;
+    const keysInUse = [csrKey, certificate?.spki_sha256 ?? null].filter((key) => key !== null);
+    this.parts.installer.want(order.name, sha256, { mayInstall: order.install === 'go', keysInUse });
+  }
+
+  private async workOn(order: OrderMessage): Promise<void> {
+    for (const task of order.tasks) {
+      if (task.type === 'make_key') await this.makeKey(order, task.id, new Date(task.until));
+      else await this.sealFor(order.name, task);
+    }
+    await this.fetch(order);
+  }
+
+  private async makeKey(order: OrderMessage, task: string, until: Date): Promise<void> {
+    if (this.doneTasks.has(task) || until <= this.parts.clock.now()) return;
+    const refused = order.dns_names.find((name) => !isAccepted(this.parts.settings.names, name));
+    if (refused !== undefined)
+      return this.taskFailed(order.name, `makes no key: ${refused} is not in names of the configuration`);
+    try {
+      await this.parts.exchange.makeKey(order, task);
+      this.doneTasks.add(task);
+      this.taskProblems.delete(order.name);
+    } catch (error) {
+      if (error instanceof KeyFault) this.taskFailed(order.name, error.message);
+      else if (isOfDisk(error)) this.taskFailed(order.name, `makes no key: ${fileFault(error)}`);
+      else if (error instanceof Refusal && error.status < 429)
+        this.taskFailed(order.name, `the server refuses the CSR: ${printable(error.message)}`);
+      else throw error;
+    }
+  }
+
+  private async sealFor(order: string, task: SealKeyTask): Promise<void> {
+    try {
+      await this.parts.exchange.sealFor(order, task);
+    } catch (error) {
+      if (!isOfDisk(error)) throw error;
+      this.taskFailed(order, `seals no key: ${fileFault(error)}`);
+    }
+  }
+
+  private async fetch(order: OrderMessage): Promise<void> {
+    const { installer, orders, settings, clock } = this.parts;
+    const { name, certificate } = order;
+    if (certificate === null || installer.points(name).length === 0) return;
+    const { sha256, spki_sha256: spkiSha256 } = certificate;
+    if (orders.hasVersion(name, sha256)) return this.want(order, sha256);
+    try {
+      const key = await this.parts.exchange.obtain(name, spkiSha256);
+      if (key === null)
+        return installer.setStates(
+          name,
+          'no_key',
+          'no member of the cluster has sealed the key of the certificate for this host; start a host that has it, or call rekey',
+        );
+      const message = await this.parts.api.certificate(sha256);
+      const accepted = settings.names;
+      const received = checkReceived(message, { sha256, spkiSha256, accepted, now: clock.now() });
+      const { leaf, chain, root } = received;
+      const files = formatFiles({ leaf, chain, root, pkcs8: key.pkcs8 ?? new Uint8Array() });
+      const kept = [...files].filter(
+        ([file]) => key.pkcs8 !== null || !['privkey.pem', 'combined.pem'].includes(file),
+      );
+      orders.addVersion(name, sha256, new Map(kept));
+      this.want(order, sha256);
+    } catch (error) {
+      if (error instanceof RefusedCertificate) installer.setStates(name, 'failed', error.message);
+      else if (isOfDisk(error)) installer.setStates(name, 'failed', fileFault(error));
+      else throw error;
+    }
+  }
+
+  private taskFailed(order: string, problem: string): void {
+    if (this.taskProblems.get(order) !== problem) this.parts.log.warn('task failed', { order, problem });
+    this.taskProblems.set(order, problem);
+  }
+}
+
+/** An error of a system call of the file layer. */
+const isOfDisk = (error: unknown): boolean =>
+  error instanceof Error && 'syscall' in error && typeof (error as NodeJS.ErrnoException).code === 'string';
