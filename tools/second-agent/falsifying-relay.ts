@@ -26,6 +26,8 @@ export interface Exchange {
 
 /** What a malicious server or proxy changes; without, it is honest. */
 export interface Tampering {
+  /** Responds in place of the server, which gets nothing; undefined forwards. */
+  readonly respond?: (request: RelayedRequest) => RelayedResponse | undefined;
   readonly request?: (request: RelayedRequest) => RelayedRequest;
   readonly response?: (response: RelayedResponse, request: RelayedRequest) => RelayedResponse;
 }
@@ -51,23 +53,22 @@ export async function falsifyingRelay(target: string): Promise<Relay> {
   const server = createServer(
     { cert: readFileSync(file), key: readFileSync(keyFile) },
     (incoming, outgoing) => {
-      const { request: changeRequest, response: changeResponse } = tampering;
-      void bodyOf(incoming).then(
-        async (body) => {
-          const { method = '', url: path = '', headers } = incoming;
-          const sent: RelayedRequest = { method, path, headers, body };
-          const request = changeRequest?.(sent) ?? sent;
-          const received = await forward(target, request);
-          exchanges.push({ request: sent, response: received });
-          const response = changeResponse?.(received, sent) ?? received;
-          outgoing.writeHead(response.status, {
-            ...response.headers,
-            'content-length': response.body.length,
-          });
-          outgoing.end(response.body);
-        },
-        () => outgoing.destroy(),
-      );
+      const { respond, request: changeRequest, response: changeResponse } = tampering;
+      const relayed = async () => {
+        const body = await bodyOf(incoming);
+        const { method = '', url: path = '', headers } = incoming;
+        const sent: RelayedRequest = { method, path, headers, body };
+        const request = changeRequest?.(sent) ?? sent;
+        const received = respond?.(request) ?? (await forward(target, request));
+        exchanges.push({ request: sent, response: received });
+        const response = changeResponse?.(received, sent) ?? received;
+        outgoing.writeHead(response.status, {
+          ...response.headers,
+          'content-length': response.body.length,
+        });
+        outgoing.end(response.body);
+      };
+      relayed().catch(() => outgoing.destroy());
     },
   );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -86,8 +86,12 @@ export class Synchronizer {
     let response = await this.parts.api.state(this.after, this.isComplete ? waitS : 0);
     if (response === null) return this.complete();
     for (;;) {
+      const before = this.after;
       this.apply(response);
       if (!response.more && !response.reset) return this.complete();
+      // Otherwise the agent would request without end.
+      if (response.reset ? before === 0 : response.version <= before)
+        throw new Unreachable('the response of the server is not valid: it leads to no progress');
       response = await this.parts.api.state(this.after, 0);
       if (response === null) return this.complete();
     }
