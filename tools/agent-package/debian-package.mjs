@@ -24,6 +24,7 @@ const sources = path.join(path.dirname(fileURLToPath(import.meta.url)), 'debian'
  * @property {string} nodeLicense
  * @property {import('../images/context.mjs').Architecture} architecture
  * @property {string} version of Debian's form
+ * @property {'xz' | 'none'} compression
  * @property {number} epoch seconds; the time of every file
  */
 
@@ -69,7 +70,7 @@ export async function writeDebianPackage(folder, file, content) {
   writeFileSync(path.join(folder, 'DEBIAN/control'), control(content, kib));
   for (const name of ['md5sums', 'conffiles', 'control']) chmodSync(path.join(folder, 'DEBIAN', name), 0o644);
   fixFolderModes(folder);
-  await run('dpkg-deb', ['--root-owner-group', '-Zxz', '-z6', '--build', folder, file], {
+  await run('dpkg-deb', ['--root-owner-group', `-Z${content.compression}`, '--build', folder, file], {
     // Times of files that are newer become this one. Everything here is newer.
     env: { ...process.env, SOURCE_DATE_EPOCH: String(content.epoch), LC_ALL: 'C.UTF-8' },
     timeoutMs: 600_000,

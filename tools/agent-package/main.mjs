@@ -16,6 +16,7 @@ const usage = `Builds the agent: Debian packages with a single executable, and a
 
   --architecture amd64   or arm64; may be repeated; default: both
   --plain                only the plain file
+  --compression none     default: xz, which takes most of the time
   --output <folder>      default: dist/agent-package
 
 The same commit gives the same bytes. Needs dpkg-deb. Node.js for the other processor is downloaded once.
@@ -27,13 +28,14 @@ function wrongUsage(message) {
   process.exit(2);
 }
 
-/** @returns {{ architecture?: string[], plain?: boolean, output: string, help?: boolean }} */
+/** @returns {{ architecture?: string[], plain?: boolean, compression: string, output: string, help?: boolean }} */
 function options() {
   try {
     return parseArgs({
       options: {
         architecture: { type: 'string', multiple: true },
         plain: { type: 'boolean' },
+        compression: { type: 'string', default: 'xz' },
         output: { type: 'string', default: path.join(workspaceRoot, 'dist/agent-package') },
         help: { type: 'boolean' },
       },
@@ -69,6 +71,9 @@ const architectures = (values.architecture ?? ['amd64', 'arm64']).map((name) => 
   if (name === 'amd64' || name === 'arm64') return name;
   return wrongUsage(`There is no package for ${name}: choose amd64 or arm64.`);
 });
+const { compression } = values;
+if (compression !== 'xz' && compression !== 'none')
+  wrongUsage(`There is no compression ${compression}: choose xz or none.`);
 
 try {
   const output = path.resolve(values.output);
@@ -89,6 +94,7 @@ try {
       architecture,
       version,
       epoch,
+      compression,
     });
     report(file);
   }

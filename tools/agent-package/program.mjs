@@ -1,6 +1,6 @@
 // @ts-check
 // The agent as one plain file for Node.js, and as a single executable that contains Node.js.
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { bundleOptions } from '../build/bundle.mjs';
@@ -38,10 +38,12 @@ const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
  * @param {{ plainFile: string, architecture: import('../images/context.mjs').Architecture }} what
  */
 export async function writeSingleExecutable(file, { plainFile, architecture }) {
+  const folder = path.dirname(file);
   const blob = `${file}.blob`;
   const config = {
-    main: plainFile,
-    output: blob,
+    // Relative, since the executable contains the path.
+    main: path.basename(plainFile),
+    output: path.basename(blob),
     disableExperimentalSEAWarning: true,
     useSnapshot: false,
     useCodeCache: false,
@@ -50,8 +52,9 @@ export async function writeSingleExecutable(file, { plainFile, architecture }) {
     // Otherwise NODE_OPTIONS=--require=… would run other code in the agent.
     execArgvExtension: 'none',
   };
+  copyFileSync(plainFile, path.join(folder, config.main));
   writeFileSync(`${file}.json`, JSON.stringify(config));
-  await run(nodeBinary(), ['--experimental-sea-config', `${file}.json`]);
+  await run(nodeBinary(), ['--experimental-sea-config', `${file}.json`], { cwd: folder });
   writeFileSync(file, stripElf(readFileSync(await nodeProgram(architecture))));
   chmodSync(file, 0o755);
   // Its library calls process.exit on some errors, so it runs as a process.

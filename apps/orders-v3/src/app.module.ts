@@ -4,6 +4,7 @@ import { CertificatesModule } from './certificates/certificates.module';
 import { ClustersModule } from './clusters/clusters.module';
 import { IntegrationsModule } from './dns-integrations/dns-integrations.module';
 import { DownloadModule } from './download/download.module';
+import { InstallationsModule } from './installations/installations.module';
 import { OrdersModule } from './orders/orders.module';
 import { PublicationsModule } from './publications/publications.module';
 import { WebhooksModule } from './webhooks/webhooks.module';
@@ -18,6 +19,7 @@ import { WireModule } from './wire/wire.module';
     AnnouncementsModule,
     WebhooksModule,
     IntegrationsModule,
+    InstallationsModule,
     DownloadModule,
     PublicationsModule,
   ],

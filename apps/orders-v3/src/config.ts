@@ -28,6 +28,13 @@ export const ordersSettings = defineSettings({
     maxMs: 3_600_000,
     default: 10_000,
   }),
+  INSTALLATION_GRACE: durationMs({
+    meaning:
+      'An account gets a mail and a webhook when a live host of a cluster does not serve the current certificate of an order for this long',
+    minMs: 60_000,
+    maxMs: 30 * 86_400_000,
+    default: 86_400_000,
+  }),
 });
 
 export type OrdersConfig = SettingValues<typeof ordersSettings.table>;

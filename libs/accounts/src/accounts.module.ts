@@ -5,6 +5,7 @@ import { ApiKeys } from './api-keys';
 import { ClusterAgents } from './cluster-agents';
 import { ClusterEnrolments } from './cluster-enrolments';
 import { Clusters } from './clusters';
+import { Installations } from './installations';
 
 const providers = [
   AccountUsers,
@@ -14,6 +15,7 @@ const providers = [
   ClusterAgents,
   ClusterEnrolments,
   Clusters,
+  Installations,
 ];
 
 /** Accounts, their users, API keys, and clusters with their agents. */

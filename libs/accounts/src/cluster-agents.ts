@@ -24,6 +24,12 @@ export type AgentState = 'online' | 'offline' | 'removed';
 /** An agent that was not seen for longer is offline. It polls every 50 s, and what was seen is written every few minutes. */
 export const maxSilenceMinutes = 15;
 
+/** What to do about an agent that is offline. @param reported the last problem that it reported */
+export function offlineAdvice(reported: string | null): string {
+  const advice = `The agent has not been heard of for ${maxSilenceMinutes} minutes. Check on the host that certwright-agent runs and reaches this server: certwright-agent check.`;
+  return reported === null ? advice : `${advice} Its last report: ${reported}`;
+}
+
 /** SQL: whether an agent is a member and was seen recently. One that has just enrolled counts. */
 export const isAgentLive = (agent: string): string =>
   `(${agent}.removed_at IS NULL

@@ -27,7 +27,11 @@ export class Clusters {
   constructor(private readonly database: DataSource) {}
 
   async exists(accountId: string, name: string): Promise<boolean> {
-    return (await this.find(accountId, name)) !== null;
+    const rows: unknown[] = await this.database.query(
+      `SELECT 1 FROM cluster WHERE account_id = $1 AND name = $2`,
+      [accountId, name],
+    );
+    return rows.length > 0;
   }
 
   async find(

@@ -9,6 +9,7 @@ export {
   ClusterAgents,
   isAgentLive,
   maxSilenceMinutes,
+  offlineAdvice,
 } from './cluster-agents';
 export {
   type ClusterEnrolment,
@@ -17,4 +18,5 @@ export {
   maxActiveEnrolments,
 } from './cluster-enrolments';
 export { type Cluster, type ClusterId, Clusters, type NewCluster } from './clusters';
+export { hasInstallations, hasUnservedHost, type Installation, Installations } from './installations';
 export { type SearchPlanTerms, SearchPlans } from './search-plans';

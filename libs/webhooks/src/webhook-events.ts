@@ -11,12 +11,19 @@ export const monitoringEvents = [
 ] as const;
 export type MonitoringEvent = (typeof monitoringEvents)[number];
 
+/** A certificate of an order does not reach a host. About a subject too, so none is superseded. */
+export const notServedEvent = 'order.current_cert_not_served';
+
+/** Events that are about a subject, not about the newest state of a plan. */
+export type SubjectEvent = MonitoringEvent | typeof notServedEvent;
+
 /** A test is sent to one endpoint on request, whatever it selected. */
 export const testEvent = 'test';
 
 /** Every other value of the header `Webhook-Event`. */
 export const webhookEvents = [
   'order.current_cert_changed',
+  notServedEvent,
   'certificate.issued',
   ...monitoringEvents,
 ] as const;

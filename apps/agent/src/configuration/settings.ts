@@ -95,7 +95,8 @@ export function readSettings(files: Files, file: string, owner: Owner): Settings
     const root = readFile(files, each, owner, faults);
     if (root !== null) draft.add(new TableReader(each, root, '', faults));
   }
-  const settings = draft.settings(file);
+  // What a file that cannot be read would set is not known.
+  const settings = faults.list.some(({ line }) => line === 0) ? null : draft.settings(file);
   return settings === null || faults.list.length > 0
     ? { ok: false, faults: faults.list }
     : { ok: true, settings };

@@ -27,12 +27,15 @@ export class DiskFiles implements Files {
   read(path: string, maxBytes: number): Buffer {
     // Without O_NONBLOCK, opening a pipe waits for its writer.
     return opened(path, O_RDONLY | O_NONBLOCK, (fd) => {
-      if (!fstatSync(fd).isFile()) throw fault('EINVAL', 'not a regular file', path);
-      const content = Buffer.alloc(maxBytes + 1);
+      const state = fstatSync(fd);
+      if (!state.isFile()) throw fault('EINVAL', 'not a regular file', path);
+      // One byte more than expected, to notice the end; files of /proc have no size.
+      const content = Buffer.alloc(Math.min(Math.max(state.size, 4096), maxBytes) + 1);
       let length = 0;
-      for (let read = -1; read !== 0 && length <= maxBytes; length += read)
+      for (let read = -1; read !== 0 && length < content.length; length += read)
         read = readSync(fd, content, length, content.length - length, null);
       if (length > maxBytes) throw fault('EFBIG', `larger than ${maxBytes} bytes`, path);
+      if (length === content.length) throw fault('EBUSY', 'it grows while it is read', path);
       return Buffer.from(content.subarray(0, length));
     });
   }

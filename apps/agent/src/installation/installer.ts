@@ -79,10 +79,7 @@ export class Installer {
 
   /** Reads what earlier runs left. */
   restore(): void {
-    for (const journal of this.parts.orders.all()) {
-      this.journals.set(journal.order, journal);
-      this.parts.orders.removeLeftovers(journal.order);
-    }
+    for (const journal of this.parts.orders.all()) this.journals.set(journal.order, journal);
   }
 
   orders(): readonly string[] {
@@ -306,8 +303,11 @@ export class Installer {
       );
       return;
     }
-    const tested = await this.test(batch.filter((work) => this.switch(work)));
     const broken = new Map<Work, string>();
+    const tested = await this.test(
+      batch.filter((work) => this.switch(work)),
+      broken,
+    );
     for (const service of this.servicesOf(tested)) {
       const problem = await this.reload(service);
       if (problem === null) continue;
@@ -353,7 +353,7 @@ export class Installer {
   }
 
   /** Step 4. What fails together is tried one by one, so that the others go on. @returns what passed */
-  private async test(switched: readonly Work[]): Promise<readonly Work[]> {
+  private async test(switched: readonly Work[], broken: Map<Work, string>): Promise<readonly Work[]> {
     let passed = switched;
     for (const service of this.servicesOf(switched)) {
       const mine = passed.filter(using(service));
@@ -368,7 +368,10 @@ export class Installer {
         if (own === null) continue;
         failed.add(work);
         // Reported by the switch itself.
-        if (own !== '') this.failTest(work, `test of ${service.name} failed: ${own}`);
+        if (own === '') continue;
+        const text = `test of ${service.name} failed: ${own}`;
+        if (work.isResumed) broken.set(work, text);
+        else this.failTest(work, text);
       }
       passed = passed.filter((work) => !failed.has(work));
     }

@@ -20,6 +20,8 @@ export interface Work {
   readonly attempts: number;
   /** The old version is to be restored: an interrupted rollback. */
   readonly isBack: boolean;
+  /** An earlier run was interrupted within it: a server that started since may have read the new version. */
+  readonly isResumed: boolean;
   readonly problem: string | null;
 }
 
@@ -106,7 +108,7 @@ function workOf(
   records: readonly (PointRecord | undefined)[],
 ): Work | null {
   const attempts = Math.max(0, ...records.map((record) => record?.attempts ?? 0));
-  const common = { order: journal.order, placement: key, points, attempts };
+  const common = { order: journal.order, placement: key, points, attempts, isResumed: change !== null };
   if (change?.direction === 'back')
     return { ...common, from: change.from, to: change.to, isBack: true, problem: change.problem };
   const { wanted } = journal;

@@ -203,21 +203,28 @@ function joinSecrets(host: Host, { joinFile }: EnrolOptions): JoinSecrets {
 
 /** Never an argument, which every user of the host can see. */
 function joinText(host: Host, joinFile: string | undefined): string {
-  const { joinString } = host.environment;
-  const isPiped = joinFile === undefined && (joinString ?? '') === '' && !process.stdin.isTTY;
-  if (joinFile === '-' || isPiped) return readFileSync(0, 'utf8');
-  if (joinFile !== undefined) {
-    try {
-      return readFileSync(joinFile, 'utf8');
-    } catch (error) {
-      throw new CommandFault(exitCodes.usage, `join string: ${fileFault(error)}`);
-    }
-  }
-  if (joinString !== undefined && joinString !== '') return joinString;
+  const { joinString = '' } = host.environment;
+  const text =
+    joinFile === undefined && joinString !== ''
+      ? joinString
+      : joinFile !== undefined && joinFile !== '-'
+        ? joinFileText(joinFile)
+        : process.stdin.isTTY && joinFile === undefined
+          ? ''
+          : readFileSync(0, 'utf8');
+  if (text.trim() !== '') return text;
   throw new CommandFault(
     exitCodes.usage,
-    'no join string; pass --join-file <file>, --join-file - for standard input, or the variable CERTWRIGHT_JOIN',
+    'no join string; pass --join-file <file>, standard input, or the variable CERTWRIGHT_JOIN',
   );
+}
+
+function joinFileText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new CommandFault(exitCodes.usage, `join string: ${fileFault(error)}`);
+  }
 }
 
 const hex = (bytes: Uint8Array | null): string => (bytes === null ? '' : Buffer.from(bytes).toString('hex'));

@@ -5,7 +5,7 @@ import {
   request as plainRequest,
 } from 'node:http';
 import { Agent as SecureAgent, request as secureRequest } from 'node:https';
-import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import type { Duplex } from 'node:stream';
 import { limits } from '@certwright/agent-contract';
@@ -196,7 +196,12 @@ class TunnelAgent extends SecureAgent {
     const { host, port } = { host: options.host ?? '', port: Number(options.port) };
     this.tunnel(host, port).then(
       (socket) => {
-        const secure = connectTls({ socket, servername: host, host, secureContext: this.context });
+        const secure = connectTls({
+          socket,
+          servername: isIP(host) === 0 ? host : '',
+          host,
+          secureContext: this.context,
+        });
         secure.once('error', () => undefined);
         callback?.(null, secure);
       },
@@ -262,8 +267,15 @@ async function connectResponse(socket: Socket, proxy: URL): Promise<void> {
 }
 
 function meaning(code: string | undefined, message: string): string {
-  return (code === undefined ? undefined : meanings[code]) ?? message;
+  const known = code === undefined ? undefined : meanings[code];
+  if (known !== undefined) return known;
+  // Codes of OpenSSL's verification (X509_STORE_CTX_get_error(3)).
+  return /^(?:CERT_|UNABLE_|SELF_SIGNED_|INVALID_CA|PATH_LENGTH_)/.test(code ?? '')
+    ? `${message}; ${notTrusted}`
+    : message;
 }
+
+const notTrusted = 'its certificate is not trusted; set ca_file to the CA that issued it';
 
 const meanings: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused; check the address and the firewall',
@@ -276,10 +288,10 @@ const meanings: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED:
     'its certificate has expired by the clock of this host; check the clock, then the certificate',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet by the clock of this host; check the clock',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted; set ca_file to the CA that issued it',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted; set ca_file to the CA that issued it',
-  UNABLE_TO_GET_ISSUER_CERT: 'its certificate is not trusted; set ca_file to the CA that issued it',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is not trusted; set ca_file to the CA that issued it',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not trusted; set ca_file to the CA that issued it',
+  SELF_SIGNED_CERT_IN_CHAIN: notTrusted,
+  DEPTH_ZERO_SELF_SIGNED_CERT: notTrusted,
+  UNABLE_TO_GET_ISSUER_CERT: notTrusted,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: notTrusted,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: notTrusted,
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name; check server in the configuration',
 };

@@ -74,6 +74,13 @@ export class StoredKeys {
       .map((name) => name.slice(0, 64));
   }
 
+  /** Keys that an interrupted run did not finish writing: nothing was sent about them. */
+  removeLeftovers(): void {
+    if (this.files.state(this.folder) === null) return;
+    for (const name of this.files.list(this.folder))
+      if (name.startsWith('.')) this.files.remove(path.join(this.folder, name));
+  }
+
   remove(spkiSha256: string): void {
     this.files.remove(this.file(spkiSha256));
     this.files.syncFolder(this.folder);

@@ -138,7 +138,7 @@ export class Agent {
 
   /** Until the signal. The server is needed only to learn about changes: everything else goes on without it. */
   async run(): Promise<void> {
-    this.installer.restore();
+    this.restore();
     try {
       await this.checkClone();
       await Promise.all([this.install(), this.synchronize(), this.report(), this.inspect()]);
@@ -151,7 +151,7 @@ export class Agent {
 
   /** One round: learn, do, install, report. @throws Unreachable, Refusal */
   async once(): Promise<void> {
-    this.installer.restore();
+    this.restore();
     try {
       await this.checkClone();
       this.installer.retryNow();
@@ -159,6 +159,12 @@ export class Agent {
       try {
         await this.synchronizer.poll(0);
         await this.synchronizer.work();
+        const endMs = this.clock.host().getTime() + certificateMs;
+        const isOpen = () => this.synchronizer.hasOpenWork || this.synchronizer.awaitsCertificate;
+        while (isOpen() && !this.parts.signal.aborted && this.clock.host().getTime() < endMs) {
+          await this.synchronizer.poll(this.synchronizer.hasOpenWork ? 0 : 10);
+          await this.synchronizer.work();
+        }
       } catch (error) {
         failure = error;
       }
@@ -171,6 +177,18 @@ export class Agent {
     } finally {
       await this.installer.stopped();
       this.http.close();
+    }
+  }
+
+  /** A disk that refuses changes does not keep the agent from starting: what is installed is served. */
+  private restore(): void {
+    this.installer.restore();
+    try {
+      this.keys.removeLeftovers();
+      for (const order of this.installer.orders()) this.orders.removeLeftovers(order);
+    } catch (error) {
+      this.diskProblem = fileFault(error);
+      this.parts.log.warn('leftovers cannot be removed', { error: this.diskProblem });
     }
   }
 
@@ -190,7 +208,7 @@ export class Agent {
     for (let failures = 0; !signal.aborted;) {
       try {
         // Open work is tried again soon, not after the wait.
-        await this.synchronizer.poll(this.synchronizer.hasOpenWork ? 1 : waitS);
+        await this.synchronizer.poll(this.synchronizer.hasOpenWork ? 0 : waitS);
         this.installerWakeup.wake();
         this.reporterWakeup.wake();
         await this.synchronizer.work();
@@ -288,5 +306,7 @@ export class Agent {
   }
 }
 
+/** `once` waits so long for the certificate of a CSR that it sent. */
+const certificateMs = 60_000;
 /** `once` also waits for the gap between two reloads, but not for the end of a back-off. */
 const onceMs = 15_000;

@@ -43,6 +43,7 @@ export class Synchronizer {
   private readonly taskProblems = new Map<string, string>();
   /** Orders that left the cluster while this process ran. */
   private readonly left = new Set<string>();
+  private readonly sentCsrs = new Set<string>();
   private readonly doneTasks = new Set<string>();
 
   constructor(private readonly parts: SynchronizerParts) {}
@@ -54,6 +55,14 @@ export class Synchronizer {
 
   get hasOpenWork(): boolean {
     return this.open.size > 0;
+  }
+
+  /** Whether a CSR of this host waits for its certificate. */
+  get awaitsCertificate(): boolean {
+    return [...this.sentCsrs].some((name) => {
+      const order = this.known.get(name);
+      return order !== undefined && order.certificate?.spki_sha256 !== order.csr_spki_sha256;
+    });
   }
 
   /** The server refuses reports about orders of other clusters. */
@@ -100,7 +109,9 @@ export class Synchronizer {
   /** Tasks and downloads of orders that changed. What fails because of the network stays open. */
   async work(): Promise<void> {
     const failures: unknown[] = [];
+    const endMs = this.parts.clock.host().getTime() + maxWorkMs;
     for (const name of [...this.open]) {
+      if (this.parts.clock.host().getTime() > endMs) break;
       const order = this.known.get(name);
       try {
         if (order !== undefined) await this.workOn(order);
@@ -191,6 +202,7 @@ export class Synchronizer {
     try {
       await this.parts.exchange.makeKey(order, task);
       this.doneTasks.add(task);
+      this.sentCsrs.add(order.name);
       this.taskProblems.delete(order.name);
     } catch (error) {
       if (error instanceof KeyFault) this.taskFailed(order.name, error.message);
@@ -246,6 +258,9 @@ export class Synchronizer {
     this.taskProblems.set(order, problem);
   }
 }
+
+/** Afterwards the agent asks for news, since tasks are given for a limited time: an RSA key takes up to a second. */
+const maxWorkMs = 5000;
 
 /** An error of a system call of the file layer. */
 const isOfDisk = (error: unknown): boolean =>

@@ -68,7 +68,7 @@ export class LossyDisk implements Files {
   injected: readonly Injected[] = [];
   onCall: () => void = () => undefined;
   readonly trace: string[] = [];
-  private isStopped = false;
+  isStopped = false;
 
   constructor(folders: readonly string[] = []) {
     for (const folder of folders) this.makeFolders(folder);

@@ -1,3 +1,4 @@
+import { Installations } from '@certwright/accounts';
 import { createHash, randomBytes } from 'node:crypto';
 import { MailSubjects } from './mail-subjects';
 import { Mails } from '@certwright/delivery';
@@ -18,7 +19,7 @@ beforeAll(async () => {
   core = await CoreDatabaseFixture.open();
   const { database, transactions, wakeUps } = core;
   approvals = new EmailApprovals(database, transactions, new Mails(database), wakeUps);
-  subjects = new MailSubjects(database);
+  subjects = new MailSubjects(database, new Installations(database));
   await core.account(accountId);
 });
 afterAll(async () => await core.close());

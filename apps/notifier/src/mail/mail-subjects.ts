@@ -1,3 +1,4 @@
+import { type Installation, Installations } from '@certwright/accounts';
 import type { Outcome } from '@certwright/issuance';
 import { issuanceErrorOf, type StoredIssuanceError } from '@certwright/outcome-messages';
 import { Injectable } from '@nestjs/common';
@@ -73,10 +74,25 @@ export interface UnpaidSubject extends PlanSubject {
   readonly notAfter: Date | null;
 }
 
+/** A current certificate that does not reach hosts of its order's cluster. */
+export interface RolloutSubject extends PlanSubject {
+  readonly cluster: string;
+  readonly begunAt: Date;
+  readonly notAfter: Date;
+  /** Those that do not serve it, by host; at least one. */
+  readonly installations: readonly Installation[];
+}
+
+/** Installations that are read for a mail. */
+const maxInstallations = 2_000;
+
 /** Subjects of mails, as of the time of sending. Null: the mail is no longer needed. */
 @Injectable()
 export class MailSubjects {
-  constructor(private readonly database: DataSource) {}
+  constructor(
+    private readonly database: DataSource,
+    private readonly installations: Installations,
+  ) {}
 
   /** Null: it was approved meanwhile, or the order is gone or no longer requires it. */
   async approval(approvalId: string): Promise<ApprovalSubject | null> {
@@ -180,6 +196,36 @@ export class MailSubjects {
        WHERE certificate.id = $1 AND certificate.ca_revoked_at IS NOT NULL AND account.disabled_at IS NULL`,
       certificateId,
     );
+  }
+
+  /**
+   * Null: every host serves it by now; there is a newer certificate; the order left its cluster, or is gone.
+   *
+   * @param isStopped whether the roll-out must still be stopped
+   */
+  async rollout(
+    planId: string,
+    certificateSha256: string,
+    { isStopped }: { readonly isStopped: boolean },
+  ): Promise<RolloutSubject | null> {
+    const rollout = await this.one<Omit<RolloutSubject, 'installations'>>(
+      `SELECT ${planSubject('current.dns_names[1]')}, order_v3.cluster, rollout.begun_at AS "begunAt",
+         current.not_after AS "notAfter"
+       FROM rollout JOIN plan ON plan.id = rollout.plan_id ${ownObjects}
+       JOIN certificate AS current ON current.plan_id = plan.id AND current.is_current
+         AND current.sha256 = rollout.certificate_sha256
+       WHERE rollout.plan_id = $1 AND rollout.certificate_sha256 = decode($2, 'hex')
+         AND order_v3.cluster IS NOT NULL AND (NOT $3 OR rollout.stopped_at IS NOT NULL)
+         AND current.revoked_at IS NULL AND current.not_after > clock_timestamp()
+         AND plan.closed_at IS NULL AND account.disabled_at IS NULL`,
+      planId,
+      certificateSha256,
+      isStopped,
+    );
+    if (rollout === null) return null;
+    const installed = await this.installations.ofPlans([planId], maxInstallations);
+    const installations = installed.filter(({ isServed, state }) => !isServed && state !== 'released');
+    return installations.length === 0 ? null : { ...rollout, installations };
   }
 
   private async one<T>(statement: string, ...values: readonly unknown[]): Promise<T | null> {

@@ -9,6 +9,7 @@ import type { Letter } from './letter';
 import { approvalRequestLetter } from './letters/approval-request';
 import { certificateIssuedLetter } from './letters/certificate-issued';
 import { expirationNoticeLetter } from './letters/expiration-notice';
+import { notServedLetter, rolloutStoppedLetter } from './letters/installations';
 import { invoiceLetter } from './letters/invoice';
 import { renewalUnpaidLetter } from './letters/renewal-unpaid';
 import { revocationCompleteLetter } from './letters/revocation-complete';
@@ -60,6 +61,16 @@ export class MailWriter {
       case 'renewal-unpaid': {
         const subject = await this.subjects.unpaidRenewal(mail.facts.planId, mail.createdAt);
         return subject && renewalUnpaidLetter(subject);
+      }
+      case 'certificate-not-served': {
+        const { planId, certificateSha256 } = mail.facts;
+        const subject = await this.subjects.rollout(planId, certificateSha256, { isStopped: false });
+        return subject && notServedLetter(subject);
+      }
+      case 'rollout-stopped': {
+        const { planId, certificateSha256 } = mail.facts;
+        const subject = await this.subjects.rollout(planId, certificateSha256, { isStopped: true });
+        return subject && rolloutStoppedLetter(subject);
       }
       case 'certificate-issued': {
         const subject = await this.subjects.issued(mail.facts.certificateId);

@@ -1,3 +1,4 @@
+import { AccountsModule } from '@certwright/accounts';
 import { Module } from '@nestjs/common';
 import { ApprovalsModule } from '@certwright/approvals';
 import { DeliveryModule } from '@certwright/delivery';
@@ -13,7 +14,7 @@ import { SmtpClient } from './smtp.client';
 
 /** Writes and sends mails. */
 @Module({
-  imports: [ApprovalsModule, DeliveryModule],
+  imports: [AccountsModule, ApprovalsModule, DeliveryModule],
   providers: [
     LeasedMails,
     MailProcessor,

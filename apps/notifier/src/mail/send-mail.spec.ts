@@ -1,3 +1,4 @@
+import { Installations } from '@certwright/accounts';
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { EmailApprovals, IssuanceWakeUps } from '@certwright/approvals';
 import { type NewMail, Mails } from '@certwright/delivery';
@@ -56,7 +57,7 @@ const sender = (mails: LeasedMails = notifier.leasedMails) =>
   new SendMail(
     mails,
     new MailWriter(
-      new MailSubjects(notifier.asNotifier),
+      new MailSubjects(notifier.asNotifier, new Installations(notifier.asNotifier)),
       new MonitoringMailWriter(new MonitoringSubjects(notifier.asNotifier)),
       approvals,
       { APPROVAL_URL: 'https://approve.example.net' },

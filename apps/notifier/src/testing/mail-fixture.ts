@@ -1,4 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto';
+import { Installations } from '@certwright/accounts';
 import { EmailApprovals, IssuanceWakeUps } from '@certwright/approvals';
 import { type NewMail, Mails } from '@certwright/delivery';
 import { MailSubjects } from '../mail/mail-subjects';
@@ -46,7 +47,7 @@ export class MailFixture {
     const monitoring = new MonitoringMailWriter(new MonitoringSubjects(asNotifier));
     this.send = new SendMail(
       notifier.leasedMails,
-      new MailWriter(new MailSubjects(asNotifier), monitoring, approvals, {
+      new MailWriter(new MailSubjects(asNotifier, new Installations(asNotifier)), monitoring, approvals, {
         APPROVAL_URL: 'https://approve.example.net',
       }),
       smtp,

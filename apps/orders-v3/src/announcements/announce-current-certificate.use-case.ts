@@ -16,6 +16,7 @@ const announcedExpansion: OrderExpansion = {
   csr: false,
   currentCert: { leaf: true, chain: true, root: true },
   issuance: false,
+  installations: false,
 };
 
 /** Notifies the account's webhooks that an order's current certificate changed, possibly to none. */

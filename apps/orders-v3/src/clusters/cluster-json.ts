@@ -3,6 +3,7 @@ import {
   type ClusterAgent,
   type ClusterEnrolment,
   maxSilenceMinutes,
+  offlineAdvice,
 } from '@certwright/accounts';
 import { timestamp } from '@certwright/service';
 import { ApiProperty } from '@nestjs/swagger';
@@ -148,13 +149,7 @@ export function agentJson(agent: ClusterAgent): AgentSchema {
     state,
     last_seen_at: timestamp(lastSeenAt),
     clock_offset: clockOffsetS,
-    problem: state === 'offline' ? offlineProblem(problem) : problem,
+    problem: state === 'offline' ? offlineAdvice(problem) : problem,
     enrolled_at: timestamp(enrolledAt),
   };
-}
-
-/** What the agent last reported may be the reason. */
-function offlineProblem(reported: string | null): string {
-  const advice = `The agent has not been heard of for ${maxSilenceMinutes} minutes. Check on the host that certwright-agent runs and reaches this server: certwright-agent check.`;
-  return reported === null ? advice : `${advice} Its last report: ${reported}`;
 }

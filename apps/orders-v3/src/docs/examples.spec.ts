@@ -6,7 +6,7 @@ import { problemCodes } from '@certwright/errors';
 import { renderErrorObject } from '@certwright/service';
 import { type ReceivedResponse, type DocumentedExample, examplesIn, shapeOf } from '@certwright/testing';
 import { FakeGateway } from '../testing/gateway';
-import { enrolledAgent } from '../testing/managed-orders';
+import { enrolledAgent, managedOrder, reported } from '../testing/managed-orders';
 import { attachCertificate, RunningApi, type Tenant } from '../testing/running-api';
 import { errorExamples } from '../wire/documented-errors';
 
@@ -202,8 +202,14 @@ describe('with the API running', () => {
     await tenant.post(`${clusters}/web/rekey`, {});
     await tenant.post(`${clusters}/web/enrolments`, {});
     await tenant.get(`${clusters}/web/enrolments`);
-    await enrolledAgent(api, tenant, 'web', { clockOffsetS: 0 });
+    const agent = await enrolledAgent(api, tenant, 'web', { clockOffsetS: 0 });
     await tenant.get(`${clusters}/web/agents`);
+    const served = [
+      { address: '127.0.0.1:443', sha256: 'ab'.repeat(32), checked_at: '2026-11-20T12:00:00Z' },
+    ];
+    const planId = await managedOrder(api, tenant, 'web', 'managed');
+    await reported(api, planId, { agent, state: 'serving', certificate: 'ab'.repeat(32), served });
+    await tenant.get(`${orders}/managed?expand=installations`);
     await tenant.get(`${orders}?limit=0`);
     await tenant.post(`${orders}/${name}`, {}, { 'if-match': 'x' });
 

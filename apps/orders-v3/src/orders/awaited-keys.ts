@@ -1,11 +1,9 @@
+import { isAgentLive } from '@certwright/accounts';
 import { type KeyRequestReason, type Tx } from '@certwright/core-schema';
 import { hasKeyRequests } from '@certwright/ordering';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { StoredOrder } from './order';
-
-/** An agent that was not seen for this long is offline, ms. */
-export const offlineAfterMs = 15 * 60_000;
 
 /** A key that the agents of a cluster are to make for an order. */
 export interface AwaitedKey {
@@ -59,7 +57,7 @@ export class AwaitedKeys {
   }
 }
 
-/** By name of the cluster. An agent that has just enrolled counts as seen. */
+/** By name of the cluster. */
 async function agentsOf(
   reader: Pick<Tx, 'query'>,
   accountId: string,
@@ -67,9 +65,9 @@ async function agentsOf(
 ): Promise<ReadonlyMap<string, AgentsRow>> {
   const rows = await reader.query<AgentsRow[]>(
     `SELECT cluster, count(*)::int AS count, max(last_seen_at) AS "lastSeenAt",
-       bool_or(coalesce(last_seen_at, enrolled_at) > now() - $3 * interval '1 millisecond') AS "isOnline"
+       bool_or(${isAgentLive('agent')}) AS "isOnline"
      FROM agent WHERE account_id = $1 AND cluster = ANY ($2::text[]) AND removed_at IS NULL GROUP BY cluster`,
-    [accountId, clusters, offlineAfterMs],
+    [accountId, clusters],
   );
   return new Map(rows.map((row) => [row.cluster, row]));
 }

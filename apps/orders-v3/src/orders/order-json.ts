@@ -6,6 +6,7 @@ import { OrdersConfig } from '../config';
 import { Addresses } from '../wire/addresses';
 import { certificateJson, CertificateSchema } from '../wire/certificate-json';
 import type { OrderExpansion } from '../wire/expansion';
+import { InstallationSchema, type OrderInstallations } from '../installations/installation-json';
 import type { AwaitedKey } from './awaited-keys';
 import { type ApprovalPlaces, type IssuanceContext, issuanceJson, IssuanceSchema } from './issuance-json';
 import type { StoredOrder } from './order';
@@ -72,6 +73,14 @@ export class OrderSchema {
 
   @ApiPropertyOptional({ type: IssuanceSchema, description: 'Expandable: what happens now.' })
   issuance?: IssuanceSchema;
+
+  @ApiPropertyOptional({
+    type: [InstallationSchema],
+    nullable: true,
+    description:
+      'Expandable: where the hosts of the cluster have installed the certificate, and what they present. Empty while no host is configured to install it. Null: too large for this response; retrieve the order alone.',
+  })
+  installations?: OrderInstallations;
 }
 
 /** Data for the expanded members. */
@@ -79,6 +88,8 @@ export interface ExpandedContext {
   readonly currentCert: StoredCertificate | null;
   /** Null unless `issuance` is expanded. */
   readonly issuance: IssuanceContext | null;
+  /** Null unless `installations` is expanded, or when they are too large. */
+  readonly installations: OrderInstallations;
   /** Null also unless `issuance` is expanded. */
   readonly awaitedKey: AwaitedKey | null;
   readonly now: Date;
@@ -100,7 +111,7 @@ export class OrderLinks {
 export function orderJson(
   order: StoredOrder,
   expansion: OrderExpansion,
-  { currentCert, issuance, awaitedKey, now }: ExpandedContext,
+  { currentCert, issuance, awaitedKey, installations, now }: ExpandedContext,
   { addresses, approvals }: OrderLinks,
 ): OrderSchema {
   const { csr } = order;
@@ -121,6 +132,7 @@ export function orderJson(
     current_cert: expansion.currentCert
       ? currentCert && certificateJson(currentCert, expansion.currentCert, now)
       : undefined,
+    installations: expansion.installations ? installations : undefined,
     issuance: issuance ? issuanceJson(order, { ...issuance, awaitedKey }, approvals) : undefined,
   };
 }

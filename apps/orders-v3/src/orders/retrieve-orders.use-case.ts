@@ -17,7 +17,15 @@ import { OrderViews } from './order-views';
 import { OrdersRepository } from './orders.repository';
 
 export class OrderQuery {
-  @Expand('csr', 'current_cert', 'current_cert.leaf', 'current_cert.chain', 'current_cert.root', 'issuance')
+  @Expand(
+    'csr',
+    'current_cert',
+    'current_cert.leaf',
+    'current_cert.chain',
+    'current_cert.root',
+    'issuance',
+    'installations',
+  )
   expand: readonly string[] = [];
 }
 

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { agentId } from '@certwright/agent-contract';
+import type { InstallationState, ServedCertificate } from '@certwright/core-schema';
 import { certificateRequest, keyPair } from './certificate-request';
-import type { RunningApi, Tenant } from './running-api';
+import { attachCertificate, type RunningApi, type Tenant } from './running-api';
 
 export interface AgentFixture {
   readonly name?: string;
@@ -59,4 +60,69 @@ export async function managedOrder(
   );
   if (row === undefined) throw new Error(`there is no order ${name}`);
   return row.planId;
+}
+
+export interface InstallationFixture {
+  readonly agent: string;
+  readonly point?: string;
+  readonly state: InstallationState;
+  /** Of the installed certificate, hex. */
+  readonly certificate?: string | null;
+  readonly sinceMinutesAgo?: number;
+  readonly problem?: string | null;
+  readonly served?: readonly ServedCertificate[];
+}
+
+/** What an agent reported of an order. */
+export async function reported(
+  { database }: RunningApi,
+  planId: string,
+  installation: InstallationFixture,
+): Promise<void> {
+  const { agent, point = 'nginx', state, certificate = null, sinceMinutesAgo = 60 } = installation;
+  const { problem = null, served = [] } = installation;
+  await database.query(
+    `INSERT INTO installation (plan_id, agent_id, point, state, certificate_sha256, since, problem, served)
+     VALUES ($1, $2, $3, $4, decode($5, 'hex'), now() - make_interval(mins => $6), $7, $8)
+     ON CONFLICT (plan_id, agent_id, point) DO UPDATE SET state = excluded.state, problem = excluded.problem,
+       certificate_sha256 = excluded.certificate_sha256, since = excluded.since, served = excluded.served`,
+    [planId, agent, point, state, certificate, sinceMinutesAgo, problem, JSON.stringify(served)],
+  );
+}
+
+export interface RolloutFixture {
+  readonly firstAgent?: string;
+  readonly begunHoursAgo?: number;
+  readonly isServed?: boolean;
+  readonly isStopped?: boolean;
+}
+
+/** A current certificate of an order, which is rolled out. @returns its SHA-256, hex */
+export async function rolledOut(
+  api: RunningApi,
+  tenant: Tenant,
+  name: string,
+  { firstAgent, begunHoursAgo = 25, isServed = false, isStopped = false }: RolloutFixture = {},
+): Promise<string> {
+  await api.database.query(
+    `UPDATE certificate SET is_current = false FROM order_v3
+     WHERE order_v3.plan_id = certificate.plan_id AND order_v3.account_id = $1 AND name = $2`,
+    [tenant.accountId, name],
+  );
+  const id = await attachCertificate(api, tenant, name, {
+    dnsNames: ['example.com'],
+    pubkeySha256: 'ab'.repeat(32),
+  });
+  const [row] = await api.database.query<{ sha256: string }>(
+    `INSERT INTO rollout (plan_id, certificate_sha256, begun_at, first_agent, first_since, served_at, stopped_at)
+     SELECT plan_id, sha256, now() - make_interval(hours => $2), $3, CASE WHEN $3::text IS NOT NULL THEN now() END,
+       CASE WHEN $4 THEN now() END, CASE WHEN $5 THEN now() END FROM certificate WHERE id = $1
+     ON CONFLICT (plan_id) DO UPDATE SET certificate_sha256 = excluded.certificate_sha256, begun_at = excluded.begun_at,
+       first_agent = excluded.first_agent, first_since = excluded.first_since, served_at = excluded.served_at,
+       stopped_at = excluded.stopped_at, noticed_at = NULL, stop_noticed_at = NULL
+     RETURNING encode(certificate_sha256, 'hex') AS sha256`,
+    [id, begunHoursAgo, firstAgent ?? null, isServed, isStopped],
+  );
+  if (row === undefined) throw new Error(`no certificate ${id}`);
+  return row.sha256;
 }

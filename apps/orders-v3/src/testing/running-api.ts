@@ -16,8 +16,9 @@ const front = {
   start,
   document: JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8')) as object,
   environment: { SEALING_KEYS: specSealingKey },
-  // The sweep.
-  isOfBackground: (statement: string) => statement.includes('account_with_news'),
+  // The sweep, and the rounds of notices.
+  isOfBackground: (statement: string) =>
+    /account_with_news|FROM rollout|to_regclass\('installation'\) IS/.test(statement),
 };
 
 export type RunningApi = RunningFront;

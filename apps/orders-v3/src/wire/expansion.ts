@@ -11,6 +11,7 @@ export interface OrderExpansion {
   /** Null: `current_cert` is left out. */
   readonly currentCert: CertificateExpansion | null;
   readonly issuance: boolean;
+  readonly installations: boolean;
 }
 
 /** @param expand the values of the `expand` parameter; unknown names are ignored */
@@ -23,6 +24,7 @@ export function orderExpansion(expand: unknown): OrderExpansion {
     // A nested name alone yields its parent with the base fields too.
     currentCert: requested.has('current_cert') || leaf || chain || root ? currentCert : null,
     issuance: requested.has('issuance'),
+    installations: requested.has('installations'),
   };
 }
 

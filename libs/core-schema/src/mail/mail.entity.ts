@@ -8,6 +8,8 @@ export const mailKinds = [
   'webhook-disabled',
   'invoice',
   'renewal-unpaid',
+  'certificate-not-served',
+  'rollout-stopped',
   'certificate-issued',
   'revocation-complete',
   'monitoring-certificates',

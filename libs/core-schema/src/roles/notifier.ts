@@ -4,17 +4,19 @@ import { type RoleGrants, sessionSettings } from '@certwright/postgres';
 export const notifier: RoleGrants = {
   tables: {
     account: { select: 'id name contact_email disabled_at max_findings_per_day' },
-    agent: { select: 'account_id cluster removed_at last_seen_at' },
+    agent: { select: 'id account_id cluster name enrolled_at removed_at last_seen_at' },
     account_user: { select: 'id account_id email disabled_at' },
     cert_object_v2: { select: 'plan_id cn' },
     certificate: {
       select: `
-        id plan_id is_current dns_names serial_number not_after revoked_at created_at ca_revoked_at tbs_sha256 sct_at`,
+        id plan_id is_current dns_names serial_number not_after sha256 revoked_at created_at ca_revoked_at tbs_sha256
+        sct_at`,
     },
     deployment: { select: 'id mode' },
     email_approval: { select: 'id plan_id dns_name address asked_at approved_at' },
     email_approval_token: { select: 'expires_at', insert: 'sha256 approval_id expires_at' },
     endpoint_report: { select: 'id account_id dns_name kind findings reported_at' },
+    installation: { select: 'plan_id agent_id point state certificate_sha256 served since problem' },
     invoice: {
       select: 'number account_id lines total_cents currency note issued_at refunded_at',
     },
@@ -40,6 +42,7 @@ export const notifier: RoleGrants = {
     plan: {
       select: 'id account_id terms_id auto_renew muted paused closed_at owner replacement_paid',
     },
+    rollout: { select: 'plan_id certificate_sha256 begun_at first_agent served_at stopped_at' },
     terms: { select: 'id dns_names approver_emails approval_ways' },
     webhook_attempt: {
       select: 'id delivery_id',

@@ -4,11 +4,12 @@ import { type RoleGrants, sessionSettings } from '@certwright/postgres';
 export const ordersV3: RoleGrants = {
   tables: {
     // created_at: row locks need a column.
-    account: { select: 'id disabled_at', update: 'created_at' },
+    account: { select: 'id contact_email disabled_at', update: 'created_at' },
     account_balance: {
       select: '*',
       update: 'balance_cents last_invoice',
     },
+    account_user: { select: 'id account_id email disabled_at' },
     agent: {
       select: '*',
       insert:
@@ -101,6 +102,7 @@ export const ordersV3: RoleGrants = {
       delete: true,
     },
     ledger_entry: { insert: 'account_id kind cents currency charge_id note' },
+    mail: { select: 'id', insert: 'account_id kind recipient facts state due_at' },
     managed_key: {
       select: '*',
       insert: 'account_id cluster spki_sha256 plan_id made_by task_id csr_sha256 revision',
@@ -150,7 +152,7 @@ export const ordersV3: RoleGrants = {
     webhook_attempt: { select: '*' },
     webhook_delivery: {
       select: `
-        id account_id endpoint_id plan_id version replay_of subject event body state due_at created_at
+        id account_id endpoint_id plan_id version replay_of subject event body state attempts due_at created_at
         finished_at`,
       insert: 'id account_id endpoint_id plan_id version replay_of subject event body state due_at',
       update: 'state finished_at',

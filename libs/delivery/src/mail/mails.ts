@@ -11,9 +11,18 @@ interface MailFacts extends MonitoringMailFacts {
   'webhook-disabled': { readonly endpointId: string };
   invoice: { readonly invoiceNumber: string };
   'renewal-unpaid': { readonly planId: string };
+  /** A host does not present the current certificate of a plan, or two hosts could not install it. */
+  'certificate-not-served': CertificateOfPlan;
+  'rollout-stopped': CertificateOfPlan;
   'certificate-issued': { readonly certificateId: string };
   /** One of those that were revoked together. */
   'revocation-complete': { readonly certificateId: string };
+}
+
+interface CertificateOfPlan {
+  readonly planId: string;
+  /** Over its DER, in hexadecimal. */
+  readonly certificateSha256: string;
 }
 
 type AccountMailKind = Exclude<MailKind, 'monitoring-endpoints-held'>;

@@ -1,13 +1,13 @@
 import { addJobsToOutbox, type Tx } from '@certwright/core-schema';
 import { deliverWebhook } from '@certwright/jobs';
-import { type EventSelector, type MonitoringEvent, selectorsOf } from '@certwright/webhooks';
+import { type EventSelector, selectorsOf, type SubjectEvent } from '@certwright/webhooks';
 import { Injectable } from '@nestjs/common';
 import { freshDeliveryId } from './webhook-fan-out';
 
-/** An event of an account that is not about one of its plans. */
+/** An event of an account that is not about the newest state of one of its plans. */
 export interface AccountEvent {
   readonly accountId: string;
-  readonly event: MonitoringEvent;
+  readonly event: SubjectEvent;
   /** Identifies the event for its account, as `finding:<tbs_sha256>`: an endpoint gets one delivery for each subject. */
   readonly subject: string;
   /** Exactly what is signed and sent. */

@@ -100,6 +100,7 @@ frontend site
 const postfix: RealServer = {
   name: 'Postfix',
   needs: ['/usr/sbin/postfix', '/usr/sbin/postconf'],
+  needsRoot: true,
   format: 'combined',
   starttls: ['smtp'],
   file: 'main.cf',
@@ -117,12 +118,15 @@ alias_maps =
 alias_database =
 smtpd_tls_security_level = may
 smtpd_tls_chain_files = ${certificate}
+# One process serves all connections until a reload: otherwise each new one reads the files, with or without a reload.
+max_use = 100000
+max_idle = 1d
 `,
   mistake: 'no such setting\n',
   prepare: ({ folder, ports: [port] }) => {
     writeFileSync(
       path.join(folder, 'master.cf'),
-      `127.0.0.1:${port} inet n - n - - smtpd
+      `127.0.0.1:${port} inet n - n - 1 smtpd
 postlog unix-dgram n - n - 1 postlogd
 tlsmgr unix - - n 1000? 1 tlsmgr
 anvil unix - - n - 1 anvil
@@ -151,6 +155,7 @@ rewrite unix - - n - - trivial-rewrite
 const dovecot: RealServer = {
   name: 'Dovecot',
   needs: ['/usr/sbin/dovecot', '/usr/lib/dovecot/imap', '/usr/lib/dovecot/pop3'],
+  needsRoot: true,
   format: 'folder',
   starttls: ['imap', 'pop3'],
   file: 'dovecot.conf',
