@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { AgentsModule } from './agents/agents.module';
 import { AnnouncementsModule } from './announcements/announcements.module';
 import { CertificatesModule } from './certificates/certificates.module';
 import { ClustersModule } from './clusters/clusters.module';
@@ -14,6 +15,7 @@ import { WireModule } from './wire/wire.module';
   imports: [
     WireModule,
     OrdersModule,
+    AgentsModule,
     CertificatesModule,
     ClustersModule,
     AnnouncementsModule,

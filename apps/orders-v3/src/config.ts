@@ -3,6 +3,7 @@ import {
   durationMs,
   frontSettings,
   gatewaySettings,
+  integer,
   list,
   sealingKeys,
   type SettingValues,
@@ -21,6 +22,14 @@ export const ordersSettings = defineSettings({
     default: [],
   }),
   ...gatewaySettings({ without: 'no DNS provider can be integrated' }),
+  MAX_WAITING_AGENTS: integer({
+    meaning:
+      'Agents that may wait for changes in this process, each with a connection and about 48 KiB; the response to further ones is 503. Waiting agents use no connection to the database',
+    unit: 'agents',
+    min: 1,
+    max: 100_000,
+    default: 10_000,
+  }),
   SETTLING_MS: durationMs({
     meaning:
       'A modification waits this long for further ones, so that several in a row make one certificate; a new order does not wait',

@@ -1,5 +1,6 @@
 import { type Front, startFront } from '@certwright/api-front';
 import { renderErrorObject } from '@certwright/service';
+import { AgentSignatures } from './agents/agent-signatures';
 import { AppModule } from './app.module';
 import { OrdersConfig } from './config';
 import { openApiDocument } from './docs/openapi-document';
@@ -9,6 +10,7 @@ export const front: Front = {
   module: AppModule,
   token: OrdersConfig,
   renderProblem: renderErrorObject,
+  signedRequests: AgentSignatures,
   documentation: { path: apiPath, document: openApiDocument },
 };
 

@@ -39,7 +39,10 @@ export type FrontConfig = SettingValues<ReturnType<typeof frontSettings>>;
 export const FrontSettings = Symbol('FrontSettings');
 
 /** An API front end over the core database. */
-export interface Front extends Pick<HttpAppOptions, 'renderProblem' | 'jsonContentType' | 'acceptForms'> {
+export interface Front extends Pick<
+  HttpAppOptions,
+  'renderProblem' | 'jsonContentType' | 'acceptForms' | 'signedRequests'
+> {
   /** Imports the feature modules. */
   readonly module: Type;
   /** Under which the settings are injected. */
@@ -146,9 +149,9 @@ export async function createFront(
     Math.max(1, Math.min(config.WRITE_CONNECTIONS, config.DATABASE_POOL_SIZE - 1)),
   );
   const { log, metrics, readiness } = running;
-  const { renderProblem, jsonContentType, acceptForms, documentation } = front;
+  const { renderProblem, jsonContentType, acceptForms, signedRequests, documentation } = front;
   const options: HttpAppOptions = {
-    ...{ log, metrics, readiness, renderProblem, jsonContentType, acceptForms },
+    ...{ log, metrics, readiness, renderProblem, jsonContentType, acceptForms, signedRequests },
     timeouts: { keepAliveMs: config.KEEP_ALIVE_TIME },
     toProblem: databaseOutage,
     authenticator: Authenticator,

@@ -32,7 +32,7 @@ export {
 } from './config/settings';
 export { createLogger, type Logger, type LogLevel, maskSecrets, nestLogger } from './logging/logger';
 export { Html, html, type HtmlValue, type InlineStyle, inlineStyle } from './html/html';
-export { SentBytes } from './http/body-parsers';
+export { MaxBody, SentBytes } from './http/body-parsers';
 export { closeHttpApp, createHttpApp } from './http/http-app';
 export { defaultTimeouts, type HttpAppOptions, type HttpTimeouts } from './http/http-options';
 export { canonicalJson, readIdempotencyKey } from './http/idempotency-key';
@@ -58,7 +58,8 @@ export {
   type ApiKeys,
   type KnownApiKey,
 } from './authentication/key-cache';
-export { FailedAuthentication } from './authentication/failed-authentication';
+export { Sender, type SignedHead, type SignedRequests } from './authentication/signed-requests';
+export { FailedAuthentication, ofAddress } from './authentication/failed-authentication';
 export { KeyAuthentication } from './authentication/key-authentication';
 export { hashPassword } from './authentication/password-hash';
 export { type KnownUser, type PasswordOptions, Passwords, type Users } from './authentication/passwords';
@@ -70,6 +71,8 @@ export {
   Public,
   RequirePermission,
   type RouteAccess,
+  Signed,
+  type Signer,
 } from './authentication/route-access';
 export { addressKey } from './limits/client-address';
 export { FallbackTokenBuckets, type FallbackOptions } from './limits/fallback-token-buckets';

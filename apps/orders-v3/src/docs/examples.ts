@@ -107,7 +107,107 @@ const agent = {
 };
 
 /** Of each operation that has a body, by its `operationId`. */
+const agentId = 'JPbtasv-EAnAMNfKVnwzyg';
+const identityKey = 'Kay64UG8yvCyLhqU000LxzYeUm0L_hLIl5S8kyKWbdc';
+const sealingKey = 'eaYx7t4b-cmPEgMs3q3Q56B5OY_HhriMyEbsia-FpRo';
+const agentCluster = { name: 'web', cluster_key: 'A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg' };
+const certificateHash = 'b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9';
+const keyHash = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
+const checkedAt = '2026-11-24T12:00:00Z';
+const sealed = {
+  sender: agentId,
+  receiver: 'aIlNWPGPLDTUnrL0sRDgQg',
+  enc: sealingKey,
+  ciphertext: 'q3Q56B5OY_HhriMyEbsia-FpRo',
+  signature: `${identityKey}${sealingKey}`,
+};
+
+const agentState = {
+  version: 812,
+  more: false,
+  cluster: agentCluster,
+  members_version: 4,
+  orders: [
+    {
+      name: 'shop',
+      version: 810,
+      revision: 3,
+      dns_names: ['shop.example.com'],
+      key_type: 'ecdsa',
+      accepts: { rsa: [2048, 3072, 4096], ecdsa: ['P-256', 'P-384'] },
+      paused: false,
+      csr_spki_sha256: keyHash,
+      certificate: {
+        sha256: certificateHash,
+        spki_sha256: keyHash,
+        not_before: checkedAt,
+        not_after: '2027-02-22T12:00:00Z',
+      },
+      install: 'go',
+      tasks: [{ type: 'make_key', id: '123', until: '2026-11-24T12:01:00Z' }],
+    },
+  ],
+  released: ['old'],
+};
+
+const agentReport = {
+  number: 17,
+  sent_at: checkedAt,
+  agent: { version: '0.1.0', platform: 'linux-x64 Debian 12', problem: null },
+  installations: [
+    {
+      order: 'shop',
+      point: 'nginx',
+      state: 'serving',
+      certificate_sha256: certificateHash,
+      served: [{ address: '127.0.0.1:443/shop.example.com', sha256: certificateHash, checked_at: checkedAt }],
+      since: checkedAt,
+      problem: null,
+    },
+  ],
+  without_points: ['mail'],
+};
+
 export const examples: Readonly<Record<string, OperationExamples>> = {
+  enrolAgent: {
+    request: {
+      with_cluster_key: {
+        token: '4OHi4-Tl5ufo6err7O3u7_Dx8vP09fb3-Pn6-_z9_v8',
+        identity_key: identityKey,
+        sealing_key: sealingKey,
+        statement: 'eyJhbGciOiJFZERTQSIsInR5cCI6ImNlcnR3cmlnaHQtbWVtYmVyK2p3cyJ9.eyJ0aW1lIjoi.YJWYW9eH',
+        name: 'web-1',
+        version: '0.1.0',
+        platform: 'linux-x64 Debian 12',
+      },
+    },
+    responses: { 200: { agent_id: agentId, cluster: agentCluster } },
+  },
+  getAgentState: { responses: { 200: agentState } },
+  listMembers: {
+    responses: {
+      200: {
+        version: 4,
+        members: [
+          {
+            agent_id: agentId,
+            name: 'web-1',
+            identity_key: identityKey,
+            sealing_key: sealingKey,
+            statement: null,
+          },
+        ],
+      },
+    },
+  },
+  getAgentCertificate: { responses: { 200: { leaf: csr, chain: [csr], root: csr } } },
+  getSealedKeys: { responses: { 200: { keys: [sealed] } } },
+  sealKey: { request: { for_a_late_member: { keys: [sealed] } } },
+  submitCsr: {
+    request: { new_key: { task: '123', csr, keys: [sealed] } },
+    responses: { 200: { revision: 4 } },
+  },
+  reportInstallations: { request: { served: agentReport } },
   createOrder: {
     request: {
       unmanaged: { dns_names: ['example.com', '*.example.com'], csr },

@@ -1,5 +1,6 @@
 import { controllersDocument } from '@certwright/service';
 import { DocumentBuilder, type OpenAPIObject } from '@nestjs/swagger';
+import { AgentsController } from '../agents/agents.controller';
 import { CertificatesController } from '../certificates/certificates.controller';
 import { ClustersController } from '../clusters/clusters.controller';
 import { MembersController } from '../clusters/members.controller';
@@ -20,6 +21,7 @@ const controllers = [
   CertificatesController,
   ClustersController,
   MembersController,
+  AgentsController,
   WebhooksController,
   DeliveriesController,
   DnsProvidersController,
@@ -37,6 +39,13 @@ export async function openApiDocument(): Promise<OpenAPIObject> {
     .setVersion('3')
     .addBearerAuth({ type: 'http', bearerFormat: 'API key', description: 'The API key' })
     .addBasicAuth({ type: 'http', description: 'The API key as user name, no password' })
+    .addSecurity('signature', {
+      type: 'apiKey',
+      in: 'header',
+      name: 'Signature',
+      description:
+        'With Content-Digest and Signature-Input (RFC 9421, RFC 9530), by the identity key of an agent',
+    })
     .build();
   return await controllersDocument({
     controllers,

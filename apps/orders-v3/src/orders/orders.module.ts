@@ -47,6 +47,6 @@ import { DeleteOrder } from './delete-order.use-case';
     RetrieveOrders,
     DeleteOrder,
   ],
-  exports: [OrderViews, OrdersRepository],
+  exports: [OrderChanges, OrderViews, OrdersRepository],
 })
 export class OrdersModule {}

@@ -17,7 +17,14 @@ import {
   noSuchDelivery,
   noSuchEnrolment,
   noSuchIntegration,
+  membersChanged,
+  noSuchManagedCertificate,
+  noSuchManagedOrder,
   noSuchOrder,
+  notAnAgent,
+  notAsked,
+  tooManyAgents,
+  clusterKeyRequired,
   noSuchWebhook,
   nothingSent,
   tooManyEnrolments,
@@ -34,6 +41,7 @@ const {
   unauthorized,
   already_exists,
   conflict,
+  clock_skew,
   idempotency_key_in_use,
   revision_mismatch,
   idempotency_key_reused,
@@ -81,6 +89,21 @@ export const errorExamples = new ErrorExamples(
     cluster_has_agents: clusterHasAgents(),
     cluster_mismatch: clusterMismatch(),
     too_many_enrolments: tooManyEnrolments(),
+    managed_order_not_found: noSuchManagedOrder(),
+    managed_certificate_not_found: noSuchManagedCertificate(),
+    not_an_agent: notAnAgent(),
+    bad_agent_request: Problem.ofFields([
+      {
+        field: 'keys[0].enc',
+        code: 'invalid_value',
+        message: 'It must be 32 bytes in base64url without padding.',
+      },
+    ]),
+    clock_skew,
+    not_asked: notAsked(),
+    members_changed: membersChanged(),
+    cluster_key_required: clusterKeyRequired(),
+    too_many_agents: tooManyAgents(),
     webhook_not_found: noSuchWebhook(),
     delivery_not_found: noSuchDelivery(),
     integration_not_found: noSuchIntegration(),
@@ -131,3 +154,12 @@ export const conditionedCluster: Reasons = {
 };
 
 export const { FailsWith, PublicFailsWith } = errorDecorators(errorExamples);
+
+/** The errors of an operation that agents sign, besides those of every one. */
+export const SignedFailsWith = (reasons: Reasons = {}) =>
+  PublicFailsWith({
+    not_an_agent: 'The signature is not by a member of a cluster',
+    clock_skew: 'The clock of the agent is wrong; everything else is right',
+    rate_limited: 'Too many requests; see Retry-After',
+    ...reasons,
+  });

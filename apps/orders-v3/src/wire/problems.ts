@@ -1,3 +1,4 @@
+import { limits } from '@certwright/agent-contract';
 import { maxActiveEnrolments } from '@certwright/accounts';
 import { maxDnsIntegrations } from '@certwright/dns-integrations';
 import { maxWebhookEndpoints } from '@certwright/delivery';
@@ -90,4 +91,50 @@ export function tooManyIntegrations(): Problem {
     'conflict',
     `An account has ${maxDnsIntegrations} DNS integrations at most: delete one that is no longer needed.`,
   );
+}
+
+/** The same for an unknown order, one of another account, and one of another cluster. */
+export function noSuchManagedOrder(): Problem {
+  return new Problem('not_found', 'The cluster has no order of this name.');
+}
+
+/** The same for an unknown certificate, and one of another cluster. */
+export function noSuchManagedCertificate(): Problem {
+  return new Problem('not_found', 'No order of the cluster has a certificate with this hash.');
+}
+
+/**
+ * The same for an unknown, used up, expired or revoked token, for an unknown or removed agent, and for a wrong
+ * signature.
+ */
+export function notAnAgent(): Problem {
+  return new Problem(
+    'bad_credentials',
+    'This needs the signature of an agent that is a member of a cluster, or a valid enrolment token.',
+  );
+}
+
+export function notAsked(): Problem {
+  return new Problem(
+    'not_asked',
+    'This is not requested of this agent for the order at present, or the task is an old one.',
+  );
+}
+
+export function membersChanged(): Problem {
+  return new Problem(
+    'members_changed',
+    'The keys are not sealed for exactly the present agents of the cluster: read the members again, then seal the key for each of them.',
+  );
+}
+
+export function clusterKeyRequired(): Problem {
+  return new Problem(
+    'cluster_key_required',
+    'The cluster has no cluster key, so it can have one agent only. Create a cluster key, set it in the cluster, and enrol all hosts with it.',
+  );
+}
+
+export function tooManyAgents(): Problem {
+  return new Problem('conflict', `A cluster has ${limits.maxAgentsPerCluster} agents at most.`);
 }

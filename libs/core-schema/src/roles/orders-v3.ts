@@ -30,7 +30,7 @@ export const ordersV3: RoleGrants = {
     ca_issuer: { select: 'name certificate crl' },
     certificate: {
       select: `
-        id plan_id issuance_id is_current dns_names key_type not_before not_after sha256 spki_sha256 leaf
+        id account_id plan_id issuance_id is_current dns_names key_type not_before not_after sha256 spki_sha256 leaf
         chain_sha256 revoked_at revocation_reason created_at imported`,
       update: 'is_current revoked_at revocation_reason ca_revoked_at',
     },
@@ -145,7 +145,7 @@ export const ordersV3: RoleGrants = {
       delete: true,
     },
     terms: {
-      select: 'id product dns_names spki_sha256 approval_ways',
+      select: 'id plan_id product dns_names spki_sha256 approval_ways',
       insert: 'plan_id product dns_names key_type csr spki_sha256 approver_emails approval_ways owner_facts',
     },
     web_rule: { select: '*', insert: '*', update: 'account_id' },

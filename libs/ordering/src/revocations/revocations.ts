@@ -98,8 +98,9 @@ export class Revocations {
     const wanted = { dnsNames: plan.dns_names ?? [], spkiSha256: plan.spki_sha256 };
     await reselectCurrent(tx, request.planId, wanted);
     const replaces = certificate.is_current && isReplacedAfterRevocation(asPlan(plan), request.reason);
-    // Its owner never uses the key of a revoked certificate again.
-    if (replaces && plan.makes_keys) await requestKey(tx, request.planId, 'rekey');
+    // An owner that makes keys does not use the key of a revoked certificate again.
+    const needsKey = plan.makes_keys && plan.spki_sha256?.equals(certificate.spki_sha256) === true;
+    if (replaces && needsKey) await requestKey(tx, request.planId, 'rekey');
     else if (replaces) await this.openReplacement(tx, plan, certificate, request);
     return 'revoked';
   }

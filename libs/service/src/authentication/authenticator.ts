@@ -25,7 +25,7 @@ export interface Admission {
   /** Key under which the client's address is counted; see `addressKey`. */
   readonly addressKey: string;
   readonly method: string;
-  readonly access: Exclude<RouteAccess, { readonly kind: 'public' }>;
+  readonly access: Exclude<RouteAccess, { readonly kind: 'public' | 'signed' }>;
 }
 
 /** A caller whose credentials are valid. */

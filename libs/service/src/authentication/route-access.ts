@@ -19,7 +19,11 @@ export function isAllowed(held: readonly string[], anyOf: readonly Permission[])
 export type RouteAccess =
   | { readonly kind: 'public' }
   | { readonly kind: 'authenticated' }
-  | { readonly kind: 'permission'; readonly anyOf: readonly Permission[] };
+  | { readonly kind: 'permission'; readonly anyOf: readonly Permission[] }
+  | { readonly kind: 'signed'; readonly signer: Signer };
+
+/** `known`: the key of the signature is looked up before the body is read. `in_body`: the body contains it. */
+export type Signer = 'known' | 'in_body';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -38,6 +42,10 @@ export const Authenticated = (): RouteDecorator => accessDecorator({ kind: 'auth
 /** An API key with one of these permissions; `Full Access` implies each. */
 export const RequirePermission = (...anyOf: readonly [Permission, ...Permission[]]): RouteDecorator =>
   accessDecorator({ kind: 'permission', anyOf });
+
+/** Signed by the sender (RFC 9421), instead of an API key: see `SignedRequests`. */
+export const Signed = (signer: Signer = 'known'): RouteDecorator =>
+  accessDecorator({ kind: 'signed', signer });
 
 /** On a controller: the default for methods without a decorator of their own. */
 function accessDecorator(access: RouteAccess): RouteDecorator {

@@ -2,6 +2,7 @@ import { Problem } from '@certwright/errors';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { parseFormBody } from './form-body';
 import { parseJsonBody } from './json-body';
+import { addRouteConfig } from './route-config';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -9,6 +10,8 @@ declare module 'fastify' {
     bodyTypes?: readonly string[];
     /** Whether an empty body of any accepted type is no body. Default: only of a DELETE. */
     bodyMayBeEmpty?: boolean;
+    /** Bytes. Default: that of the application. */
+    maxBodyBytes?: number;
   }
 }
 
@@ -38,7 +41,10 @@ export function registerBodyParsers(
   if (acceptForms) addParser(instance, 'application/x-www-form-urlencoded', maxBodyBytes, parseFormBody);
   // Routes are registered later, so a parser for their types is found when a request has one.
   const registered = new Set<string>();
-  instance.addHook('onRoute', ({ config }) => {
+  instance.addHook('onRoute', (route) => {
+    const { config } = route;
+    // The limit of a route takes precedence over that of a parser.
+    if (config?.maxBodyBytes !== undefined) route.bodyLimit = config.maxBodyBytes;
     for (const type of config?.bodyTypes ?? []) {
       if (registered.has(type)) continue;
       registered.add(type);
@@ -55,6 +61,7 @@ function addParser(instance: FastifyInstance, contentType: string, maxBodyBytes:
       if (isOfRoute && request.routeOptions.config.bodyTypes?.includes(contentType) !== true)
         throw new Problem('unsupported_media_type', 'A body of this Content-Type is not read here.');
       checkEncoding(request);
+      if (request.routeOptions.config.access?.kind === 'signed') request.sentBody = bytes;
       body = hasNoBody(request, bytes) ? undefined : parse(bytes, contentType);
     } catch (error) {
       done(error as Error);
@@ -82,3 +89,9 @@ function checkEncoding({ headers }: FastifyRequest): void {
     );
   }
 }
+
+/** A method with a limit of its own for bodies. */
+export const MaxBody =
+  (maxBodyBytes: number): MethodDecorator =>
+  (_target, _name, descriptor) =>
+    addRouteConfig(descriptor.value as object, { maxBodyBytes });

@@ -12,6 +12,7 @@ import type {
   RouteShorthandOptions,
 } from 'fastify';
 import type { Authenticator } from '../authentication/authenticator';
+import type { SignedRequests } from '../authentication/signed-requests';
 import { registerDocumentationRoutes } from '../documentation/documentation-routes';
 import { nestLogger } from '../logging/logger';
 import type { Readiness } from '../operations/readiness';
@@ -60,7 +61,7 @@ export async function createHttpApp(
   const instance: FastifyInstance = adapter.getInstance();
   registerBodyParsers(instance, handling.maxBodyBytes, options.acceptForms ?? false);
   const { authenticator } = options;
-  const admission: { authenticator?: Authenticator } = {};
+  const admission: { authenticator?: Authenticator; signedRequests?: SignedRequests } = {};
   registerRequestHooks(instance, options, authenticator === undefined ? undefined : admission);
   registerHealthRoutes(instance, options.readiness, handling);
   if (options.documentation !== undefined)
@@ -74,6 +75,8 @@ export async function createHttpApp(
   });
   if (authenticator !== undefined)
     admission.authenticator = typeof authenticator === 'function' ? app.get(authenticator) : authenticator;
+  if (options.signedRequests !== undefined)
+    admission.signedRequests = app.get(options.signedRequests, { strict: false });
   app.useGlobalFilters(new ProblemFilter(handling));
   return app;
 }

@@ -2,6 +2,7 @@ import type { SpanCause } from '@certwright/tracing';
 import type { Type } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Authenticator } from '../authentication/authenticator';
+import type { SignedRequests } from '../authentication/signed-requests';
 import type { DocumentedApi } from '../documentation/api-documentation';
 import type { Logger } from '../logging/logger';
 import type { Metrics } from '../operations/metrics';
@@ -20,6 +21,8 @@ export interface HttpAppOptions {
   readonly toProblem?: ToProblem;
   /** Admits callers; a class is a provider of the application. Without it, a route that is not `@Public()` prevents the start. */
   readonly authenticator?: Authenticator | Type<Authenticator>;
+  /** Admits the requests of routes with `@Signed()`. Default: none. */
+  readonly signedRequests?: Type<SignedRequests> | undefined;
   /** `Content-Type` of every JSON response. Default: `application/json; charset=utf-8`. */
   readonly jsonContentType?: string | undefined;
   /** Whether `application/x-www-form-urlencoded` bodies are accepted as well as JSON. Default: no. */

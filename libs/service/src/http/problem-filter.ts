@@ -33,7 +33,8 @@ export function sendProblem(
   reply: FastifyReply,
   { log, renderProblem, toProblem, jsonContentType, maxBodyBytes }: ProblemHandling,
 ): void {
-  const { problem, unexpected } = classifyError(error, toProblem, maxBodyBytes);
+  const ofRoute = request.routeOptions.config?.maxBodyBytes;
+  const { problem, unexpected } = classifyError(error, toProblem, ofRoute ?? maxBodyBytes);
   if (unexpected)
     log.error(
       { err: error, request_id: request.id, route: request.routeOptions.url ?? null },

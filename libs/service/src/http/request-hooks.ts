@@ -3,6 +3,7 @@ import { holdsPrivateKey, Problem } from '@certwright/errors';
 import { isTracing } from '@certwright/tracing';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { type Authenticator, methodsThatRead } from '../authentication/authenticator';
+import { registerSignatureHooks, type SignedRequests } from '../authentication/signed-requests';
 import { addressKey, withoutPorts } from '../limits/client-address';
 import { securityHeaders } from './problem-response';
 import { defaultJsonContentType, type HttpAppOptions } from './http-options';
@@ -18,7 +19,7 @@ import { inRequestSpan } from './request-span';
 export function registerRequestHooks(
   instance: FastifyInstance,
   options: HttpAppOptions,
-  admission?: { readonly authenticator?: Authenticator },
+  admission?: { readonly authenticator?: Authenticator; readonly signedRequests?: SignedRequests },
 ): void {
   const { jsonContentType = defaultJsonContentType } = options;
   const headersOfAll = { ...securityHeaders, ...options.headers };
@@ -52,7 +53,7 @@ export function registerRequestHooks(
     instance.addHook('onRequest', async (request) => {
       const { access } = request.routeOptions.config;
       // Requests without a route were answered above; every route declares who may call it.
-      if (access === undefined || access.kind === 'public') return;
+      if (access === undefined || access.kind === 'public' || access.kind === 'signed') return;
       request.caller = await (admission.authenticator as Authenticator).admit({
         authorization: request.headers.authorization,
         addressKey: addressKey(request.ip, request.socket.remoteAddress),
@@ -60,6 +61,7 @@ export function registerRequestHooks(
         access,
       });
     });
+    registerSignatureHooks(instance, admission);
   }
 
   instance.addHook('preValidation', (request, _reply, done) => {
