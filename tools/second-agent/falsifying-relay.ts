@@ -54,12 +54,14 @@ export async function falsifyingRelay(target: string): Promise<Relay> {
     { cert: readFileSync(file), key: readFileSync(keyFile) },
     (incoming, outgoing) => {
       const { respond, request: changeRequest, response: changeResponse } = tampering;
+      const gone = new AbortController();
+      outgoing.once('close', () => gone.abort());
       const relayed = async () => {
         const body = await bodyOf(incoming);
         const { method = '', url: path = '', headers } = incoming;
         const sent: RelayedRequest = { method, path, headers, body };
         const request = changeRequest?.(sent) ?? sent;
-        const received = respond?.(request) ?? (await forward(target, request));
+        const received = respond?.(request) ?? (await forward(target, request, gone.signal));
         exchanges.push({ request: sent, response: received });
         const response = changeResponse?.(received, sent) ?? received;
         outgoing.writeHead(response.status, {
@@ -88,6 +90,7 @@ export async function falsifyingRelay(target: string): Promise<Relay> {
 async function forward(
   target: string,
   { method, path, headers, body }: RelayedRequest,
+  signal: AbortSignal,
 ): Promise<RelayedResponse> {
   const { 'transfer-encoding': _, ...others } = headers;
   return await new Promise((resolve, reject) => {
@@ -98,6 +101,7 @@ async function forward(
         port: url.port,
         method,
         path,
+        signal,
         headers: { ...others, connection: 'close', 'content-length': body.length },
       },
       (received) => {
