@@ -10,11 +10,19 @@ export interface Falsification {
  * Of arrays, the first and the last entry.
  */
 export function falsifications(body: unknown): Falsification[] {
-  return places(body).flatMap(({ at, value, set }, index) =>
-    [...forgeries(value), otherType(value, index), ['left out', undefined] as const].map(([what, other]) => ({
-      what: `${at === '' ? 'the body' : at}: ${what}`,
-      body: set(other),
-    })),
+  const original = JSON.stringify(body);
+  return (
+    places(body)
+      .flatMap(({ at, value, set }, index) =>
+        [...forgeries(value), otherType(value, index), ['left out', undefined] as const].map(
+          ([what, other]) => ({
+            what: `${at === '' ? 'the body' : at}: ${what}`,
+            body: set(other),
+          }),
+        ),
+      )
+      // An empty list is no other one when it is doubled.
+      .filter((each) => JSON.stringify(each.body) !== original)
   );
 }
 

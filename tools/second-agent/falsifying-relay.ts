@@ -40,6 +40,8 @@ export interface Relay {
   readonly caFile: string;
   readonly exchanges: Exchange[];
   tamper(how: Tampering): void;
+  /** Sends a request to the server, as it is. */
+  forward(request: RelayedRequest): Promise<RelayedResponse>;
   close(): Promise<void>;
 }
 
@@ -79,6 +81,7 @@ export async function falsifyingRelay(target: string): Promise<Relay> {
     caFile: ca.file,
     exchanges,
     tamper: (how) => (tampering = how),
+    forward: async (request) => await forward(target, request),
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -90,19 +93,22 @@ export async function falsifyingRelay(target: string): Promise<Relay> {
 async function forward(
   target: string,
   { method, path, headers, body }: RelayedRequest,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<RelayedResponse> {
   const { 'transfer-encoding': _, ...others } = headers;
+  const present = Object.entries(others).filter(([, value]) => value !== undefined);
   return await new Promise((resolve, reject) => {
     const url = new URL(target);
     const sent = httpRequest(
       {
+        // A connection of its own: after an error, the server may close one that is kept.
+        agent: false,
         host: url.hostname,
         port: url.port,
         method,
         path,
-        signal,
-        headers: { ...others, connection: 'close', 'content-length': body.length },
+        ...(signal === undefined ? {} : { signal }),
+        headers: { ...Object.fromEntries(present), connection: 'close', 'content-length': body.length },
       },
       (received) => {
         bodyOf(received).then((responseBody) => {

@@ -25,7 +25,7 @@ export class ManagedServer {
   ) {}
 
   static async start(): Promise<ManagedServer> {
-    const api = await RunningApi.start();
+    const api = await RunningApi.start({ FAILED_AUTHENTICATION_PER_MIN: '100000' });
     const database = coreDataSource({
       url: api.database.url,
       applicationName: 'spec',
