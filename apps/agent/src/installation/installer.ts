@@ -108,7 +108,7 @@ export class Installer {
       journal.allowed === allowed &&
       !journal.isReleased &&
       journal.keysInUse.join() === keysInUse.join();
-    if (isSame && this.journals.has(order)) return;
+    if (isSame && this.journals.has(order)) return this.setDone(order);
     // A new certificate gets attempts of its own.
     const points = isOther
       ? Object.fromEntries(
@@ -120,6 +120,17 @@ export class Installer {
       : journal.points;
     this.store({ ...journal, wanted, allowed, keysInUse, isReleased: false, points });
     if (wanted === null) this.setStates(order, 'waiting', null);
+    else this.setDone(order);
+  }
+
+  /** The wanted certificate is installed: what was wrong with another one does not matter any more. */
+  private setDone(order: string): void {
+    const { wanted, points } = this.journal(order);
+    for (const point of this.points(order)) {
+      const record = points[point.id];
+      if (record === undefined || wanted === null || record.done !== wanted || isGood(record.state)) continue;
+      this.record(order, point, { state: record.served.length > 0 ? 'serving' : 'installed', problem: null });
+    }
   }
 
   /** The order left the cluster: its files stay, and nothing is changed any more. */
@@ -640,6 +651,8 @@ export class Installer {
     return this.parts.now().toISOString();
   }
 }
+
+const isGood = (state: InstallationState): boolean => state === 'serving' || state === 'installed';
 
 const afterReload = `within ${probeWithinMs / 1000} s after the reload`;
 

@@ -176,7 +176,7 @@ export class SealedKeySchema implements SealedKey {
   @ApiProperty({ description: "By the sender's identity key; base64url." }) signature: string;
 }
 
-export class ServedSchema implements ServedMessage {
+export class AgentServedSchema implements ServedMessage {
   @ApiProperty({ example: '127.0.0.1:443/www.example.com' }) address: string;
   @ApiProperty({ type: String, nullable: true, description: 'Null: no certificate was received.' })
   sha256: string | null;
@@ -189,8 +189,8 @@ export class AgentInstallationSchema implements InstallationMessage {
   @ApiProperty({ example: 'nginx', maxLength: limits.maxPointLength }) point: string;
   @ApiProperty({ enum: installationStates }) state: InstallationMessage['state'];
   @ApiProperty({ type: String, nullable: true }) certificate_sha256: string | null;
-  @ApiProperty({ type: [ServedSchema], maxItems: limits.maxServedPerInstallation })
-  served: readonly ServedSchema[];
+  @ApiProperty({ type: [AgentServedSchema], maxItems: limits.maxServedPerInstallation })
+  served: readonly AgentServedSchema[];
   @ApiProperty({ format: 'date-time' }) since: string;
   @ApiProperty({ type: String, nullable: true, maxLength: limits.maxProblemLength }) problem: string | null;
 }

@@ -16,7 +16,7 @@ const everyMs = 1_000;
 /** Silent hosts have two minutes. */
 const turnsEveryMs = 10_000;
 
-/** Keys that nobody can seal now are looked for again after this time. */
+/** Keys that no polling agent can seal are looked for again after this time. */
 const sealsEveryMs = 15_000;
 
 const forgetEveryMs = 3_600_000;

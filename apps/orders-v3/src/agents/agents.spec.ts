@@ -784,3 +784,11 @@ it('reads the chain of a certificate of the cluster', async () => {
   expect([status, json.leaf]).toEqual([200, leaf.toString('base64')]);
   expect((await agent.get(agentPaths.certificate('nonsense'))).status).toBe(404);
 });
+
+it('sends every member of a response that is documented for agents', () => {
+  const absent = api.documented.absentMembers().filter((member) => schemasOfAgents.test(member));
+  expect(absent).toEqual([]);
+});
+
+const schemasOfAgents =
+  /^(Agent(Cluster|Certificate|Task|Order|State|Chain)|Enrolled|AcceptedKeys|Member|Members|SealedKeys?|CsrAccepted)Schema\./;

@@ -20,7 +20,7 @@ export class RetrieveState {
   ) {}
 
   /**
-   * What changed in the cluster after the version that the agent has. Whoever has a version waits without a statement:
+   * What changed in the cluster after the version that the agent has. An agent with a version waits without a statement:
    * the sweep notices a change within a second.
    *
    * @param onDisconnect gets the function to call when the client disconnects
