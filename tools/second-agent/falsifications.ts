@@ -82,7 +82,7 @@ function otherTexts(text: string): (readonly [string, string])[] {
   if (/^[0-9a-f]{64}$/.test(text))
     return [['another hash', text.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))], evilName, lines];
   if (/^\d{4}-\d\d-\d\dT/.test(text))
-    return [['long ago', '2001-01-01T00:00:00Z'], ['far away', '2999-01-01T00:00:00Z'], lines];
+    return [['long ago', '2001-01-01T00:00:00Z'], ['far in the future', '2999-01-01T00:00:00Z'], lines];
   if (/^[\w-]{22,}$/.test(text) || /^[A-Za-z0-9+/]{22,}=*$/.test(text)) {
     const middle = Math.floor(text.length / 2);
     const other = text[middle] === 'A' ? 'B' : 'A';
