@@ -31,6 +31,8 @@ export interface InstallerParts {
   readonly settings: Settings;
   /** Of the host: windows and back-off are local. */
   readonly now: () => Date;
+  /** Of a clock that is never set: for the gap between reloads and the time of probes. */
+  readonly elapsedMs: () => number;
   readonly wait: (ms: number) => Promise<void>;
   readonly run: (command: readonly string[], timeoutMs: number) => Promise<CommandResult>;
   readonly probe: ProbeServer;
@@ -75,7 +77,14 @@ export class Installer {
   /** Orders whose journal could not be written. */
   private readonly unsaved = new Set<string>();
 
-  constructor(private readonly parts: InstallerParts) {}
+  private readonly pointsOf: ReadonlyMap<string, readonly Point[]>;
+
+  constructor(private readonly parts: InstallerParts) {
+    const pointsOf = new Map<string, Point[]>();
+    for (const point of parts.settings.points)
+      pointsOf.set(point.order, [...(pointsOf.get(point.order) ?? []), point]);
+    this.pointsOf = pointsOf;
+  }
 
   /** Reads what earlier runs left. */
   restore(): void {
@@ -91,7 +100,7 @@ export class Installer {
   }
 
   points(order: string): readonly Point[] {
-    return this.parts.settings.points.filter((point) => point.order === order);
+    return this.pointsOf.get(order) ?? [];
   }
 
   /** The certificate that the points of an order are to have; its version folder may come later. */
@@ -180,7 +189,7 @@ export class Installer {
     };
     const works: Work[] = [];
     for (const journal of this.journals.values()) {
-      const plan = planOrder(journal, settings.points, {
+      const plan = planOrder(journal, this.points(journal.order), {
         services: settings.services,
         now: at,
         validity: (order, sha256) => this.info(order, sha256),
@@ -195,8 +204,8 @@ export class Installer {
       due(plan.dueAt);
     }
     for (const group of groupWorks(works)) {
-      const gapEnd = Math.max(0, ...group.services.map((service) => this.gapEndMs(service)));
-      if (gapEnd > at.getTime()) due(new Date(gapEnd));
+      const gapMs = Math.max(0, ...group.services.map((service) => this.gapMs(service)));
+      if (gapMs > 0) due(new Date(at.getTime() + gapMs));
       else this.start(selectBatch(group));
     }
     return dueAt;
@@ -229,11 +238,10 @@ export class Installer {
 
   /** Looks whether what was installed is still there and served; installs again what is not. */
   async inspect(): Promise<void> {
-    const { settings } = this.parts;
     const checked: { order: string; point: Point; expected: readonly Expected[] }[] = [];
     for (const { order, wanted, isReleased, placements, points } of this.journals.values()) {
       if (wanted === null || isReleased) continue;
-      for (const point of settings.points.filter((each) => each.order === order)) {
+      for (const point of this.points(order)) {
         const placement = placements[placementOf(point)] ?? noPlacement;
         if (points[point.id]?.done !== wanted || placement.certificate !== wanted) continue;
         if (this.isLost(point, placement, wanted)) {
@@ -283,8 +291,9 @@ export class Installer {
     );
   }
 
-  private gapEndMs(service: string): number {
-    return (this.lastReloadMs.get(service) ?? -Infinity) + reloadGapMs;
+  /** @returns how long the service must not be reloaded yet; not positive: it may */
+  private gapMs(service: string): number {
+    return (this.lastReloadMs.get(service) ?? -Infinity) + reloadGapMs - this.parts.elapsedMs();
   }
 
   private start(batch: readonly Work[]): void {
@@ -397,10 +406,10 @@ export class Installer {
   /** Step 5. Its exit code alone proves nothing, but a failure is one. */
   private async reload(service: Service): Promise<string | null> {
     if (service.reload === null) return null;
-    const waitMs = this.gapEndMs(service.name) - this.parts.now().getTime();
+    const waitMs = this.gapMs(service.name);
     if (waitMs > 0) await this.parts.wait(waitMs);
     this.continueOnly();
-    this.lastReloadMs.set(service.name, this.parts.now().getTime());
+    this.lastReloadMs.set(service.name, this.parts.elapsedMs());
     return await this.command(service.reload, service);
   }
 
@@ -581,8 +590,8 @@ export class Installer {
   }
 
   private prober() {
-    const { probe, now, wait, signal } = this.parts;
-    return { probe, now, wait, signal };
+    const { probe, now, elapsedMs, wait, signal } = this.parts;
+    return { probe, now, elapsedMs, wait, signal };
   }
 
   private continueOnly(): void {

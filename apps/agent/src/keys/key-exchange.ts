@@ -85,7 +85,8 @@ export class KeyExchange {
 
   /** Task `seal_key_for`: members that came later. */
   async sealFor(order: string, task: SealKeyTask): Promise<void> {
-    const key = this.parts.keys.find(task.spki_sha256);
+    // A host that uses nothing of the order has not fetched the key yet.
+    const key = await this.obtain(order, task.spki_sha256);
     if (key?.order !== order || key.pkcs8 === null) return;
     const others = await this.otherMembers();
     const receivers = others.filter(({ agentId }) => task.members.includes(agentId));
@@ -105,7 +106,8 @@ export class KeyExchange {
   async obtain(order: string, spkiSha256: string): Promise<StoredKey | null> {
     const { api, identity, keys, now, log } = this.parts;
     const own = keys.find(spkiSha256);
-    if (own !== null) return own;
+    // The key of another order is none: a server could exchange the certificates of two orders.
+    if (own?.order === order) return own;
     if (identity.clusterKey === null) return null;
     const sealed = (await api.sealedKeys(order, spkiSha256)).keys;
     if (sealed.length === 0) return null;
