@@ -27,13 +27,32 @@ export async function agents(args) {
     await database.connect();
     await insertAgents(database, platform.accountId, count, perCluster);
     const bare = await measuredBare(count, perCluster);
-    const own = await measuredApi(platform, database, count, perCluster);
+    const server = await ownServer(platform);
+    const own = await measuredApi({ ...platform, ...server }, database, count, perCluster);
     return section(own, bare, { count, perCluster });
   } finally {
     await database.end();
     process.kill(platform.pids['issuance-worker'], 'SIGCONT');
     await platform.stop();
   }
+}
+
+/** A process of its own, which can be restarted. */
+async function ownServer(platform) {
+  const [port, ops] = [await freePort(), await freePort()];
+  const env = {
+    ...platform.environment,
+    PORT: String(port),
+    OPS_PORT: String(ops),
+    LOG_LEVEL: 'warn',
+    READS_PER_S: '100000',
+    WRITES_PER_S: '100000',
+    SEALING_KEYS: Buffer.alloc(32, 7).toString('base64'),
+  };
+  const ready = `http://${LOOPBACK}:${ops}/readyz`;
+  const start = async () => await platform.start('orders-v3', 'dist/apps/orders-v3', env, ready);
+  await start();
+  return { api: `http://${LOOPBACK}:${port}`, restart: start, pidOf: () => platform.pids['orders-v3'] };
 }
 
 async function insertAgents(database, accountId, count, perCluster) {
@@ -107,7 +126,7 @@ async function serveBare() {
 
 async function measuredApi(platform, database, count, perCluster) {
   const port = new URL(platform.api).port;
-  const pid = platform.pids['orders-v3'];
+  const pid = platform.pidOf();
   const orders = await createOrders(platform, 20);
   const before = residentMb(pid);
   const clients = startClients(port, count, perCluster, 'signed');
@@ -125,7 +144,10 @@ async function measuredApi(platform, database, count, perCluster) {
     const alone = await others(platform, orders);
     const change = await measuredChange(platform, clients, perCluster);
     const { statuses } = await asked(clients);
-    return { waitedS, kib, cpuShare, rows, busiest, change, statuses, ...alone };
+    process.kill(pid, 'SIGKILL');
+    await platform.restart();
+    const backS = await untilWaiting(clients, count);
+    return { waitedS, kib, cpuShare, rows, busiest, change, statuses, backS, ...alone };
   } finally {
     clients.kill('SIGKILL');
   }
@@ -280,7 +302,8 @@ ${table([
 - Rows written while idle: ${own.rows.toFixed(1)} per second. Connections to the database that are not idle, at most: ${own.busiest}.
 - ${Math.round(own.perSecond)} other requests per second meanwhile: median ${own.medianMs.toFixed(1)} ms, p99 ${own.p99Ms.toFixed(1)} ms.
 - A new order reaches all ${perCluster.toLocaleString('en')} agents of its cluster within ${own.change.map((seconds) => `${seconds.toFixed(2)} s`).join(', ')} (five rounds, sorted). Redis is not involved.
-- Responses to agents: ${Object.entries(own.statuses)
+- After the process was killed and started again, all agents wait ${own.backS.toFixed(1)} s after it is ready.
+- Responses to agents before that: ${Object.entries(own.statuses)
     .map(([status, number]) => `${number} with ${status}`)
     .join(', ')}.
 `;

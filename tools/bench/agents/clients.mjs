@@ -50,7 +50,10 @@ class Poller {
     this.#socket.setEncoding('latin1');
     this.#socket.on('connect', () => this.#request());
     this.#socket.on('data', (data) => this.#read(data));
-    this.#socket.on('error', () => undefined);
+    this.#socket.on(
+      'error',
+      ({ code }) => (this.options.errors[code] = (this.options.errors[code] ?? 0) + 1),
+    );
     this.#socket.on('close', () => {
       this.waits = false;
       this.options.closed += 1;
@@ -91,7 +94,14 @@ class Poller {
 function main([port, agents, perCluster, kind, waitS]) {
   const changes = new Map();
   const options = {
-    ...{ port: Number(port), waitS: Number(waitS), isSigned: kind === 'signed', statuses: {}, closed: 0 },
+    ...{
+      port: Number(port),
+      waitS: Number(waitS),
+      isSigned: kind === 'signed',
+      statuses: {},
+      errors: {},
+      closed: 0,
+    },
     changed: (index) => {
       const cluster = Math.floor(index / Number(perCluster));
       const seen = changes.get(cluster) ?? { count: 0, firstMs: Date.now(), lastMs: 0 };
@@ -111,7 +121,13 @@ function main([port, agents, perCluster, kind, waitS]) {
   process.on('message', (message) => {
     if (message === 'forget') changes.clear();
     const waiting = all.filter(({ waits }) => waits).length;
-    process.send({ waiting, statuses: options.statuses, closed: options.closed, changes: [...changes] });
+    process.send({
+      waiting,
+      statuses: options.statuses,
+      closed: options.closed,
+      errors: options.errors,
+      changes: [...changes],
+    });
   });
 }
 
