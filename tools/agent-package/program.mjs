@@ -29,6 +29,9 @@ export async function writePlainFile(file, version) {
   chmodSync(file, 0o755);
 }
 
+/** Of V8: a third less memory at 50 orders, and no measurable time. */
+export const memoryFlags = ['--max-semi-space-size=1', '--optimize-for-size'];
+
 /** Marks the place of the blob in Node.js ("Single executable applications" of its documentation). */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
@@ -48,7 +51,7 @@ export async function writeSingleExecutable(file, { plainFile, architecture }) {
     useSnapshot: false,
     useCodeCache: false,
     // Roots that the operator has installed on the host.
-    execArgv: ['--use-system-ca'],
+    execArgv: ['--use-system-ca', ...memoryFlags],
     // Otherwise NODE_OPTIONS=--require=… would run other code in the agent.
     execArgvExtension: 'none',
   };

@@ -6,12 +6,13 @@ import { certs } from './certs/certs.mjs';
 import { ct } from './ct/ct.mjs';
 import { gateway } from './gateway/gateway.mjs';
 import { issuance } from './issuance/issuance.mjs';
+import { managed } from './managed/managed.mjs';
 import { monitoring } from './monitoring/monitoring.mjs';
 import { overload } from './overload/overload.mjs';
 import { writeSection } from './report.mjs';
 import { webhooks } from './webhooks/webhooks.mjs';
 
-const benchmarks = { acme, agents, certs, ct, gateway, issuance, monitoring, overload, webhooks };
+const benchmarks = { acme, agents, certs, ct, gateway, issuance, managed, monitoring, overload, webhooks };
 
 const [name, ...args] = process.argv.slice(2);
 const benchmark = benchmarks[name];

@@ -1,6 +1,6 @@
 // Bundles one entry point: our own sources and the npm packages that they need, in one CommonJS file.
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -85,7 +85,7 @@ export function bundleOptions(entryPoints, outdir) {
     // Data lists that are part of the program.
     loader: { '.txt': 'text' },
     // Workspace aliases look like packages but must be bundled.
-    plugins: [workspaceAliases(), requiredPackages, decoratorMetadata],
+    plugins: [workspaceAliases(), requiredPackages, oneTypeOrm, dataBeside, decoratorMetadata],
     sourcemap: true,
     sourcesContent: false,
     logLevel: 'warning',
@@ -128,6 +128,47 @@ const requiredPackages = {
   },
 };
 
+/** Above this size a data list is a file beside the bundle: code is read and kept in memory as a whole. */
+const dataBesideBytes = 1e6;
+
+/** Read when it is used for the first time. */
+const dataBeside = {
+  name: 'data-beside',
+  setup(build) {
+    build.onResolve({ filter: /\.txt$/ }, ({ path: file, resolveDir }) => ({
+      path: path.resolve(resolveDir, file),
+      sideEffects: false,
+    }));
+    build.onLoad({ filter: /\.txt$/ }, ({ path: file }) => {
+      if (!isBeside(file)) return null;
+      const read = `require('node:fs').readFileSync(require('node:path').join(__dirname, '${path.basename(file)}'), 'latin1')`;
+      return { contents: `module.exports = { __esModule: true, get default() { return ${read}; } };` };
+    });
+  },
+};
+
+const isBeside = (file) => file.endsWith('.txt') && statSync(file).size >= dataBesideBytes;
+
+/** In place of a driver that is left out. */
+const noDriver = 'no-driver';
+
+/** Of the drivers of TypeORM, which it loads all, only that of PostgreSQL is used. */
+const oneTypeOrm = {
+  name: 'one-typeorm',
+  setup(build) {
+    build.onResolve({ filter: /^\.\/[a-z0-9-]+\/\w+Driver$/ }, ({ path: driver, importer }) =>
+      importer.endsWith('/typeorm/driver/DriverFactory.js') && driver !== './postgres/PostgresDriver'
+        ? { path: driver, namespace: noDriver }
+        : null,
+    );
+    build.onLoad({ filter: /./, namespace: noDriver }, () => ({ contents: 'module.exports = {};' }));
+    // It would load a second TypeORM from a checkout, to find what TypeORM 1 no longer has.
+    build.onLoad({ filter: /@nestjs\/typeorm\/dist\/common\/typeorm-compat\.js$/ }, () => ({
+      contents: 'export const Connection = undefined, AbstractRepository = undefined;',
+    }));
+  },
+};
+
 function workspaceAliases() {
   return {
     name: 'workspace-aliases',
@@ -152,8 +193,15 @@ export async function bundle(entryPoints, outdir) {
   const { metafile } = await require('esbuild').build(options);
   const outputs = Object.values(metafile.outputs);
   for (const [name, source] of changed) {
-    const inputs = Object.keys(outputs.find(({ entryPoint }) => entryPoint === source)?.inputs ?? {});
+    const all = Object.keys(outputs.find(({ entryPoint }) => entryPoint === source)?.inputs ?? {});
+    const inputs = all.filter((file) => !file.startsWith(`${noDriver}:`));
+    await escapeBeyondAscii(path.resolve(workspaceRoot, outdir, `${name}.js`));
     await shrinkSourceMap(path.resolve(workspaceRoot, outdir, `${name}.js.map`));
+    for (const data of inputs.filter((file) => isBeside(path.resolve(workspaceRoot, file))))
+      await copyFile(
+        path.resolve(workspaceRoot, data),
+        path.resolve(workspaceRoot, outdir, path.basename(data)),
+      );
     if (source.endsWith('src/main.ts') && entryPointsOf(source.replace('/src/main.ts', '')).openapi)
       await copyDocumentationPage(path.resolve(workspaceRoot, outdir));
     // The lock file decides what the files of packages contain.
@@ -168,6 +216,15 @@ export async function bundle(entryPoints, outdir) {
 }
 
 const isOfPackage = (file) => file.includes('node_modules/');
+
+/**
+ * V8 keeps the text of a program in memory: with one byte per character, or two if a single one is beyond Latin-1.
+ * esbuild escapes them except in regular expressions and comments.
+ */
+async function escapeBeyondAscii(file) {
+  const escaped = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  await writeFile(file, (await readFile(file, 'utf8')).replace(/[^\0-\x7f]/g, escaped));
+}
 
 async function shrinkSourceMap(file) {
   const map = ownPositions(JSON.parse(await readFile(file, 'utf8')), (source) => !isOfPackage(source));

@@ -20,7 +20,7 @@ import {
 } from '../up/home.mjs';
 import { createCa, makeGatewayKeys, migrate } from '../up/programs.mjs';
 import { appService } from '../up/services.mjs';
-import { workspaceRoot } from '../up/workspace.mjs';
+import { NODE_FLAGS, workspaceRoot } from '../up/workspace.mjs';
 import { LEARNS_LATE_MS, startBalancer } from './balancer.mjs';
 import { startLinks } from './links.mjs';
 import { mountDisk } from './disk.mjs';
@@ -169,7 +169,7 @@ export async function startPlatform({
     const launchIt = () =>
       launch({
         command: node,
-        args: ['--enable-source-maps', service.program],
+        args: [...NODE_FLAGS, service.program],
         ...{ cwd: service.cwd, env: service.environment, pidFile: service.pidFile, logFile: places.log(own) },
       });
     const url = (/** @type {string} */ port) => `http://${LOOPBACK}:${ports.of(app.name, port, count)}`;

@@ -123,7 +123,7 @@ function listing(/** @type {string} */ root) {
 /** Files of an image: none but these. */
 function checkFiles(/** @type {string} */ image, /** @type {string} */ root) {
   const allowed =
-    /^(etc\/(passwd|group|nsswitch\.conf|ssl\/certs\/ca-certificates\.crt)|usr\/bin\/node|lib(64)?\/ld-linux-[\w-]+\.so\.\d|lib\/lib(c|dl|gcc_s|m|pthread|stdc\+\+)\.so\.\d|app\/main\.js(\.map)?|app\/apps\/dns-gateway\/data\/underscored-names\.csv|app\/swagger-ui\/(swagger-ui(-bundle\.js|\.css)|favicon-32x32\.png)\.gz)$/;
+    /^(etc\/(passwd|group|nsswitch\.conf|ssl\/certs\/ca-certificates\.crt)|usr\/bin\/node|lib(64)?\/ld-linux-[\w-]+\.so\.\d|lib\/lib(c|dl|gcc_s|m|pthread|stdc\+\+)\.so\.\d|app\/main\.js(\.map)?|app\/debian-openssl\.txt|app\/apps\/dns-gateway\/data\/underscored-names\.csv|app\/swagger-ui\/(swagger-ui(-bundle\.js|\.css)|favicon-32x32\.png)\.gz)$/;
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
     (file) => !lstatSync(path.join(root, file)).isDirectory(),
   );

@@ -39,6 +39,16 @@ const platformApps = readdirSync(path.join(workspaceRoot, 'apps'))
   .filter((app) => app !== 'agent')
   .sort();
 
+it('an image starts Node with the flags and settings that npm start uses', async () => {
+  const { NODE_FLAGS, MALLOC_SETTINGS } = (await import(
+    path.join(workspaceRoot, 'tools/up/workspace.mjs')
+  )) as { NODE_FLAGS: readonly string[]; MALLOC_SETTINGS: Readonly<Record<string, string>> };
+  expect(imageEnvironment('prober')).toMatchObject(MALLOC_SETTINGS);
+  const text = readFileSync(path.join(workspaceRoot, 'docker/Dockerfile'), 'utf8');
+  const [, entryPoint = '[]'] = /^ENTRYPOINT (.*)$/m.exec(text) ?? [];
+  expect(JSON.parse(entryPoint)).toEqual(['/usr/bin/node', ...NODE_FLAGS, '/app/main.js']);
+});
+
 describe('docker/compose.yaml', () => {
   let compose: Compose;
   let secrets: string;
@@ -90,7 +100,8 @@ describe('docker/compose.yaml', () => {
     const unknown = Object.keys(environment).filter(
       (name) => !(name in table) && !(name.replace(/_FILE$/, '') in table),
     );
-    expect(unknown).toEqual(['NODE_ENV']);
+    // Of Node.js and of glibc.
+    expect(unknown).toEqual(['NODE_ENV', 'MALLOC_ARENA_MAX', 'MALLOC_TRIM_THRESHOLD_']);
     const before = process.env;
     process.env = Object.fromEntries(
       Object.entries(environment).map(([name, value]) => [

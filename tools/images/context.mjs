@@ -39,7 +39,7 @@ export const bundleOf = (image) => path.join(workspaceRoot, 'dist', projectOf(im
 const sourceOf = (image) => entryPointsOf(projectOf(image)).main ?? '';
 
 /** Names of files, and of the folder with the page of an API's documentation. */
-const appFiles = ['main.js', 'main.js.map', 'swagger-ui'];
+const appFiles = ['main.js', 'main.js.map', 'debian-openssl.txt', 'swagger-ui'];
 
 /**
  * @param {readonly string[]} names of images

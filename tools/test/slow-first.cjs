@@ -4,6 +4,7 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 const waits = [
   /^tools\/up\/start\.spec\.ts$/,
   /^tools\/e2e\/.*$/,
+  /^tools\/bench\/managed\/|^tools\/agent-package\/package\.spec|^apps\/agent\/src\/servers\//,
   /worker-with-acme\.spec\.ts$/,
   /-process\.spec\.ts$/,
   /simulate\.spec\.ts$|many-polls\.spec\.ts$/,

@@ -12,7 +12,7 @@ import { stopProcess } from '../embedded/process.mjs';
 import { home, isRunning, places } from './home.mjs';
 import { inherited } from './services.mjs';
 import { shortPath } from './take-over.mjs';
-import { nodeBinary, workspaceRoot } from './workspace.mjs';
+import { NODE_FLAGS, nodeBinary, workspaceRoot } from './workspace.mjs';
 
 /**
  * Runs until it or `npm start` is stopped.
@@ -47,7 +47,7 @@ export async function serve(projectRoot) {
     await ended(child);
     if (stop.signal.aborted) return;
     const program = path.join(workspaceRoot, `dist/${projectRoot}/main.js`);
-    child = spawn(nodeBinary(), ['--enable-source-maps', program], {
+    child = spawn(nodeBinary(), [...NODE_FLAGS, program], {
       cwd,
       env: { ...inherited(), ...environment },
       stdio: ['ignore', 'inherit', 'inherit'],

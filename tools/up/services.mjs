@@ -8,7 +8,7 @@ import { redisBinary } from '../embedded/redis-binaries.mjs';
 import { startRedis } from '../embedded/redis.mjs';
 import { bundleFolder } from './apps.mjs';
 import { home, places } from './home.mjs';
-import { workspaceRoot } from './workspace.mjs';
+import { MALLOC_SETTINGS, NODE_FLAGS, workspaceRoot } from './workspace.mjs';
 
 /** Until the process is ready; a loaded machine with two cores needs a few seconds. */
 const APP_READY_WITHIN_MS = 60_000;
@@ -62,7 +62,9 @@ export function appService(app, deployment, node) {
   const program = path.join(workspaceRoot, bundleFolder(app.source), 'main.js');
   const health = `http://${LOOPBACK}:${deployment.port(app.name, app.health.port)}${app.health.path}`;
   const pidFile = places.pidFile(app.name);
-  const environment = { ...inherited(), ...app.environment(deployment), PID_FILE: pidFile };
+  // Compiled code of an earlier start: a process then needs a quarter less CPU until it is ready.
+  const own = { PID_FILE: pidFile, NODE_COMPILE_CACHE: path.join(home, 'compile-cache') };
+  const environment = { ...inherited(), ...MALLOC_SETTINGS, ...app.environment(deployment), ...own };
   return {
     name: app.name,
     program,
@@ -72,7 +74,7 @@ export function appService(app, deployment, node) {
     start: async (signal) => {
       const child = await launch({
         command: node,
-        args: ['--enable-source-maps', program],
+        args: [...NODE_FLAGS, program],
         cwd: home,
         env: environment,
         logFile: places.log(app.name),

@@ -11,7 +11,7 @@ import { apps, caPublicationUrl } from '../../up/apps.mjs';
 import { caAccountKeysFile, dnsUpdateKey, home, places, sealingKeysFile } from '../../up/home.mjs';
 import { bundleAll, createCa, makeGatewayKeys, migrate } from '../../up/programs.mjs';
 import { appService } from '../../up/services.mjs';
-import { workspaceRoot } from '../../up/workspace.mjs';
+import { NODE_FLAGS, workspaceRoot } from '../../up/workspace.mjs';
 import { UNLIMITED } from '../platform.mjs';
 import { until } from '../until.mjs';
 import { PostgresPair } from './postgres-pair.mjs';
@@ -159,7 +159,7 @@ export async function startMonitoring({ node, signal, say }) {
     const launchIt = () =>
       launch({
         command: node,
-        args: ['--enable-source-maps', program],
+        args: [...NODE_FLAGS, program],
         ...{ cwd, env: environment, pidFile, logFile: places.log(own.name) },
       });
     const url = (/** @type {string} */ which) => `http://${LOOPBACK}:${port(own.name, which)}`;

@@ -75,7 +75,14 @@ export class Installer {
   /** Orders whose journal could not be written. */
   private readonly unsaved = new Set<string>();
 
-  constructor(private readonly parts: InstallerParts) {}
+  private readonly pointsOf: ReadonlyMap<string, readonly Point[]>;
+
+  constructor(private readonly parts: InstallerParts) {
+    const pointsOf = new Map<string, Point[]>();
+    for (const point of parts.settings.points)
+      pointsOf.set(point.order, [...(pointsOf.get(point.order) ?? []), point]);
+    this.pointsOf = pointsOf;
+  }
 
   /** Reads what earlier runs left. */
   restore(): void {
@@ -91,7 +98,7 @@ export class Installer {
   }
 
   points(order: string): readonly Point[] {
-    return this.parts.settings.points.filter((point) => point.order === order);
+    return this.pointsOf.get(order) ?? [];
   }
 
   /** The certificate that the points of an order are to have; its version folder may come later. */
@@ -108,7 +115,7 @@ export class Installer {
       journal.allowed === allowed &&
       !journal.isReleased &&
       journal.keysInUse.join() === keysInUse.join();
-    if (isSame && this.journals.has(order)) return;
+    if (isSame && this.journals.has(order)) return this.setDone(order);
     // A new certificate gets attempts of its own.
     const points = isOther
       ? Object.fromEntries(
@@ -120,6 +127,17 @@ export class Installer {
       : journal.points;
     this.store({ ...journal, wanted, allowed, keysInUse, isReleased: false, points });
     if (wanted === null) this.setStates(order, 'waiting', null);
+    else this.setDone(order);
+  }
+
+  /** The wanted certificate is installed: what was wrong with another one does not matter any more. */
+  private setDone(order: string): void {
+    const { wanted, points } = this.journal(order);
+    for (const point of this.points(order)) {
+      const record = points[point.id];
+      if (record === undefined || wanted === null || record.done !== wanted || isGood(record.state)) continue;
+      this.record(order, point, { state: record.served.length > 0 ? 'serving' : 'installed', problem: null });
+    }
   }
 
   /** The order left the cluster: its files stay, and nothing is changed any more. */
@@ -169,7 +187,7 @@ export class Installer {
     };
     const works: Work[] = [];
     for (const journal of this.journals.values()) {
-      const plan = planOrder(journal, settings.points, {
+      const plan = planOrder(journal, this.points(journal.order), {
         services: settings.services,
         now: at,
         validity: (order, sha256) => this.info(order, sha256),
@@ -218,11 +236,10 @@ export class Installer {
 
   /** Looks whether what was installed is still there and served; installs again what is not. */
   async inspect(): Promise<void> {
-    const { settings } = this.parts;
     const checked: { order: string; point: Point; expected: readonly Expected[] }[] = [];
     for (const { order, wanted, isReleased, placements, points } of this.journals.values()) {
       if (wanted === null || isReleased) continue;
-      for (const point of settings.points.filter((each) => each.order === order)) {
+      for (const point of this.points(order)) {
         const placement = placements[placementOf(point)] ?? noPlacement;
         if (points[point.id]?.done !== wanted || placement.certificate !== wanted) continue;
         if (this.isLost(point, placement, wanted)) {
@@ -640,6 +657,8 @@ export class Installer {
     return this.parts.now().toISOString();
   }
 }
+
+const isGood = (state: InstallationState): boolean => state === 'serving' || state === 'installed';
 
 const afterReload = `within ${probeWithinMs / 1000} s after the reload`;
 

@@ -46,13 +46,14 @@ export class KeyExchange {
   /**
    * Task `make_key`. The key is on the disk before its CSR leaves the host, and the same task always gets the same CSR.
    *
+   * @returns SHA-256 of its public key; null when the server does not want it any more
    * @throws KeyFault when this host cannot make it
    */
-  async makeKey(order: OrderMessage, task: string): Promise<void> {
+  async makeKey(order: OrderMessage, task: string): Promise<string | null> {
     const made = this.parts.keys.ofTask(order.name, task).find((each) => isFor(each, order));
     const key = made ?? (await this.generate(order, task));
     const { csr } = key;
-    if (csr === null) return;
+    if (csr === null) return null;
     for (let attempt = 1; ; attempt++) {
       const others = await this.otherMembers();
       if (key.pkcs8 === null && others.length > 0)
@@ -69,7 +70,7 @@ export class KeyExchange {
           key: key.spkiSha256.slice(0, 16),
           members: keys.length,
         });
-        return;
+        return key.spkiSha256;
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         this.cached = null;
@@ -77,14 +78,15 @@ export class KeyExchange {
         if (error.code !== 'not_asked') throw error;
         // Another agent was first, or the request was withdrawn. The key is removed when nothing uses it.
         this.parts.log.info('CSR is not requested any more', { order: order.name });
-        return;
+        return null;
       }
     }
   }
 
   /** Task `seal_key_for`: members that came later. */
   async sealFor(order: string, task: SealKeyTask): Promise<void> {
-    const key = this.parts.keys.find(task.spki_sha256);
+    // A host that uses nothing of the order has not fetched the key yet.
+    const key = await this.obtain(order, task.spki_sha256);
     if (key?.order !== order || key.pkcs8 === null) return;
     const others = await this.otherMembers();
     const receivers = others.filter(({ agentId }) => task.members.includes(agentId));

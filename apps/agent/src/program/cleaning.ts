@@ -56,6 +56,8 @@ export function uninstall(host: Host, settings: Settings, isConfirmed: boolean, 
   try {
     if (host.files.state(keys) !== null) removeTree(host.files, keys);
     removeIdentity(host.files, settings.state);
+    const check = path.join(settings.state, 'disk-check');
+    if (host.files.state(check) !== null) host.files.remove(check);
     printResult(output, { removed: true, agent_id: identity?.agentId ?? null, kept: orders.root }, [
       `removed the identity and keys; kept ${orders.root}, which servers may read`,
       ...(identity === null

@@ -2,52 +2,18 @@ import { readCsr } from '@certwright/pki';
 import { OrderStore } from '../state/order-store';
 import { readIdentity } from '../state/identity';
 import { StoredKeys } from '../state/stored-keys';
-import { Agent } from '../sync/agent';
 import { FakeServer } from '../testing/fake-server';
-import { LossyDisk } from '../testing/lossy-disk';
+import type { LossyDisk } from '../testing/lossy-disk';
+import { join, lossyHostDisk, once } from '../testing/lossy-host';
 import { seededRandom, state } from '../testing/simulated-host';
 import { newJoinText, newSeed } from '../testing/test-host';
-import { enrol } from './enrol';
-import { agentParts, type Host, settingsOf } from './host';
 
-const file = '/etc/certwright-agent/agent.toml';
 const order = 'www.example.com';
-const output = { print: () => undefined, printError: () => undefined, isJson: false };
-const log = { info: () => undefined, warn: () => undefined };
-
 let server: FakeServer;
 beforeEach(async () => void (server = await FakeServer.start()));
 afterEach(async () => await server.stop());
 
-function newDisk(): LossyDisk {
-  const disk = new LossyDisk(['/var/lib', '/etc/certwright-agent']);
-  disk.put(file, `server = "${server.url}"\nnames = ["*.example.com"]\n[[install]]\norder = "${order}"\n`);
-  disk.put('/etc/machine-id', `${'a'.repeat(32)}\n`);
-  return disk;
-}
-
-const hostOf = (disk: LossyDisk, joinString?: string): Host => ({
-  files: disk,
-  owner: { uid: 0 },
-  environment: { joinString, configurationFile: undefined, isJournal: false, ofCommands: {} },
-  name: 'host-1',
-  platform: 'test',
-});
-
-async function join(disk: LossyDisk, joinString: string): Promise<number> {
-  const host = hostOf(disk, joinString);
-  return await enrol(
-    host,
-    settingsOf(host, file),
-    { joinFile: undefined, name: undefined, isNew: false },
-    output,
-  );
-}
-
-async function once(disk: LossyDisk): Promise<void> {
-  const host = hostOf(disk);
-  await new Agent(agentParts(host, settingsOf(host, file), log, new AbortController().signal)).once();
-}
+const newDisk = () => lossyHostDisk(server, `[[install]]\norder = "${order}"\n`);
 
 /** @returns whether the machine stopped within; other errors are errors */
 async function crashed(disk: LossyDisk, run: () => Promise<unknown>): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Child, eventually, startChild } from '@certwright/testing';
 import { FakeServer } from '../testing/fake-server';
@@ -109,6 +109,32 @@ describe('exit codes', () => {
     expect((await run(['once'])).code).toBe(4);
     expect((await run(['check'])).code).toBe(4);
   });
+});
+
+it('uninstall removes identity and keys, and keeps the files that servers read', async () => {
+  host.configure('[[install]]\norder = "www.example.com"\n');
+  await join();
+  server.addOrder('www.example.com');
+  expect((await run(['once'])).code).toBe(0);
+  const shown = await run(['status', '--json']);
+  expect(shown.code).toBe(0);
+  expect(JSON.parse(shown.output)).toMatchObject({
+    enrolled: true,
+    installations: [{ order: 'www.example.com', point: 'folder', state: 'installed', problem: null }],
+  });
+  expect((await run(['uninstall'])).code).toBe(2);
+  expect((await run(['uninstall', '--yes'])).code).toBe(0);
+  expect(readdirSync(host.state).sort()).toEqual(['orders']);
+  expect(readFileSync(path.join(host.state, 'orders/www.example.com/current/privkey.pem'), 'utf8')).toContain(
+    'PRIVATE KEY',
+  );
+  expect((await run(['run'])).code).toBe(3);
+});
+
+it('a join string is read from a file', async () => {
+  const file = path.join(host.folder, 'join');
+  writeFileSync(file, `${newJoinText(server)}\n`);
+  expect((await run(['enrol', '--join-file', file])).code).toBe(0);
 });
 
 it('runs under kill -9 at random moments, and servers always find a pair', async () => {

@@ -5,7 +5,7 @@ import { Host } from './testing/host';
 import { mayRun, type RunningServer } from './testing/real-server';
 
 /** `npm run rotations` has 200, with every server. */
-const rotations = Number(process.env['ROTATIONS'] ?? 8);
+const rotations = Number(process.env['ROTATIONS'] ?? 5);
 const seed = Number(process.env['SEED'] ?? 20);
 const isLong = process.env['ROTATIONS'] !== undefined;
 

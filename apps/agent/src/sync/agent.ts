@@ -1,6 +1,7 @@
+import path from 'node:path';
 import type { CommandResult } from '../commands/run-command';
 import type { Settings } from '../configuration/settings';
-import { fileFault } from '../files/durable';
+import { fileFault, replaceFile, secret } from '../files/durable';
 import type { Files } from '../files/files';
 import type { Owner } from '../files/safe-path';
 import { Installer } from '../installation/installer';
@@ -64,6 +65,7 @@ export class Agent {
   private readonly reporterWakeup = new Wakeup();
   private serverProblem: string | null = null;
   private diskProblem: string | null = null;
+  private journalProblem: string | null = null;
   private cloneProblem: string | null = null;
 
   constructor(private readonly parts: AgentParts) {
@@ -128,7 +130,7 @@ export class Agent {
   problem(): string | null {
     const problems = [
       this.cloneProblem,
-      this.diskProblem,
+      this.journalProblem ?? this.diskProblem,
       this.clock.problem(),
       this.exchange.memberProblem,
       ...this.synchronizer.problems(),
@@ -187,8 +189,26 @@ export class Agent {
       this.keys.removeLeftovers();
       for (const order of this.installer.orders()) this.orders.removeLeftovers(order);
     } catch (error) {
-      this.diskProblem = fileFault(error);
-      this.parts.log.warn('leftovers cannot be removed', { error: this.diskProblem });
+      this.parts.log.warn('leftovers cannot be removed', { error: fileFault(error) });
+    }
+    this.checkDisk();
+  }
+
+  /** A full or read-only disk is reported before a renewal needs it. */
+  private checkDisk(): void {
+    const { files, settings, log } = this.parts;
+    try {
+      replaceFile(
+        files,
+        path.join(settings.state, 'disk-check'),
+        Buffer.from('written to check the disk\n'),
+        secret,
+      );
+      this.diskProblem = null;
+    } catch (error) {
+      const problem = fileFault(error);
+      if (this.diskProblem !== problem) log.warn('the state cannot be written', { error: problem });
+      this.diskProblem = problem;
     }
   }
 
@@ -274,6 +294,7 @@ export class Agent {
     const { signal } = this.parts;
     while (!signal.aborted) {
       await this.installer.inspect();
+      this.checkDisk();
       this.prune();
       this.installerWakeup.wake();
       await pause(inspectMs * (0.9 + Math.random() / 5), signal);
@@ -290,7 +311,7 @@ export class Agent {
   }
 
   private saveJournals(): void {
-    this.diskProblem = this.installer.save();
+    this.journalProblem = this.installer.save();
   }
 
   /** A copy of the disk on another machine must not act as this agent. @throws ClonedFault after it was reported */

@@ -1,5 +1,6 @@
 import {
   encodeBase64url,
+  limits,
   type OrderMessage,
   type SealKeyTask,
   type StateResponse,
@@ -39,11 +40,14 @@ export class Synchronizer {
   private readonly open = new Set<string>();
   /** Of the responses since `after` was 0, to find orders that left; null when that is done. */
   private listed: Set<string> | null = new Set();
+  /** Orders that are to be tried again without news. Milliseconds of the host's clock. */
+  private readonly later = new Map<string, number>();
   /** Order → why this host cannot do its task. */
   private readonly taskProblems = new Map<string, string>();
   /** Orders that left the cluster while this process ran. */
   private readonly left = new Set<string>();
-  private readonly sentCsrs = new Set<string>();
+  /** Order → SHA-256 of the public key of the last CSR. */
+  private readonly sentCsrs = new Map<string, string>();
   private readonly doneTasks = new Set<string>();
 
   constructor(private readonly parts: SynchronizerParts) {}
@@ -59,9 +63,9 @@ export class Synchronizer {
 
   /** Whether a CSR of this host waits for its certificate. */
   get awaitsCertificate(): boolean {
-    return [...this.sentCsrs].some((name) => {
+    return [...this.sentCsrs].some(([name, spkiSha256]) => {
       const order = this.known.get(name);
-      return order !== undefined && order.certificate?.spki_sha256 !== order.csr_spki_sha256;
+      return order !== undefined && order.certificate?.spki_sha256 !== spkiSha256;
     });
   }
 
@@ -92,32 +96,52 @@ export class Synchronizer {
 
   /** One request for changes. It waits at the server for up to `waitS`. */
   async poll(waitS: number): Promise<void> {
+    let isReset = false;
     let response = await this.parts.api.state(this.after, this.isComplete ? waitS : 0);
-    if (response === null) return this.complete();
-    for (;;) {
+    while (response !== null) {
+      if (isReset && response.reset) throw new Unreachable('the server requests a new start again and again');
+      if (response.more && response.version <= this.after)
+        throw new Unreachable('the server has more orders, but the version does not grow');
       this.apply(response);
-      if (!response.more && !response.reset) return this.complete();
+      if (!response.more && !response.reset) break;
+      isReset ||= response.reset;
       response = await this.parts.api.state(this.after, 0);
-      if (response === null) return this.complete();
     }
+    this.complete();
   }
 
   /** Tasks and downloads of orders that changed. What fails because of the network stays open. */
   async work(): Promise<void> {
     const failures: unknown[] = [];
-    const endMs = this.parts.clock.host().getTime() + maxWorkMs;
+    const nowMs = this.parts.clock.host().getTime();
+    const endMs = nowMs + maxWorkMs;
+    for (const [name, atMs] of this.later) if (atMs <= nowMs) this.open.add(name);
     for (const name of [...this.open]) {
       if (this.parts.clock.host().getTime() > endMs) break;
       const order = this.known.get(name);
+      this.later.delete(name);
       try {
         if (order !== undefined) await this.workOn(order);
         this.open.delete(name);
       } catch (error) {
         if (!(error instanceof Unreachable || error instanceof Refusal)) throw error;
-        failures.push(error);
+        if (isOfOrder(error)) this.refused(name, error);
+        else failures.push(error);
       }
     }
     if (failures.length > 0) throw failures[0];
+  }
+
+  /** A refusal that concerns one order does not keep the others from being done. */
+  private refused(name: string, error: Error): void {
+    this.open.delete(name);
+    this.taskFailed(name, `the server refuses a request: ${printable(error.message)}`);
+    this.tryLater(name, retryMs.refused);
+  }
+
+  /** Also without news about the order. */
+  private tryLater(name: string, ms: number): void {
+    this.later.set(name, this.parts.clock.host().getTime() + ms);
   }
 
   private apply(response: StateResponse): void {
@@ -129,7 +153,11 @@ export class Synchronizer {
       return;
     }
     for (const order of response.orders) {
+      // What kept this host from its task may be over.
+      if (this.known.get(order.name)?.revision !== order.revision) this.taskProblems.delete(order.name);
       this.known.set(order.name, order);
+      if (this.known.size > limits.maxOrdersPerCluster)
+        throw new Unreachable(`the server lists more than ${limits.maxOrdersPerCluster} orders`);
       this.listed?.add(order.name);
       this.open.add(order.name);
       this.wantWithoutDownload(order);
@@ -163,6 +191,7 @@ export class Synchronizer {
   private leave(name: string): void {
     this.known.delete(name);
     this.open.delete(name);
+    this.later.delete(name);
     this.taskProblems.delete(name);
     this.parts.installer.release(name);
   }
@@ -196,14 +225,16 @@ export class Synchronizer {
     if (refused !== undefined)
       return this.taskFailed(order.name, `makes no key: ${refused} is not in names of the configuration`);
     try {
-      await this.parts.exchange.makeKey(order, task);
+      const sent = await this.parts.exchange.makeKey(order, task);
       this.doneTasks.add(task);
-      this.sentCsrs.add(order.name);
+      if (sent !== null) this.sentCsrs.set(order.name, sent);
       this.taskProblems.delete(order.name);
     } catch (error) {
       if (error instanceof KeyFault) this.taskFailed(order.name, error.message);
-      else if (isOfDisk(error)) this.taskFailed(order.name, `makes no key: ${fileFault(error)}`);
-      else if (error instanceof Refusal && error.status < 429)
+      else if (isOfDisk(error)) {
+        this.taskFailed(order.name, `makes no key: ${fileFault(error)}`);
+        this.tryLater(order.name, retryMs.disk);
+      } else if (error instanceof Refusal && error.status < 429)
         this.taskFailed(order.name, `the server refuses the CSR: ${printable(error.message)}`);
       else throw error;
     }
@@ -226,12 +257,10 @@ export class Synchronizer {
     if (orders.hasVersion(name, sha256)) return this.want(order, sha256);
     try {
       const key = await this.parts.exchange.obtain(name, spkiSha256);
-      if (key === null)
-        return installer.setStates(
-          name,
-          'no_key',
-          'no member of the cluster has sealed the key of the certificate for this host; start a host that has it, or call rekey',
-        );
+      if (key === null) {
+        this.tryLater(name, retryMs.noKey);
+        return installer.setStates(name, 'no_key', noKeyText);
+      }
       const message = await this.parts.api.certificate(sha256);
       const accepted = settings.names;
       const received = checkReceived(message, { sha256, spkiSha256, accepted, now: clock.now() });
@@ -243,9 +272,10 @@ export class Synchronizer {
       orders.addVersion(name, sha256, new Map(kept));
       this.want(order, sha256);
     } catch (error) {
-      if (error instanceof RefusedCertificate) installer.setStates(name, 'failed', error.message);
-      else if (isOfDisk(error)) installer.setStates(name, 'failed', fileFault(error));
-      else throw error;
+      if (!(error instanceof RefusedCertificate || isOfDisk(error))) throw error;
+      const isRefused = error instanceof RefusedCertificate;
+      installer.setStates(name, 'failed', isRefused ? error.message : fileFault(error));
+      this.tryLater(name, isRefused ? retryMs.refused : retryMs.disk);
     }
   }
 
@@ -255,7 +285,16 @@ export class Synchronizer {
   }
 }
 
-/** Afterwards the agent asks for news, since tasks are given for a limited time: an RSA key takes up to a second. */
+const retryMs = { disk: 60_000, noKey: 600_000, refused: 600_000 } as const;
+
+const noKeyText =
+  'no member of the cluster has sealed the key of the certificate for this host; start a host that has it, or call rekey';
+
+/** Not of the agent as a whole: removed, or too many requests. */
+const isOfOrder = (error: Unreachable | Refusal): boolean =>
+  error instanceof Refusal && error.status >= 400 && error.status < 429 && error.status !== 401;
+
+/** Afterwards the agent polls again, since tasks are given for a limited time: an RSA key takes up to a second. */
 const maxWorkMs = 5000;
 
 /** An error of a system call of the file layer. */

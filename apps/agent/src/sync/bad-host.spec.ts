@@ -1,0 +1,143 @@
+import { FakeServer } from '../testing/fake-server';
+import type { LossyDisk } from '../testing/lossy-disk';
+import { agentOf, configure, join, lossyHostDisk, once } from '../testing/lossy-host';
+import { state } from '../testing/simulated-host';
+import { newJoinText, newSeed } from '../testing/test-host';
+import { ClonedFault } from './agent';
+
+const order = 'www.example.com';
+const folderPoint = `[[install]]\norder = "${order}"\n`;
+const current = `${state}/orders/${order}/current`;
+
+let server: FakeServer;
+let disk: LossyDisk;
+let seed: Uint8Array;
+beforeEach(async () => {
+  server = await FakeServer.start();
+  disk = lossyHostDisk(server, folderPoint);
+  seed = newSeed();
+  await join(disk, newJoinText(server, { seed }));
+});
+afterEach(async () => await server.stop());
+
+/** A renewal whose certificate this host is to install. */
+async function renewed() {
+  const ordered = server.addOrder(order);
+  await once(disk);
+  const before = ordered.issued?.sha256;
+  server.ask(ordered);
+  return { ordered, before };
+}
+
+describe.each([
+  ['ENOSPC', 'the disk is full; free space or inodes on it'],
+  ['EROFS', 'the file system is read-only; mount it for writing'],
+  ['EACCES', 'permission denied; run the agent as a user that may write there, or correct the permissions'],
+])('%s', (code, text) => {
+  it('of the keys: no CSR is sent, and the report says why', async () => {
+    const { before } = await renewed();
+    disk.injected = [{ code, at: /\/keys\// }];
+    await once(disk);
+    expect(server.csrs).toHaveLength(1);
+    expect(server.reports.at(-1)?.agent.problem).toContain(`order ${order}: makes no key: `);
+    expect(server.reports.at(-1)?.agent.problem).toContain(`${text} (${code})`);
+    expect(disk.readLink(current)).toBe(`versions/${before}`);
+  });
+
+  it('of the orders: nothing is installed, and the report says why', async () => {
+    const { before } = await renewed();
+    disk.injected = [{ code, at: /\/orders\// }];
+    await once(disk);
+    expect(server.csrs).toHaveLength(2);
+    expect(server.lastReport(order)).toMatchObject({ state: 'failed', certificate_sha256: before });
+    expect(server.lastReport(order)?.problem).toContain(`${text} (${code})`);
+    expect(disk.readLink(current)).toBe(`versions/${before}`);
+    disk.injected = [];
+    await once(disk);
+    expect(server.lastReport(order)?.state).toBe('installed');
+  });
+
+  it('of everything: the agent starts, and the report says why, also when nothing is to be done', async () => {
+    const { ordered, before } = await renewed();
+    ordered.task = null;
+    server.touch(ordered);
+    disk.injected = [{ code, at: /./ }];
+    await once(disk);
+    expect(server.reports.at(-1)?.agent.problem).toContain(`${text} (${code})`);
+    expect(disk.readLink(current)).toBe(`versions/${before}`);
+  });
+});
+
+it('a copy of the machine does nothing but report it', async () => {
+  const { before } = await renewed();
+  disk.put('/etc/machine-id', `${'b'.repeat(32)}\n`);
+  server.requests.length = 0;
+  await expect(once(disk)).rejects.toThrow(ClonedFault);
+  expect(server.requests.map(({ path }) => path)).toEqual(['/api/v3/agent/reports']);
+  expect(server.reports.at(-1)?.agent.problem).toMatch(
+    /^this machine is a copy of the one that was enrolled/,
+  );
+  expect(server.reports.at(-1)?.installations).toEqual([]);
+  expect(disk.readLink(current)).toBe(`versions/${before}`);
+  // With a join string of its own, it is another agent.
+  expect(await join(disk, newJoinText(server, { seed }))).toBe(0);
+  expect(server.members.size).toBe(2);
+});
+
+it('a report of the original is not lost because a copy reported', async () => {
+  await renewed();
+  const original = agentOf(disk);
+  await original.once();
+  const numbers = server.reports.map(({ number }) => number);
+  expect([...numbers].sort((a, b) => a - b)).toEqual(numbers);
+});
+
+it.each([-5, 5])('a clock that is %s days wrong is reported, and everything else works', async (days) => {
+  const ordered = server.addOrder(order);
+  const agent = agentOf(disk, () => new Date(Date.now() + days * 86_400_000));
+  await agent.once();
+  expect(server.reports.at(-1)?.agent.problem).toBe(
+    `the clock of this host is 5 days ${days < 0 ? 'behind' : 'ahead of'} that of the server; correct it, such as with chrony or systemd-timesyncd`,
+  );
+  expect(server.lastReport(order)).toMatchObject({
+    state: 'installed',
+    certificate_sha256: ordered.issued?.sha256,
+  });
+});
+
+it('without the server, installs what it has, at a new place too', async () => {
+  const ordered = server.addOrder(order);
+  await once(disk);
+  configure(
+    disk,
+    server,
+    `${folderPoint}[[install]]\norder = "${order}"\nformat = "combined"\npath = "/etc/servers/www.pem"\n`,
+  );
+  server.isDown = true;
+  await expect(once(disk)).rejects.toThrow();
+  expect(disk.readThrough('/etc/servers/www.pem')?.toString()).toContain('-----BEGIN PRIVATE KEY-----');
+  server.isDown = false;
+  await once(disk);
+  expect(server.lastReport(order, '/etc/servers/www.pem')?.certificate_sha256).toBe(ordered.issued?.sha256);
+});
+
+it('an order that left the cluster keeps its files', async () => {
+  const ordered = server.addOrder(order);
+  await once(disk);
+  server.release(ordered);
+  const agent = await once(disk);
+  expect(agent.installer.journal(order)).toMatchObject({
+    isReleased: true,
+    points: { folder: { state: 'released' } },
+  });
+  expect(disk.readLink(current)).toBe(`versions/${ordered.issued?.sha256}`);
+  expect(agent.problem()).toBe(`the cluster has no order "${order}"; create it, or correct [[install]]`);
+});
+
+it('a removed agent keeps what is installed, and its keys', async () => {
+  const { ordered, before } = await renewed();
+  server.members.clear();
+  await expect(once(disk)).rejects.toMatchObject({ status: 401 });
+  expect(disk.readLink(current)).toBe(`versions/${before}`);
+  expect(disk.list(`${state}/keys`)).toEqual([`${ordered.issued?.spkiSha256}.json`]);
+});
