@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { withoutDatabaseTime } from '@certwright/core-schema';
 import { Products } from '@certwright/ordering';
 import { Injectable } from '@nestjs/common';
@@ -9,6 +10,8 @@ import { type Waiter, WaitingAgents } from './waiting-agents';
 
 /** Distinct versions of one cluster's waiting agents that are read in one round; others follow in the next one. */
 const maxReads = 20;
+
+const responsesAtOnce = 25;
 
 /** The states that agents see, for those that wait and those that do not. */
 @Injectable()
@@ -71,7 +74,9 @@ export class AgentStates {
 
   private async send(waiters: readonly Waiter[], after: number, changes: ClusterChanges): Promise<void> {
     const products = await this.products.byName();
-    for (const waiter of waiters) {
+    for (const [index, waiter] of waiters.entries()) {
+      // A thousand responses take a tenth of a second: other requests come in between.
+      if (index % responsesAtOnce === responsesAtOnce - 1) await setImmediate();
       const state = stateFor(waiter.agent.id, after, changes, products);
       // It does not see what changed, and goes on waiting.
       if (state === null) waiter.after = changes.version;
