@@ -115,7 +115,8 @@ export class Synchronizer {
     const failures: unknown[] = [];
     const nowMs = this.parts.clock.host().getTime();
     const endMs = nowMs + maxWorkMs;
-    for (const [name, atMs] of this.later) if (atMs <= nowMs) this.open.add(name);
+    for (const [name, atMs] of this.later)
+      if (atMs <= nowMs || atMs > nowMs + retryMs.refused) this.open.add(name);
     for (const name of [...this.open]) {
       if (this.parts.clock.host().getTime() > endMs) break;
       const order = this.known.get(name);
