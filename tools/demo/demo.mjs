@@ -1,5 +1,10 @@
 // `npm run demo`: issues a certificate. `npm run demo -- monitoring`: reports a certificate that was not ordered here.
-const demos = { certificate: './certificate.mjs', monitoring: './monitoring.mjs' };
+// `npm run demo -- managed`: an agent installs certificates in nginx.
+const demos = {
+  certificate: './certificate.mjs',
+  monitoring: './monitoring.mjs',
+  managed: './managed.mjs',
+};
 
 const [name = 'certificate'] = process.argv.slice(2);
 if (Object.hasOwn(demos, name)) await import(demos[name]);

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-const workspaceRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+export const workspaceRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const home = path.resolve(process.env.CERTWRIGHT_HOME ?? path.join(workspaceRoot, '.certwright'));
 
 /** The first check of a name is immediate, later ones follow within seconds. */
@@ -25,9 +25,9 @@ export const environment = {
 
 let folder = home;
 
-/** @param {string} name of the folder for the files of this run */
+/** @param {string} name of the folder for the files of this run, or its path */
 export function useFolder(name) {
-  folder = path.join(home, 'demo', name);
+  folder = path.resolve(home, 'demo', name);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return folder;
 }

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, s
 import path from 'node:path';
 import { type Child, eventually, isAlive, startChild } from '@certwright/testing';
 import { describeCertificateClients, type Started, startWebServer } from '../e2e/certs-v2-clients';
+import { describeManagedDemo } from '../e2e/managed-demo';
 import { freePortOffset } from '../e2e/port-offset';
 
 const root = path.join(__dirname, '../..');
@@ -110,6 +111,8 @@ describe('npm start', () => {
     expect(readdirSync(other)).toEqual(['run']);
     expect((await orders(first)).status).toBe(200);
   });
+
+  describe('the demo of managed orders', () => describeManagedDemo(() => home));
 
   describe('the certificate API', () => describeCertificateClients(() => ({ started: first, folder: home })));
 

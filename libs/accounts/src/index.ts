@@ -19,4 +19,5 @@ export {
 } from './cluster-enrolments';
 export { type Cluster, type ClusterId, Clusters, type NewCluster } from './clusters';
 export { hasInstallations, hasUnservedHost, type Installation, Installations } from './installations';
+export { objectNameFault } from './object-name';
 export { type SearchPlanTerms, SearchPlans } from './search-plans';

@@ -1,4 +1,4 @@
-import { type Cluster, Clusters } from '@certwright/accounts';
+import { objectNameFault, type Cluster, Clusters } from '@certwright/accounts';
 import { Transactions, type Tx } from '@certwright/core-schema';
 import { type FieldFault, Problem } from '@certwright/errors';
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
@@ -15,7 +15,6 @@ import {
   validMembers,
 } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { orderNameFault } from '../orders/order-name';
 import { Addresses } from '../wire/addresses';
 import { contentTag, type Precondition } from '../wire/entity-tag';
 import {
@@ -29,7 +28,7 @@ import { clusterJson } from './cluster-json';
 import { type ClusterRequest, type RekeyRequest, updateFaults } from './cluster-request';
 
 export class ClustersQuery {
-  @After((text) => orderNameFault(text) === null, 'Name of the last cluster of the page before.')
+  @After((text) => objectNameFault(text) === null, 'Name of the last cluster of the page before.')
   after: string | null = null;
 
   @Limit()

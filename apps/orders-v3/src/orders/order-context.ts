@@ -1,9 +1,8 @@
 import type { Product } from '@certwright/issuance';
 import { BlockedKeys, Products } from '@certwright/ordering';
-import { Clusters } from '@certwright/accounts';
+import { objectNameFault, Clusters } from '@certwright/accounts';
 import { Injectable } from '@nestjs/common';
 import type { Order } from './order';
-import { orderNameFault } from './order-name';
 import type { OrderRequest } from './order-request';
 import type { OrderContext } from './order-rules';
 
@@ -28,7 +27,7 @@ export class OrderContextReader {
   /** A text that cannot be a name is not looked up. */
   private async clusterExists(accountId: string, name: string | null): Promise<boolean> {
     if (name === null) return true;
-    return orderNameFault(name) === null && (await this.clusters.exists(accountId, name));
+    return objectNameFault(name) === null && (await this.clusters.exists(accountId, name));
   }
 }
 

@@ -1,3 +1,4 @@
+import { objectNameFault } from '@certwright/accounts';
 import { parseDnsName, parseDnsNames, quoteInput } from '@certwright/dns-names';
 import { type Csr, decodeCsrField, readCsr } from '@certwright/pki';
 import { ReadBy, Unreadable } from '@certwright/service';
@@ -5,7 +6,6 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
 import { csrFaults } from '../wire/outcome-messages';
 import type { Order, OrderCsr } from './order';
-import { orderNameFault } from './order-name';
 
 /** An order may have 100 names. A caller that sends more than ten times as many gets one fault for all of them. */
 const maxEntries = 1_000;
@@ -20,7 +20,7 @@ export const NameMember = (
     ApiPropertyOptional({ type: String, maxLength: 255, description }),
     ReadBy((value) => {
       if (typeof value !== 'string') return Unreadable.because('It must be a string.');
-      const fault = orderNameFault(value);
+      const fault = objectNameFault(value);
       return fault === null ? value : Unreadable.because(`The name ${fault}.`);
     }),
   );

@@ -1,7 +1,7 @@
+import { objectNameFault } from '@certwright/accounts';
 import 'reflect-metadata';
 import { readMembers } from '@certwright/service';
 import fc from 'fast-check';
-import { orderNameFault } from './order-name';
 import { OrderRequest } from './order-request';
 
 const read = (body: object) => readMembers(OrderRequest, body as Readonly<Record<string, unknown>>);
@@ -58,7 +58,7 @@ describe('the name of an order', () => {
     ' ',
     'x'.repeat(255),
     '😀'.repeat(255),
-  ])('may be %j', (name) => expect(orderNameFault(name)).toBeNull());
+  ])('may be %j', (name) => expect(objectNameFault(name)).toBeNull());
 
   it.each([
     '',
@@ -73,5 +73,5 @@ describe('the name of an order', () => {
     '😀'.repeat(256),
     '\ud83d',
     'a\udc00b',
-  ])('may not be %j', (name) => expect(orderNameFault(name)).not.toBeNull());
+  ])('may not be %j', (name) => expect(objectNameFault(name)).not.toBeNull());
 });

@@ -1,3 +1,4 @@
+import { objectNameFault } from '@certwright/accounts';
 import {
   After,
   Expand,
@@ -12,7 +13,6 @@ import { Addresses } from '../wire/addresses';
 import { entityTag } from '../wire/entity-tag';
 import { orderExpansion } from '../wire/expansion';
 import { noSuchOrder } from '../wire/problems';
-import { orderNameFault } from './order-name';
 import { OrderViews } from './order-views';
 import { OrdersRepository } from './orders.repository';
 
@@ -30,7 +30,7 @@ export class OrderQuery {
 }
 
 export class OrdersQuery extends OrderQuery {
-  @After((text) => orderNameFault(text) === null, 'Name of the last order of the page before.')
+  @After((text) => objectNameFault(text) === null, 'Name of the last order of the page before.')
   after: string | null = null;
 
   @Limit()

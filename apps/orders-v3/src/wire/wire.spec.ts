@@ -4,10 +4,15 @@ import { entityTag, readIfMatch } from './entity-tag';
 import { certificateExpansion, orderExpansion } from './expansion';
 
 describe('expand', () => {
-  const nothing = { csr: false, currentCert: null, issuance: false };
+  const nothing = { csr: false, currentCert: null, issuance: false, installations: false };
 
   it('is repeatable', () => {
-    expect(orderExpansion(['csr', 'issuance'])).toEqual({ ...nothing, csr: true, issuance: true });
+    expect(orderExpansion(['csr', 'issuance', 'installations'])).toEqual({
+      ...nothing,
+      csr: true,
+      issuance: true,
+      installations: true,
+    });
   });
 
   it('yields the parent of a nested name with its base fields too', () => {

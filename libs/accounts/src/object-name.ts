@@ -2,12 +2,12 @@
 const maxNameLength = 255;
 
 /**
- * An order's name is a name for people, in URLs and file names; it need not be a DNS name. A lone surrogate is kept from
+ * The name of an order or a cluster is a name for people, in URLs and file names; it need not be a DNS name. A lone surrogate is kept from
  * PostgreSQL, which would store U+FFFD in its place and so make different names collide; "." and ".." vanish from URLs.
  *
- * @returns why the text is no order name, in words that follow "the name"; null when it is one
+ * @returns why the text is no such name, in words that follow "the name"; null when it is one
  */
-export function orderNameFault(name: string): string | null {
+export function objectNameFault(name: string): string | null {
   if (name === '') return 'is empty';
   // Before anything walks over it: a code point takes at most two UTF-16 units.
   if (name.length > 2 * maxNameLength || [...name].length > maxNameLength)
