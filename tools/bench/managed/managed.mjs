@@ -63,6 +63,14 @@ export async function measureManaged({ clusters, hosts, orders, keyType }, say) 
   const database = new pg.Pool({ connectionString: platform.databaseUrl, max: 4 });
   /** @type {{ host: import('./hosts.mjs').Host, agent?: import('../../embedded/child.mjs').Child }[]} */
   const running = [];
+  const stop = async () => {
+    await Promise.all(running.map(async ({ host, agent }) => await stopHost(host, agent)));
+    await database.end();
+    await platform.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const interrupted = () => void stop().finally(() => process.exit(1));
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, interrupted);
   try {
     await buildAgent();
     const call = caller(platform);
@@ -150,10 +158,8 @@ export async function measureManaged({ clusters, hosts, orders, keyType }, say) 
       maxAnonymous: Math.max(...memory.map(({ anonymous }) => anonymous)),
     };
   } finally {
-    await Promise.all(running.map(async ({ host, agent }) => await stopHost(host, agent)));
-    await database.end();
-    await platform.stop();
-    rmSync(folder, { recursive: true, force: true });
+    for (const signal of ['SIGINT', 'SIGTERM']) process.removeListener(signal, interrupted);
+    await stop();
   }
 }
 
