@@ -357,7 +357,7 @@ function section({ clusters, hosts, keyType }, result) {
     ],
     ['CPU of the renewals: platform', cpu.join(', '), ''],
     [
-      'memory of an agent, at most: resident, anonymous',
+      'memory of an agent right after, at most: resident, anonymous',
       `${mb(result.maxResident)}, ${mb(result.maxAnonymous)}`,
       '90 MB, 30 MB',
     ],
