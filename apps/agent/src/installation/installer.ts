@@ -75,7 +75,14 @@ export class Installer {
   /** Orders whose journal could not be written. */
   private readonly unsaved = new Set<string>();
 
-  constructor(private readonly parts: InstallerParts) {}
+  private readonly pointsOf: ReadonlyMap<string, readonly Point[]>;
+
+  constructor(private readonly parts: InstallerParts) {
+    const pointsOf = new Map<string, Point[]>();
+    for (const point of parts.settings.points)
+      pointsOf.set(point.order, [...(pointsOf.get(point.order) ?? []), point]);
+    this.pointsOf = pointsOf;
+  }
 
   /** Reads what earlier runs left. */
   restore(): void {
@@ -91,7 +98,7 @@ export class Installer {
   }
 
   points(order: string): readonly Point[] {
-    return this.parts.settings.points.filter((point) => point.order === order);
+    return this.pointsOf.get(order) ?? [];
   }
 
   /** The certificate that the points of an order are to have; its version folder may come later. */
@@ -180,7 +187,7 @@ export class Installer {
     };
     const works: Work[] = [];
     for (const journal of this.journals.values()) {
-      const plan = planOrder(journal, settings.points, {
+      const plan = planOrder(journal, this.points(journal.order), {
         services: settings.services,
         now: at,
         validity: (order, sha256) => this.info(order, sha256),
@@ -229,11 +236,10 @@ export class Installer {
 
   /** Looks whether what was installed is still there and served; installs again what is not. */
   async inspect(): Promise<void> {
-    const { settings } = this.parts;
     const checked: { order: string; point: Point; expected: readonly Expected[] }[] = [];
     for (const { order, wanted, isReleased, placements, points } of this.journals.values()) {
       if (wanted === null || isReleased) continue;
-      for (const point of settings.points.filter((each) => each.order === order)) {
+      for (const point of this.points(order)) {
         const placement = placements[placementOf(point)] ?? noPlacement;
         if (points[point.id]?.done !== wanted || placement.certificate !== wanted) continue;
         if (this.isLost(point, placement, wanted)) {

@@ -85,7 +85,8 @@ export class KeyExchange {
 
   /** Task `seal_key_for`: members that came later. */
   async sealFor(order: string, task: SealKeyTask): Promise<void> {
-    const key = this.parts.keys.find(task.spki_sha256);
+    // A host that uses nothing of the order has not fetched the key yet.
+    const key = await this.obtain(order, task.spki_sha256);
     if (key?.order !== order || key.pkcs8 === null) return;
     const others = await this.otherMembers();
     const receivers = others.filter(({ agentId }) => task.members.includes(agentId));

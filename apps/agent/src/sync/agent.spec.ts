@@ -79,3 +79,28 @@ it('shares the key with the other member, sealed for it', async () => {
   for (const encoding of ['base64', 'hex', 'base64url'] as const)
     expect(sent.includes(pkcs8.toString(encoding).slice(100, 200))).toBe(false);
 });
+
+it('a host that uses nothing of an order seals its key for a late member, too', async () => {
+  const seed = newSeed();
+  const order = 'www.example.com';
+  const [maker, idle, late] = ['maker', 'idle', 'late'].map((name) => newHost(name));
+  if (maker === undefined || idle === undefined || late === undefined) throw new Error('no hosts');
+  maker.configure(`[[install]]\norder = "${order}"\n`);
+  late.configure(`[[install]]\norder = "${order}"\n`);
+  for (const host of [maker, idle]) {
+    host.joinText = newJoinText(server, { seed });
+    await host.enrol();
+  }
+  const ordered = server.addOrder(order);
+  await maker.agent().once();
+  late.joinText = newJoinText(server, { seed });
+  await late.enrol();
+  await late.agent().once();
+  expect(server.lastReport(order)?.state).toBe('no_key');
+  const member = [...server.members.values()].find(({ name }) => name === 'late');
+  ordered.sealFor = { spki_sha256: ordered.issued?.spkiSha256 ?? '', members: [member?.agent_id ?? ''] };
+  server.touch(ordered);
+  await idle.agent().once();
+  await late.agent().once();
+  expect(installed(late, order).isPair).toBe(true);
+});
