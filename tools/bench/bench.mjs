@@ -9,9 +9,10 @@ import { managed } from './managed/managed.mjs';
 import { monitoring } from './monitoring/monitoring.mjs';
 import { overload } from './overload/overload.mjs';
 import { writeSection } from './report.mjs';
+import { rest } from './rest/rest.mjs';
 import { webhooks } from './webhooks/webhooks.mjs';
 
-const benchmarks = { acme, certs, ct, gateway, issuance, managed, monitoring, overload, webhooks };
+const benchmarks = { acme, certs, ct, gateway, issuance, managed, monitoring, overload, rest, webhooks };
 
 const [name, ...args] = process.argv.slice(2);
 const benchmark = benchmarks[name];

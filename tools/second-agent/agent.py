@@ -618,8 +618,8 @@ class Agent:
             order["result"] = ("failed", None, str(error))
 
     def make_key(self, order, task):
-        if not all(accepts(self.accepted, name) for name in order["dns_names"]):
-            raise Refused("the order has names that this host does not accept")
+        if not order["dns_names"] or not all(accepts(self.accepted, name) for name in order["dns_names"]):
+            raise Refused("the order has no names, or names that this host does not accept")
         made = self.state.load("tasks.json", {})
         if task["id"] in made:
             spki, csr = made[task["id"]]["spki"], made[task["id"]]["csr"]

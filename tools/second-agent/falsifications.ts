@@ -5,15 +5,24 @@ export interface Falsification {
   readonly body: unknown;
 }
 
-const longArray = 10_001;
-
-/** Every field of a JSON body, in every way that its form suggests; of arrays the first and the last entry. */
+/**
+ * Every field of a JSON body: with values that a malicious server would choose, with one of another type, and left out.
+ * Of arrays, the first and the last entry.
+ */
 export function falsifications(body: unknown): Falsification[] {
-  return places(body).flatMap(({ at, value, set }) =>
-    [...instead(value), ['left out', undefined] as const].map(([what, other]) => ({
-      what: `${at === '' ? 'the body' : at}: ${what}`,
-      body: set(other),
-    })),
+  const original = JSON.stringify(body);
+  return (
+    places(body)
+      .flatMap(({ at, value, set }, index) =>
+        [...forgeries(value), otherType(value, index), ['left out', undefined] as const].map(
+          ([what, other]) => ({
+            what: `${at === '' ? 'the body' : at}: ${what}`,
+            body: set(other),
+          }),
+        ),
+      )
+      // An empty list is no other one when it is doubled.
+      .filter((each) => JSON.stringify(each.body) !== original)
   );
 }
 
@@ -46,58 +55,62 @@ function places(value: unknown, at = '', set: Place['set'] = (other) => other): 
   ];
 }
 
-function instead(value: unknown): (readonly [string, unknown])[] {
-  const null_ = ['null', null] as const;
-  if (value === null)
-    return [
-      ['a text', 'x'],
-      ['a number', 7],
-      ['a hash', 'ab'.repeat(32)],
-    ];
-  if (typeof value === 'boolean') return [['the opposite', !value], ['a text', String(value)], null_];
+type Forgery = readonly [what: string, value: unknown];
+
+/** Beyond every limit of the protocol. */
+const tooMany = 10_001;
+
+function forgeries(value: unknown): Forgery[] {
+  if (typeof value === 'boolean') return [['the opposite', !value]];
   if (typeof value === 'number')
     return [
       ['one more', value + 1],
       ['zero', 0],
-      ['negative', -1],
-      ['huge', 2 ** 53],
-      ['a text', String(value)],
-      null_,
+      ['beyond exact numbers', 2 ** 53],
     ];
   if (Array.isArray(value))
     return [
       ['empty', []],
       ['doubled', [...value, ...value]],
-      ['endless', Array(longArray).fill(value[0] ?? 'x')],
-      ['an object', {}],
-      null_,
+      ['endless', Array(tooMany).fill(value[0] ?? 'x')],
     ];
-  if (typeof value === 'object') return [['a list', [value]], ['a text', 'x'], null_];
-  return [...otherTexts(String(value)), ['empty', ''], ['long', 'x'.repeat(100_000)], ['a number', 7], null_];
+  return typeof value === 'string' ? forgedTexts(value) : [];
 }
 
-function otherTexts(text: string): (readonly [string, string])[] {
-  const evilName = ['a path', '../../../../tmp/certwright-falsified'] as const;
-  const lines = ['with a line break', `${text}\nx`] as const;
+function forgedTexts(text: string): Forgery[] {
+  const common: Forgery[] = [
+    ['with a line break', `${text}\nx`],
+    ['a path', '../../../../tmp/certwright-falsified'],
+  ];
   if (/^[0-9a-f]{64}$/.test(text))
-    return [['another hash', text.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))], evilName, lines];
+    return [['another hash', text.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))], ...common];
   if (/^\d{4}-\d\d-\d\dT/.test(text))
-    return [['long ago', '2001-01-01T00:00:00Z'], ['far away', '2999-01-01T00:00:00Z'], lines];
-  if (/^[\w-]{22,}$/.test(text) || /^[A-Za-z0-9+/]{22,}=*$/.test(text)) {
+    return [
+      ['long ago', '2001-01-01T00:00:00Z'],
+      ['in the future', '2999-01-01T00:00:00Z'],
+    ];
+  if (/^[\w+/.-]{22,}=*$/.test(text) && !text.endsWith('.com')) {
     const middle = Math.floor(text.length / 2);
     const other = text[middle] === 'A' ? 'B' : 'A';
     return [
       ['another one', `${text.slice(0, middle)}${other}${text.slice(middle + 1)}`],
       ['cut', text.slice(0, -4)],
-      lines,
+      ['long', 'A'.repeat(200_000)],
     ];
   }
-  return [
-    ['another name', 'other.example.org'],
-    evilName,
-    lines,
-    ['go', 'go'],
-    ['hold', 'hold'],
-    ['rsa', 'rsa'],
+  const words: Record<string, string> = { go: 'hold', hold: 'go', rsa: 'ecdsa', ecdsa: 'rsa' };
+  return [['another one', words[text] ?? 'other.example.org'], ...common];
+}
+
+/** Each type in turn, so that every field gets one that it must not have. */
+function otherType(value: unknown, index: number): Forgery {
+  const types: Forgery[] = [
+    ['null', null],
+    ['a number', 7],
+    ['a list', [value]],
+    ['an object', { value }],
+    ['a text', 'x'],
   ];
+  const others = types.filter(([, other]) => typeof other !== typeof value || other === null);
+  return (value === null ? types[4] : others[index % others.length]) ?? ['null', null];
 }

@@ -26,6 +26,8 @@ export interface Exchange {
 
 /** What a malicious server or proxy changes; without, it is honest. */
 export interface Tampering {
+  /** Responds in place of the server, which gets nothing; undefined forwards. */
+  readonly respond?: (request: RelayedRequest) => RelayedResponse | undefined;
   readonly request?: (request: RelayedRequest) => RelayedRequest;
   readonly response?: (response: RelayedResponse, request: RelayedRequest) => RelayedResponse;
 }
@@ -38,6 +40,8 @@ export interface Relay {
   readonly caFile: string;
   readonly exchanges: Exchange[];
   tamper(how: Tampering): void;
+  /** Sends a request to the server, as it is. */
+  forward(request: RelayedRequest): Promise<RelayedResponse>;
   close(): Promise<void>;
 }
 
@@ -51,23 +55,24 @@ export async function falsifyingRelay(target: string): Promise<Relay> {
   const server = createServer(
     { cert: readFileSync(file), key: readFileSync(keyFile) },
     (incoming, outgoing) => {
-      const { request: changeRequest, response: changeResponse } = tampering;
-      void bodyOf(incoming).then(
-        async (body) => {
-          const { method = '', url: path = '', headers } = incoming;
-          const sent: RelayedRequest = { method, path, headers, body };
-          const request = changeRequest?.(sent) ?? sent;
-          const received = await forward(target, request);
-          exchanges.push({ request: sent, response: received });
-          const response = changeResponse?.(received, sent) ?? received;
-          outgoing.writeHead(response.status, {
-            ...response.headers,
-            'content-length': response.body.length,
-          });
-          outgoing.end(response.body);
-        },
-        () => outgoing.destroy(),
-      );
+      const { respond, request: changeRequest, response: changeResponse } = tampering;
+      const gone = new AbortController();
+      outgoing.once('close', () => gone.abort());
+      const relayed = async () => {
+        const body = await bodyOf(incoming);
+        const { method = '', url: path = '', headers } = incoming;
+        const sent: RelayedRequest = { method, path, headers, body };
+        const request = changeRequest?.(sent) ?? sent;
+        const received = respond?.(request) ?? (await forward(target, request, gone.signal));
+        exchanges.push({ request: sent, response: received });
+        const response = changeResponse?.(received, sent) ?? received;
+        outgoing.writeHead(response.status, {
+          ...response.headers,
+          'content-length': response.body.length,
+        });
+        outgoing.end(response.body);
+      };
+      relayed().catch(() => outgoing.destroy());
     },
   );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -76,6 +81,7 @@ export async function falsifyingRelay(target: string): Promise<Relay> {
     caFile: ca.file,
     exchanges,
     tamper: (how) => (tampering = how),
+    forward: async (request) => await forward(target, request),
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -87,17 +93,22 @@ export async function falsifyingRelay(target: string): Promise<Relay> {
 async function forward(
   target: string,
   { method, path, headers, body }: RelayedRequest,
+  signal?: AbortSignal,
 ): Promise<RelayedResponse> {
   const { 'transfer-encoding': _, ...others } = headers;
+  const present = Object.entries(others).filter(([, value]) => value !== undefined);
   return await new Promise((resolve, reject) => {
     const url = new URL(target);
     const sent = httpRequest(
       {
+        // A connection of its own: after an error, the server may close one that is kept.
+        agent: false,
         host: url.hostname,
         port: url.port,
         method,
         path,
-        headers: { ...others, connection: 'close', 'content-length': body.length },
+        ...(signal === undefined ? {} : { signal }),
+        headers: { ...Object.fromEntries(present), connection: 'close', 'content-length': body.length },
       },
       (received) => {
         bodyOf(received).then((responseBody) => {

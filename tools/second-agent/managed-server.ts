@@ -25,7 +25,7 @@ export class ManagedServer {
   ) {}
 
   static async start(): Promise<ManagedServer> {
-    const api = await RunningApi.start();
+    const api = await RunningApi.start({ FAILED_AUTHENTICATION_PER_MIN: '100000' });
     const database = coreDataSource({
       url: api.database.url,
       applicationName: 'spec',
@@ -74,14 +74,12 @@ export class ManagedServer {
    * @returns SHA-256 of the leaf, hex
    */
   async issue(orderName: string): Promise<string> {
-    const [row] = await this.database
-      .query<{ id: string; plan_id: string }[]>(
-        `UPDATE issuance SET due_at = now(), ca_reference = 'reference-' || issuance.id
+    const [[row]] = await this.database.query<[{ id: string; plan_id: string }[], number]>(
+      `UPDATE issuance SET due_at = now(), ca_reference = 'reference-' || issuance.id
        FROM order_v3 WHERE order_v3.plan_id = issuance.plan_id AND order_v3.name = $1 AND state = 'open'
        RETURNING issuance.id, issuance.plan_id`,
-        [orderName],
-      )
-      .then((result) => result.flat());
+      [orderName],
+    );
     if (row === undefined) throw new Error(`${orderName} has no open issuance`);
     const work = await new LeasedIssuances(this.database).lease(String(row.id), leaseMs);
     if (work === null) throw new Error('the issuance can be leased');
@@ -109,9 +107,9 @@ export class ManagedServer {
     return sha256;
   }
 
-  /** Waits for the CSR of an agent, then issues. */
+  /** Waits for the CSR of an agent, then issues. The task is given to another agent after 60 s. */
   async issueWhenRequested(orderName: string): Promise<string> {
-    return await eventually(async () => await this.issue(orderName), { withinMs: 30_000 });
+    return await eventually(async () => await this.issue(orderName), { withinMs: 90_000 });
   }
 
   /** A certificate for the CSR by the intermediate; PEM. */

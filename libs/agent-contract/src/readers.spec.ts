@@ -72,6 +72,7 @@ describe('the state', () => {
     [{ dns_names: ['www.example.com\nevil'] }, 'dns_names\\[0\\] is not a DNS name'],
     [{ dns_names: ['WWW.example.com'] }, 'dns_names\\[0\\] is not a DNS name'],
     [{ dns_names: ['-x.example.com'] }, 'dns_names\\[0\\] is not a DNS name'],
+    [{ dns_names: [] }, 'dns_names is empty'],
     [{ dns_names: 'www.example.com' }, 'dns_names is not an array'],
     [{ dns_names: Array(1_001).fill('a.example') }, 'more than 1000'],
     [{ version: -1 }, 'version is not a whole number'],

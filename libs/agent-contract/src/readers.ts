@@ -116,7 +116,7 @@ function order(value: unknown, at: string): OrderMessage {
     name: name(read['name'], `${at}.name`),
     version: count(read['version'], `${at}.version`),
     revision: count(read['revision'], `${at}.revision`),
-    dns_names: list(read['dns_names'], `${at}.dns_names`, limits.maxNamesPerOrder, dnsName),
+    dns_names: names(read['dns_names'], `${at}.dns_names`),
     key_type: oneOf(read['key_type'], `${at}.key_type`, ['rsa', 'ecdsa']),
     accepts: {
       rsa: list(accepts['rsa'], `${at}.accepts.rsa`, 20, count),
@@ -199,6 +199,13 @@ const dnsName: Read<string> = (value, at) => {
   const read = text(value, at, 255);
   if (!/^(\*\.)?[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9])?)+$/.test(read))
     throw malformed(at, 'is not a DNS name');
+  return read;
+};
+
+/** A CSR without names would be one for any name. */
+const names: Read<readonly string[]> = (value, at) => {
+  const read = list(value, at, limits.maxNamesPerOrder, dnsName);
+  if (read.length === 0) throw malformed(at, 'is empty');
   return read;
 };
 

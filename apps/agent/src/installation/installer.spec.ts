@@ -106,6 +106,19 @@ it('tries again after 1, 10 and 100 minutes, then daily', async () => {
   expect(stateOf(host, www)).toBe('serving');
 });
 
+it('goes on when the clock, which was days ahead, is corrected', async () => {
+  const host = await installed(both, www, api);
+  host.clockErrorMs = 10 * 24 * 60 * minuteMs;
+  host.behaviour.set('web', 'reload_fails');
+  host.want(www, `${www} new`);
+  await host.settle();
+  expect(stateOf(host, www)).toBe('rolled_back');
+  host.clockErrorMs = 0;
+  host.behaviour.set('web', 'good');
+  await host.settle();
+  expect(stateOf(host, www)).toBe('serving');
+});
+
 it('a newer certificate does not wait for the end of a back-off', async () => {
   const host = await installed(both, www, api);
   host.behaviour.set('web', 'reload_lies');

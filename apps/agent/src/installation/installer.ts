@@ -31,6 +31,8 @@ export interface InstallerParts {
   readonly settings: Settings;
   /** Of the host: windows and back-off are local. */
   readonly now: () => Date;
+  /** Of a clock that is never set: for the gap between reloads and the time of probes. */
+  readonly elapsedMs: () => number;
   readonly wait: (ms: number) => Promise<void>;
   readonly run: (command: readonly string[], timeoutMs: number) => Promise<CommandResult>;
   readonly probe: ProbeServer;
@@ -202,8 +204,8 @@ export class Installer {
       due(plan.dueAt);
     }
     for (const group of groupWorks(works)) {
-      const gapEnd = Math.max(0, ...group.services.map((service) => this.gapEndMs(service)));
-      if (gapEnd > at.getTime()) due(new Date(gapEnd));
+      const gapMs = Math.max(0, ...group.services.map((service) => this.gapMs(service)));
+      if (gapMs > 0) due(new Date(at.getTime() + gapMs));
       else this.start(selectBatch(group));
     }
     return dueAt;
@@ -289,8 +291,9 @@ export class Installer {
     );
   }
 
-  private gapEndMs(service: string): number {
-    return (this.lastReloadMs.get(service) ?? -Infinity) + reloadGapMs;
+  /** @returns how long the service must not be reloaded yet; not positive: it may */
+  private gapMs(service: string): number {
+    return (this.lastReloadMs.get(service) ?? -Infinity) + reloadGapMs - this.parts.elapsedMs();
   }
 
   private start(batch: readonly Work[]): void {
@@ -403,10 +406,10 @@ export class Installer {
   /** Step 5. Its exit code alone proves nothing, but a failure is one. */
   private async reload(service: Service): Promise<string | null> {
     if (service.reload === null) return null;
-    const waitMs = this.gapEndMs(service.name) - this.parts.now().getTime();
+    const waitMs = this.gapMs(service.name);
     if (waitMs > 0) await this.parts.wait(waitMs);
     this.continueOnly();
-    this.lastReloadMs.set(service.name, this.parts.now().getTime());
+    this.lastReloadMs.set(service.name, this.parts.elapsedMs());
     return await this.command(service.reload, service);
   }
 
@@ -587,8 +590,8 @@ export class Installer {
   }
 
   private prober() {
-    const { probe, now, wait, signal } = this.parts;
-    return { probe, now, wait, signal };
+    const { probe, now, elapsedMs, wait, signal } = this.parts;
+    return { probe, now, elapsedMs, wait, signal };
   }
 
   private continueOnly(): void {

@@ -91,7 +91,9 @@ export function planOrder(journal: Journal, points: readonly Point[], around: Ci
       }
     }
     const retryAt = latest(records.map((record) => record?.retryAt ?? null));
-    if (retryAt !== null && retryAt > around.now && !work.isBack) {
+    // Beyond the longest back-off, the clock was ahead when it began.
+    const isWaiting = retryAt !== null && retryAt > around.now && retryAt <= retryTime(Infinity, around.now);
+    if (isWaiting && !work.isBack) {
       dueAt = dueAt === null || retryAt < dueAt ? retryAt : dueAt;
       continue;
     }

@@ -38,6 +38,7 @@ function covers(pattern: string, name: string): boolean {
 export interface Prober {
   readonly probe: ProbeServer;
   readonly now: () => Date;
+  readonly elapsedMs: () => number;
   readonly wait: (ms: number) => Promise<void>;
   readonly signal?: AbortSignal;
 }
@@ -45,11 +46,11 @@ export interface Prober {
 /** Probes until each server presents what is expected or the time is up. A server may serve the old one for a moment. */
 export async function observe(
   expected: readonly Expected[],
-  { probe, now, wait, signal }: Prober,
+  { probe, now, elapsedMs, wait, signal }: Prober,
   withinMs = probeWithinMs,
 ): Promise<ReadonlyMap<Expected, Observed>> {
   const results = new Map<Expected, Observed>();
-  const deadline = now().getTime() + withinMs;
+  const deadlineMs = elapsedMs() + withinMs;
   for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, 1000)) {
     const open = expected.filter((each) => results.get(each)?.isServed !== true);
     for (let at = 0; at < open.length; at += maxAtOnce) {
@@ -61,7 +62,7 @@ export async function observe(
     }
     if (signal?.aborted === true || open.every((each) => results.get(each)?.isServed === true))
       return results;
-    if (now().getTime() + pauseMs >= deadline) return results;
+    if (elapsedMs() + pauseMs >= deadlineMs) return results;
     await wait(pauseMs);
   }
 }

@@ -104,3 +104,16 @@ it('a host that uses nothing of an order seals its key for a late member, too', 
   await late.agent().once();
   expect(installed(late, order).isPair).toBe(true);
 });
+
+it('goes on with the server after it was unreachable', async () => {
+  const host = newHost();
+  host.configure('[[install]]\norder = "www.example.com"\n');
+  host.joinText = newJoinText(server);
+  await host.enrol();
+  server.isDown = true;
+  host.start(host.agent());
+  await eventually(() => expect(host.logged.join('\n')).toContain('synchronization failed'));
+  const order = server.addOrder('www.example.com');
+  server.isDown = false;
+  await eventually(() => expect(server.lastReport(order.name)?.state).toBe('installed'));
+});

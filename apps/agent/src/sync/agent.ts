@@ -83,6 +83,7 @@ export class Agent {
       placing: new Placing(files, this.orders, owner),
       settings,
       now: () => this.clock.host(),
+      elapsedMs: () => performance.now(),
       wait: (ms) => pause(ms, signal),
       // A test or reload under way ends first when the agent stops.
       run: (command, timeoutMs) => run(command, { timeoutMs }),

@@ -40,19 +40,20 @@ export class Reporter {
     const isProblemOther =
       this.reportedProblem !== undefined && this.parts.problem() !== this.reportedProblem;
     const isOrderNew = this.parts.withoutPoints().some((order) => !this.reportedWithoutPoints.has(order));
-    return (
-      isOrderNew ||
-      this.changed.size > 0 ||
-      isProblemOther ||
-      this.parts.clock.host().getTime() >= this.fullAtMs
-    );
+    return isOrderNew || this.changed.size > 0 || isProblemOther || this.isFullDue;
+  }
+
+  /** Also when the clock was ahead at the last full report. */
+  private get isFullDue(): boolean {
+    const inMs = this.fullAtMs - this.parts.clock.host().getTime();
+    return inMs <= 0 || inMs > fullReportMs;
   }
 
   /** Sends what changed. What fails is sent again with the next report. */
   async send(): Promise<void> {
     const { api, installer, clock } = this.parts;
     const nowMs = clock.host().getTime();
-    const isFull = nowMs >= this.fullAtMs;
+    const isFull = this.isFullDue;
     if (isFull) for (const order of installer.orders()) this.changed.add(order);
     const problem = this.parts.problem();
     const orders = [...this.changed];

@@ -100,7 +100,7 @@ export class Synchronizer {
     let response = await this.parts.api.state(this.after, this.isComplete ? waitS : 0);
     while (response !== null) {
       if (isReset && response.reset) throw new Unreachable('the server requests a new start again and again');
-      if (response.more && response.version <= this.after)
+      if (!response.reset && response.more && response.version <= this.after)
         throw new Unreachable('the server has more orders, but the version does not grow');
       this.apply(response);
       if (!response.more && !response.reset) break;
@@ -115,7 +115,8 @@ export class Synchronizer {
     const failures: unknown[] = [];
     const nowMs = this.parts.clock.host().getTime();
     const endMs = nowMs + maxWorkMs;
-    for (const [name, atMs] of this.later) if (atMs <= nowMs) this.open.add(name);
+    for (const [name, atMs] of this.later)
+      if (atMs <= nowMs || atMs > nowMs + retryMs.refused) this.open.add(name);
     for (const name of [...this.open]) {
       if (this.parts.clock.host().getTime() > endMs) break;
       const order = this.known.get(name);

@@ -53,6 +53,8 @@ export interface Configured {
 /** A host in memory: its disk, its servers, its clock. A restart keeps the disk and the servers. */
 export class SimulatedHost {
   nowMs: number;
+  /** Of the host's clock. */
+  clockErrorMs = 0;
   readonly settings: Settings;
   /** Per service. */
   readonly behaviour = new Map<string, Behaviour>();
@@ -154,7 +156,8 @@ export class SimulatedHost {
       orders,
       placing: new Placing(this.disk, orders, { uid: 0 }),
       settings: this.settings,
-      now: () => new Date(this.nowMs),
+      now: () => new Date(this.nowMs + this.clockErrorMs),
+      elapsedMs: () => this.nowMs,
       wait: async (ms) => {
         this.nowMs += ms;
         await new Promise((resolve) => setImmediate(resolve));
