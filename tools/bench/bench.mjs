@@ -1,5 +1,6 @@
 // `npm run bench -- <name>`: runs one benchmark together with a baseline, and writes its tables to
 // docs/benchmarks.md. Not a test: numbers depend on the machine, ratios less.
+import { agents } from './agents/agents.mjs';
 import { acme } from './acme/acme.mjs';
 import { certs } from './certs/certs.mjs';
 import { ct } from './ct/ct.mjs';
@@ -12,7 +13,19 @@ import { writeSection } from './report.mjs';
 import { rest } from './rest/rest.mjs';
 import { webhooks } from './webhooks/webhooks.mjs';
 
-const benchmarks = { acme, certs, ct, gateway, issuance, managed, monitoring, overload, rest, webhooks };
+const benchmarks = {
+  acme,
+  agents,
+  certs,
+  ct,
+  gateway,
+  issuance,
+  managed,
+  monitoring,
+  overload,
+  rest,
+  webhooks,
+};
 
 const [name, ...args] = process.argv.slice(2);
 const benchmark = benchmarks[name];

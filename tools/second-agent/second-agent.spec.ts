@@ -1,5 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { eventually } from '@certwright/testing';
+import { AgentHost } from './agent-host';
+import type { Exchange } from './falsifying-relay';
 import { ManagedServer } from './managed-server';
 import { hasCryptography } from './python';
 import { PythonHost } from './python-host';
@@ -112,6 +114,37 @@ whole('agents that were written from the document', () => {
     expect(after!.equals(before!)).toBe(false);
     await expect(removed.once()).rejects.toThrow('401');
     expect(removed.installed('fleet.example.com')?.sha256).toBe(first);
+  });
+
+  it('start again when the server has an older database, such as a backup', async () => {
+    const join = await server.cluster('restored');
+    const name = 'restored.example.com';
+    const [python, node] = [newHost(), new AgentHost(server.relay, [name])];
+    try {
+      await python.enrol(await join());
+      await node.enrol(await join());
+      await python.start();
+      node.start();
+      const order = { cluster: 'restored', product: 'free_ca', key_type: 'ecdsa' };
+      await server.must(201, 'POST', '/orders', { ...order, dns_names: [name] });
+      const first = await server.issueWhenRequested(name);
+      for (const host of [python, node])
+        await eventually(() => expect(host.installed(name)?.sha256).toBe(first), { withinMs });
+      server.relay.exchanges.length = 0;
+      await server.api.database.transaction(async (tx) => {
+        await tx.query(`UPDATE cluster SET version = 1, members_version = 1 WHERE name = 'restored'`);
+        await tx.query(`UPDATE order_v3 SET agent_version = 1 WHERE cluster = 'restored'`);
+      });
+      const isReset = ({ response }: Exchange) => response.body.includes('"reset":true');
+      await eventually(() => expect(server.relay.exchanges.filter(isReset)).toHaveLength(2), { withinMs });
+      await server.must(200, 'POST', `/orders/${name}`, { dns_names: [name, `www.${name}`] });
+      const second = await server.issueWhenRequested(name);
+      for (const host of [python, node])
+        await eventually(() => expect(host.installed(name)?.sha256).toBe(second), { withinMs });
+    } finally {
+      await node.stop();
+      node.dispose();
+    }
   });
 
   it('keep private keys out of every message and every row', () => {

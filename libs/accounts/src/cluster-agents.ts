@@ -77,11 +77,12 @@ export class ClusterAgents {
     );
     if (known === 0) return false;
     await tx.query(`UPDATE key_request SET agent_id = NULL, assigned_until = NULL WHERE agent_id = $1`, [id]);
-    await tx.query(`DELETE FROM sealed_key WHERE account_id = $1 AND cluster = $2 AND receiver = $3`, [
-      accountId,
-      name,
-      id,
-    ]);
+    // By keys: a cluster has up to a thousand sealed keys for each of them.
+    await tx.query(
+      `DELETE FROM sealed_key WHERE (account_id, cluster, spki_sha256, receiver) IN (
+         SELECT account_id, cluster, spki_sha256, $3 FROM managed_key WHERE account_id = $1 AND cluster = $2)`,
+      [accountId, name, id],
+    );
     await tx.query(`DELETE FROM installation WHERE agent_id = $1`, [id]);
     return true;
   }

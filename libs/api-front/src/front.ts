@@ -164,6 +164,9 @@ export async function createFront(
   return await createHttpApp(FrontModule.forRoot(front, config, running), options, create);
 }
 
+/** Connections that the system keeps until they are accepted: thousands of clients may come back together. */
+const backlog = 4_096;
+
 /**
  * Opens everything and listens on `HOST` and `PORT`. Waits for the database for half a minute; Redis may be
  * unavailable, also at the start.
@@ -173,7 +176,7 @@ export const startFront =
   async (config: FrontConfig, running: RunningProcess): Promise<NestFastifyApplication> => {
     const app = await createFront(front, config, running);
     running.opened('http', async () => await closeHttpApp(app, config.DRAIN_TIME));
-    await app.listen(config.PORT, config.HOST);
+    await app.listen({ port: config.PORT, host: config.HOST, backlog });
     startRounds(app, running);
     running.log.info({ url: await app.getUrl() }, 'listening');
     return app;

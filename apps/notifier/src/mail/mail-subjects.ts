@@ -32,6 +32,15 @@ export interface ExpirationSubject extends PlanSubject {
   readonly paused: boolean;
   /** Problem of the newest replacement attempt; null: none. */
   readonly problem: Outcome | null;
+  /** A cluster whose agents are to make a key, and are offline; null: none. */
+  readonly silentCluster: SilentCluster | null;
+}
+
+export interface SilentCluster {
+  readonly name: string;
+  readonly hasAgents: boolean;
+  /** When one of them was last seen. */
+  readonly lastSeenAt: Date | null;
 }
 
 /** An endpoint that the platform disabled. */
@@ -112,10 +121,13 @@ export class MailSubjects {
   /** Null: it is replaced, revoked or expired, notices are turned off, or the order is gone. */
   async expiration(certificateId: string): Promise<ExpirationSubject | null> {
     const row = await this.one<
-      Omit<ExpirationSubject, 'problem'> & { readonly lastError: StoredIssuanceError | null }
+      Omit<ExpirationSubject, 'problem' | 'silentCluster'> & {
+        readonly planId: string;
+        readonly lastError: StoredIssuanceError | null;
+      }
     >(
       `SELECT ${planSubject('certificate.dns_names[1]')},
-         certificate.dns_names AS "dnsNames", certificate.serial_number AS "serialNumber",
+         plan.id AS "planId", certificate.dns_names AS "dnsNames", certificate.serial_number AS "serialNumber",
          certificate.not_after AS "notAfter", plan.auto_renew AS "autoRenew",
          plan.replacement_paid AS "replacementPaid", plan.paused,
          (SELECT last_error FROM issuance
@@ -126,8 +138,27 @@ export class MailSubjects {
       certificateId,
     );
     if (row === null) return null;
-    const { lastError, ...subject } = row;
-    return { ...subject, problem: lastError === null ? null : issuanceErrorOf(lastError).outcome };
+    const { lastError, planId, ...subject } = row;
+    const problem = lastError === null ? null : issuanceErrorOf(lastError).outcome;
+    return { ...subject, problem, silentCluster: await this.silentCluster(planId) };
+  }
+
+  /** Agents are offline when none was seen for 15 minutes. */
+  private async silentCluster(planId: string): Promise<SilentCluster | null> {
+    const [{ exists }] = await this.database.query<[{ exists: boolean }]>(
+      `SELECT to_regclass('key_request') IS NOT NULL AS exists`,
+    );
+    if (!exists) return null;
+    return await this.one<SilentCluster>(
+      `SELECT order_v3.cluster AS name, agents.count > 0 AS "hasAgents", agents.seen AS "lastSeenAt"
+       FROM key_request JOIN order_v3 ON order_v3.plan_id = key_request.plan_id
+       CROSS JOIN LATERAL (
+         SELECT count(*) AS count, max(last_seen_at) AS seen FROM agent
+         WHERE agent.account_id = order_v3.account_id AND agent.cluster = order_v3.cluster AND removed_at IS NULL) AS agents
+       WHERE key_request.plan_id = $1 AND order_v3.cluster IS NOT NULL
+         AND coalesce(agents.seen < now() - interval '15 minutes', true)`,
+      planId,
+    );
   }
 
   /** Null: it is deleted, or enabled again. */

@@ -194,6 +194,34 @@ describe('an expiration notice', () => {
   });
 
   it.each([
+    ['none', null, 'which has none. Please enrol one.'],
+    ['silent ones', '20 minutes', 'none of them was seen since'],
+    ['a live one', '1 minute', 'waiting for an approval or for a CSR'],
+  ])('says what a managed order waits for when its cluster has %s', async (_, seen, expected) => {
+    const { certificateId, planId } = await order('managed');
+    const { database } = notifier;
+    await database.query(`INSERT INTO cluster (account_id, name) VALUES ($1, 'web') ON CONFLICT DO NOTHING`, [
+      account,
+    ]);
+    await database.query(`DELETE FROM agent WHERE account_id = $1`, [account]);
+    await database.query(`UPDATE order_v3 SET cluster = 'web' WHERE plan_id = $1`, [planId]);
+    await database.query(`INSERT INTO key_request (plan_id, reason, due_at) VALUES ($1, 'first', now())`, [
+      planId,
+    ]);
+    if (seen !== null)
+      await database.query(
+        `WITH enrolment AS (
+           INSERT INTO cluster_enrolment (account_id, cluster, token_sha256, uses, used, expires_at)
+           VALUES ($1, 'web', $2, 1, 1, now()) RETURNING id)
+         INSERT INTO agent (id, account_id, cluster, identity_key, sealing_key, enrolment_id, name, version, platform, last_seen_at)
+         SELECT 'agent', $1, 'web', $2, $2, id, 'host', '1', 'linux', now() - $3::interval FROM enrolment`,
+        [account, randomBytes(32), seen],
+      );
+    await sender().run(await notifier.mail(noticeOf(certificateId)));
+    expect(onlyMail().text.replaceAll(/\s+/g, ' ')).toContain(expected);
+  });
+
+  it.each([
     ['replaced', `UPDATE certificate SET is_current = false WHERE id = $1`],
     ['revoked', `UPDATE certificate SET revoked_at = now(), revocation_reason = 0 WHERE id = $1`],
     [

@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+import { withoutDatabaseTime } from '@certwright/core-schema';
 import { Products } from '@certwright/ordering';
 import { Injectable } from '@nestjs/common';
 import { AgentDirectory } from './agent-directory';
@@ -9,9 +11,14 @@ import { type Waiter, WaitingAgents } from './waiting-agents';
 /** Distinct versions of one cluster's waiting agents that are read in one round; others follow in the next one. */
 const maxReads = 20;
 
+const responsesAtOnce = 25;
+
 /** The states that agents see, for those that wait and those that do not. */
 @Injectable()
 export class AgentStates {
+  /** By cluster and version. */
+  readonly #readings = new Map<string, Promise<ClusterChanges | null>>();
+
   constructor(
     private readonly changes: ClusterChangesRepository,
     private readonly rollouts: Rollouts,
@@ -20,9 +27,19 @@ export class AgentStates {
     private readonly directory: AgentDirectory,
   ) {}
 
-  /** @returns JSON; null: nothing changed; `removed`: the cluster was deleted */
+  /**
+   * Agents of a cluster that request the same page at the same time share one read, as after a restart of their hosts.
+   *
+   * @returns JSON; null: nothing changed; `removed`: the cluster was deleted
+   */
   async of(agentId: string, cluster: ClusterKey, after: number): Promise<string | null | 'removed'> {
-    const changes = await this.read(cluster, after, [agentId]);
+    const page = `${cluster.accountId}\n${cluster.name}\n${after}`;
+    const reading =
+      this.#readings.get(page) ??
+      // It does not count as time of the request that starts it.
+      withoutDatabaseTime(async () => await this.read(cluster, after, [agentId]));
+    this.#readings.set(page, reading);
+    const changes = await reading.finally(() => this.#readings.delete(page));
     if (changes === null) return 'removed';
     const state = stateFor(agentId, after, changes, await this.products.byName());
     return state === null ? null : JSON.stringify(state);
@@ -57,7 +74,9 @@ export class AgentStates {
 
   private async send(waiters: readonly Waiter[], after: number, changes: ClusterChanges): Promise<void> {
     const products = await this.products.byName();
-    for (const waiter of waiters) {
+    for (const [index, waiter] of waiters.entries()) {
+      // A thousand responses take a tenth of a second: other requests come in between.
+      if (index % responsesAtOnce === responsesAtOnce - 1) await setImmediate();
       const state = stateFor(waiter.agent.id, after, changes, products);
       // It does not see what changed, and goes on waiting.
       if (state === null) waiter.after = changes.version;

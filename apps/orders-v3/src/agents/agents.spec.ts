@@ -333,6 +333,77 @@ describe('the state', () => {
   });
 });
 
+describe('a process with too many waiting agents', () => {
+  it('refuses further ones with 503 and Retry-After, and ends the waits of the others when it stops', async () => {
+    const small = await RunningApi.start({ MAX_WAITING_AGENTS: '1', DRAIN_TIME: '5000' });
+    const own = await specCluster(small, await small.tenant(), 'web');
+    const [one, other] = [await SpecAgent.enrolled(small, own), await SpecAgent.enrolled(small, own)];
+    await one.state(0);
+    await other.state(0);
+    const waiting = one.get(`${agentPaths.state}${stateQuery(one.version, 60)}`);
+    await eventually(async () => {
+      const { status, headers, json } = await other.get(`${agentPaths.state}${stateQuery(other.version, 1)}`);
+      expect([status, json?.code]).toEqual([503, 'service_outage']);
+      expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    });
+    expect((await other.get(agentPaths.members)).status).toBe(200);
+    const begun = Date.now();
+    await small.stop();
+    expect((await waiting).status).toBe(204);
+    expect(Date.now() - begun).toBeLessThan(30_000);
+  });
+});
+
+describe('many changes at the same time', () => {
+  it('lead to no deadlock and no lost version', async () => {
+    const agents = await members(3);
+    const names = Array.from({ length: 6 }, (_, index) => `race-${index}`);
+    for (const name of names) await order(name);
+    const known = new Map<string, number>();
+    const isOver = { value: false };
+    const follow = async (agent: SpecAgent) => {
+      while (!isOver.value) {
+        const state = await agent.state(1);
+        for (const each of state?.orders ?? []) {
+          known.set(each.name, Math.max(known.get(each.name) ?? 0, each.revision));
+          for (const task of each.tasks)
+            if (task.type === 'make_key')
+              await agent.submit(
+                each.name,
+                task.id,
+                makeKey(each),
+                agents.filter((other) => other !== agent),
+              );
+        }
+        const points = names.map((name) => installationOf(name, 'waiting', null));
+        const { status } = await agent.report(points);
+        expect(status).toBe(204);
+      }
+    };
+    const following = agents.map(follow);
+    for (let round = 0; round < 5; round += 1)
+      await Promise.all(
+        names.map(async (name, index) => {
+          const key_type = (round + index) % 2 === 0 ? 'ecdsa' : 'rsa';
+          const { status } = await tenant.post(path(name), { muted: round % 2 === 0, key_type });
+          expect(status).toBe(200);
+        }),
+      );
+    await eventually(
+      async () => {
+        for (const name of names) expect(await requestOf(name)).toBeUndefined();
+        for (const name of names) {
+          const { revision } = (await tenant.get(path(name))).json;
+          expect([name, known.get(name)]).toEqual([name, revision]);
+        }
+      },
+      { withinMs: 40_000 },
+    );
+    isOver.value = true;
+    await Promise.all(following);
+  });
+});
+
 describe('a key', () => {
   it('is requested from one agent, and its CSR issues a certificate at once, as a modification', async () => {
     const { response, key } = await keyed('shop');

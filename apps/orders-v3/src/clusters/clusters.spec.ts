@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ReceivedResponse } from '@certwright/testing';
+import fc from 'fast-check';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
 import { RunningApi, type Tenant } from '../testing/running-api';
 import { enrolledAgent, managedOrder } from '../testing/managed-orders';
@@ -497,6 +498,37 @@ describe('another account', () => {
       expect(await monitors.get(target)).toMatchObject({ status: 403, json: { code: 'unauthorized' } });
     expect((await full.get(path)).status).toBe(200);
   });
+});
+
+it('returns no 5xx, and an error object, whatever is sent', async () => {
+  await create();
+  const member = fc.oneof(fc.jsonValue(), fc.constantFrom('web', 1, 60, true, null, 'A'.repeat(43)));
+  const names = ['name', 'cluster_key', 'rotate_keys', 'now', 'uses', 'expires_in', '__proto__', 'x'];
+  const bodies = fc.oneof(
+    fc.string(),
+    fc.json({ maxDepth: 4 }),
+    fc.dictionary(fc.constantFrom(...names), member).map((value) => JSON.stringify(value)),
+  );
+  const targets = fc.constantFrom(path, `${path}/web`, `${path}/web/rekey`, `${path}/web/enrolments`);
+  await fc.assert(
+    fc.asyncProperty(targets, bodies, async (target, body) => {
+      const { status, json } = await tenant.post(target, body);
+      expect(status).toBeLessThan(500);
+      if (status >= 400)
+        expect(json).toMatchObject({ code: expect.any(String), message: expect.any(String) });
+    }),
+    { numRuns: 200 },
+  );
+});
+
+it.each([
+  ['a body of 300 KiB', path, JSON.stringify({ name: 'x'.repeat(300_000) }), 413],
+  ['deep nesting', path, `${'['.repeat(50_000)}${']'.repeat(50_000)}`, 400],
+  ['an array', `${path}/web/enrolments`, [], 400],
+  ['a NUL in a name', path, '{"name":"a\\u0000b"}', 400],
+])('refuses %s', async (_what, target, body, status) => {
+  await create();
+  expect((await tenant.post(target, body)).status).toBe(status);
 });
 
 it('has a number of statements that does not depend on the number of rows', async () => {

@@ -1,4 +1,4 @@
-import { agentState, isAgentLive } from '@certwright/accounts';
+import { agentState, hasInstallations, isAgentLive } from '@certwright/accounts';
 import { installationStates } from '@certwright/core-schema';
 import { RunningProcess } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
@@ -24,9 +24,12 @@ interface WaitingKeys {
 export class InstallationMetrics {
   constructor(database: DataSource, { metrics: { registry } }: RunningProcess) {
     const registers = [registry];
-    const agents = reused(async () => await database.query<Counted[]>(agentsStatement));
-    const installations = reused(async () => await database.query<Counted[]>(installationsStatement));
-    const keys = reused(async () => await database.query<[WaitingKeys]>(keyRequestsStatement));
+    // Before the migration "managed-orders" there is nothing to count.
+    const rowsOf = <Row extends object>(statement: string) =>
+      reused(async () => ((await hasInstallations(database)) ? await database.query<Row[]>(statement) : []));
+    const agents = rowsOf<Counted>(agentsStatement);
+    const installations = rowsOf<Counted>(installationsStatement);
+    const keys = rowsOf<WaitingKeys>(keyRequestsStatement);
     new Gauge({
       name: 'certwright_agents',
       help: 'Agents that are members of clusters, by state',
@@ -52,7 +55,7 @@ export class InstallationMetrics {
       help: 'New keys that are due, in clusters with live agents',
       registers,
       async collect() {
-        this.set((await keys())[0].waiting);
+        this.set((await keys())[0]?.waiting ?? 0);
       },
     });
     new Gauge({
@@ -60,7 +63,7 @@ export class InstallationMetrics {
       help: 'How long the oldest of them that no agent was selected for has been due',
       registers,
       async collect() {
-        this.set((await keys())[0].age);
+        this.set((await keys())[0]?.age ?? 0);
       },
     });
   }

@@ -354,6 +354,18 @@ describe('metrics', () => {
     );
   });
 
+  it('are 0 before the migration has run', async () => {
+    const metrics = new Metrics('spec');
+    const database = { query: () => Promise.resolve([{ exists: false }]) } as unknown as DataSource;
+    new InstallationMetrics(database, { metrics } as RunningProcess);
+    const text = await metrics.render();
+    for (const line of [
+      /certwright_agents{state="online".*} 0\n/,
+      /certwright_key_requests_age_seconds{.*} 0\n/,
+    ])
+      expect(text).toMatch(line);
+  });
+
   it('are left out while the database is down, and are back after that', async () => {
     let isDown = true;
     const metrics = new Metrics('spec');

@@ -39,6 +39,7 @@ function whatToDo({
   autoRenew,
   replacementPaid,
   problem,
+  silentCluster,
 }: ExpirationSubject): readonly Block[] {
   const object = objectOf[owner];
   if (paused) {
@@ -52,6 +53,14 @@ function whatToDo({
   const renewed = autoRenew
     ? 'Automatic renewal is on, but there is no replacement yet.'
     : 'What was paid for lasts longer, so a replacement is issued automatically, but there is none yet.';
+  if (silentCluster !== null) {
+    const { name, hasAgents, lastSeenAt } = silentCluster;
+    const since = lastSeenAt === null ? '' : ` since ${instantOf(lastSeenAt)}`;
+    const agents = hasAgents
+      ? `: none of them was seen${since}. Please start an agent.`
+      : ', which has none. Please enrol one.';
+    return [paragraph(`${renewed} It waits for a key from the agents of the cluster `, quote(name), agents)];
+  }
   if (problem === null) {
     return [
       paragraph(`${renewed} Please look at the ${object}: it may be waiting for an approval or for a CSR.`),
