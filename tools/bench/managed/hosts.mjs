@@ -76,7 +76,8 @@ config() {
   for kind in client_body proxy fastcgi uwsgi scgi; do echo "\${kind}_temp_path ${own}/web/$kind;"; done
   for current in ${own}/state/orders/*/current; do
     [ -e "$current" ] || continue
-    order=$(basename "$(dirname "$current")")
+    order=\${current%/current}
+    order=\${order##*/}
     echo "server { listen ${LOOPBACK}:${port} ssl; server_name $order;"
     echo "ssl_certificate $current/fullchain.pem; ssl_certificate_key $current/privkey.pem; return 204; }"
   done

@@ -1,6 +1,6 @@
 // @ts-check
 // Managed orders: the time from a due renewal to the handshake, with agents as separate processes and a real nginx for each.
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -63,6 +63,14 @@ export async function measureManaged({ clusters, hosts, orders, keyType }, say) 
   const database = new pg.Pool({ connectionString: platform.databaseUrl, max: 4 });
   /** @type {{ host: import('./hosts.mjs').Host, agent?: import('../../embedded/child.mjs').Child }[]} */
   const running = [];
+  const stop = async () => {
+    await Promise.all(running.map(async ({ host, agent }) => await stopHost(host, agent)));
+    await database.end();
+    await platform.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const interrupted = () => void stop().finally(() => process.exit(1));
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, interrupted);
   try {
     await buildAgent();
     const call = caller(platform);
@@ -109,7 +117,7 @@ export async function measureManaged({ clusters, hosts, orders, keyType }, say) 
       );
     say(`ordering ${all.length} certificates for ${count} installations`);
     const first = await measured(platform, pids(), async () => {
-      await sideBySide(16, all, async (name) => {
+      await sideBySide(8, all, async (name) => {
         const cluster = `c${zones.findIndex((zone) => name.endsWith(`.${zone}`))}`;
         await call('POST', '/orders', { name, dns_names: [name], cluster, key_type: keyType });
       });
@@ -150,25 +158,28 @@ export async function measureManaged({ clusters, hosts, orders, keyType }, say) 
       maxAnonymous: Math.max(...memory.map(({ anonymous }) => anonymous)),
     };
   } finally {
-    await Promise.all(running.map(async ({ host, agent }) => await stopHost(host, agent)));
-    await database.end();
-    await platform.stop();
-    rmSync(folder, { recursive: true, force: true });
+    for (const signal of ['SIGINT', 'SIGTERM']) process.removeListener(signal, interrupted);
+    await stop();
   }
 }
 
-/** @param {{ api: string, apiKey: string }} platform */
+/** As a client repeats what an overloaded server refuses. @param {{ api: string, apiKey: string }} platform */
 const caller =
   ({ api, apiKey }) =>
   async (/** @type {string} */ method, /** @type {string} */ at, /** @type {unknown} */ body) => {
-    const response = await fetch(`${api}/api/v3${at}`, {
-      method,
-      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${at}: ${response.status} ${text}`);
-    return JSON.parse(text);
+    const headers = {
+      authorization: `Bearer ${apiKey}`,
+      'content-type': 'application/json',
+      'idempotency-key': randomUUID(),
+    };
+    for (let attempt = 1; ; attempt++) {
+      const response = await fetch(`${api}/api/v3${at}`, { method, headers, body: JSON.stringify(body) });
+      const text = await response.text();
+      if (response.ok) return JSON.parse(text);
+      if (response.status !== 503 || attempt === 10)
+        throw new Error(`${method} ${at}: ${response.status} ${text}`);
+      await delay(Number(response.headers.get('retry-after') ?? 1) * 1000);
+    }
   };
 
 /**
@@ -346,7 +357,7 @@ function section({ clusters, hosts, keyType }, result) {
     ],
     ['CPU of the renewals: platform', cpu.join(', '), ''],
     [
-      'memory of an agent, at most: resident, anonymous',
+      'memory of an agent right after, at most: resident, anonymous',
       `${mb(result.maxResident)}, ${mb(result.maxAnonymous)}`,
       '90 MB, 30 MB',
     ],
