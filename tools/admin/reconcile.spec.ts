@@ -83,6 +83,35 @@ describe('issuance reconcile', () => {
     );
   });
 
+  it('lets the agents of clusters begin again, since they may know changes that are lost', async () => {
+    const { database } = admin;
+    await database.query(
+      `INSERT INTO cluster (account_id, name, version) VALUES ($1, 'web', 7), ($1, 'empty', 7)`,
+      [accountId],
+    );
+    await database.query(
+      `WITH token AS (
+         INSERT INTO cluster_enrolment (account_id, cluster, token_sha256, uses, expires_at)
+         VALUES ($1, 'web', 'x', 1, now()) RETURNING id)
+       INSERT INTO agent (id, account_id, cluster, identity_key, sealing_key, enrolment_id, name, version, platform)
+       SELECT 'one', $1, 'web', $2, $2, id, 'host', '1', 'linux' FROM token`,
+      [accountId, randomBytes(32)],
+    );
+    await run('hold', '--reason', 'restored');
+    const versions = async () =>
+      await database.query(
+        `SELECT name, version::int, reset_before::int AS reset FROM cluster ORDER BY name`,
+      );
+    const before = await versions();
+    await run('reconcile', '--no-index', '--dry-run');
+    expect(await versions()).toEqual(before);
+    await run('reconcile', '--no-index');
+    const [, { version }] = before as [unknown, { version: number }];
+    const reached = version + 1_000_000;
+    expect(await versions()).toEqual([before[0], { name: 'web', version: reached, reset: reached }]);
+    await run('release');
+  });
+
   it('records a lost certificate for its issuance, and lists one without order', async () => {
     const { database } = admin;
     const id = await opened(lost);

@@ -69,6 +69,9 @@ const marginMs = 60 * 60 * 1_000;
  */
 const lostLists = 100_000;
 
+/** More changes than agents of a cluster see between a backup and the restoration: they begin again (docs/agent-protocol.md). */
+const lostVersions = 1_000_000;
+
 /**
  * Compares the database with what was issued. A certificate of the built-in CA that is not in the ledger of signings is
  * recorded for the issuance of its key and names: the worker signs the same bytes again, which yields the same certificate.
@@ -104,12 +107,18 @@ export async function reconcile(
     });
   }
   for (const file of options.revocationLists) await revokeListed(database, file, issuers, options, result);
-  if (!options.dryRun)
+  if (!options.dryRun) {
+    await database.query(
+      `UPDATE cluster SET version = version + $1, reset_before = version + $1
+       WHERE EXISTS (SELECT FROM agent WHERE agent.account_id = cluster.account_id AND agent.cluster = cluster.name)`,
+      [lostVersions],
+    );
     await database.query(
       `UPDATE ca_issuer SET crl_made_at = NULL, crl_number = crl_number + $1 WHERE name LIKE 'intermediate%'
          AND EXISTS (SELECT 1 FROM deployment WHERE held_since > coalesce(ca_issuer.crl_made_at, '-infinity'))`,
       [lostLists],
     );
+  }
   return result;
 }
 

@@ -22,7 +22,9 @@ export async function rounds({ count, seed, beforeNewest, node, signal, say }) {
   const random = randomFrom(seed);
   const platform = await startPlatform({ node, beforeNewest, signal, say });
   const customer = new Customer(platform);
-  const prometheus = isInstalled() ? await observing(platform, signal) : null;
+  // A metric of a table of the newest migration is missing without it.
+  const isObserved = isInstalled() && !beforeNewest;
+  const prometheus = isObserved ? await observing(platform, signal) : null;
   try {
     await customer.setUp();
     say(`before: ${await customer.checkWork()}`);
@@ -45,7 +47,8 @@ export async function rounds({ count, seed, beforeNewest, node, signal, say }) {
     }
     say('No process has exited.');
     if (prometheus !== null) await checkExpressions(prometheus, say);
-    else say('Expressions of alerts and dashboards are not checked: prometheus is missing.');
+    else if (!beforeNewest)
+      say('Expressions of alerts and dashboards are not checked: prometheus is missing.');
   } finally {
     customer.close();
     await prometheus?.stop();
