@@ -75,7 +75,7 @@ function checkEnding(host: SimulatedHost, { ending }: Case): void {
   checkFiles(host);
   for (const point of host.settings.points) expect(host.pairAt(point)).toBe(host.sha256(ending));
   for (const name of ['web', 'mail']) expect(host.served.get(name)?.get(order)).toBe(host.sha256(ending));
-  const states = Object.values(host.installer.journal(order).points).map((point) => point.state);
+  const states = Object.values(host.installer.journals.of(order).points).map((point) => point.state);
   const expected = ending === 'new' ? 'serving' : 'rolled_back';
   expect(states).toEqual([expected, expected]);
 }

@@ -279,7 +279,7 @@ describe('inspection', () => {
 
 it('an order that left the cluster keeps its files and is not changed any more', async () => {
   const host = await installed(both, www, api);
-  host.installer.release(www);
+  host.installer.journals.release(www);
   await host.settle();
   expect(stateOf(host, www)).toBe('released');
   expect(host.pairAt(host.settings.points[0] as never)).toBe(host.sha256(`${www} old`));

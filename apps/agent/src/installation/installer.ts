@@ -1,8 +1,6 @@
 import type { InstallationState, ServedMessage } from '@certwright/agent-contract';
-import { readCertificate, decodePem } from '@certwright/pki';
 import type { CommandResult } from '../commands/run-command';
 import type { Point, Service, Settings } from '../configuration/settings';
-import { fileFault } from '../files/durable';
 import type { Log } from '../log/log';
 import {
   currentLink,
@@ -10,8 +8,8 @@ import {
   noPlacement,
   type OrderStore,
   type Placement,
-  type PointRecord,
 } from '../state/order-store';
+import { Journals } from './journals';
 import {
   groupWorks,
   type Held,
@@ -24,6 +22,7 @@ import {
 } from './plan';
 import { faultOf, type Placing, sha256Of } from './placing';
 import { type Expected, observe, type Observed, probesFor, type ProbeServer, probeWithinMs } from './probing';
+import { type VersionInfo, VersionInfos } from './version-infos';
 
 export interface InstallerParts {
   readonly orders: OrderStore;
@@ -43,135 +42,26 @@ export interface InstallerParts {
   readonly signal: AbortSignal;
 }
 
-/** What an installed version is. */
-export interface VersionInfo {
-  readonly dnsNames: readonly string[];
-  readonly keyType: 'rsa' | 'ecdsa' | null;
-  readonly spkiSha256: string;
-  readonly notBefore: Date;
-  readonly notAfter: Date;
-}
-
 class Stopped extends Error {}
-
-const newRecord = (since: string): PointRecord => ({
-  done: null,
-  state: 'waiting',
-  since,
-  problem: null,
-  served: [],
-  attempts: 0,
-  retryAt: null,
-});
 
 /**
  * Brings the wanted certificates to the points of this host. Every step can be interrupted and repeated; the journal of
  * an order says where it is. docs/agent.md, "What happens at a renewal", has the steps.
  */
 export class Installer {
-  private readonly journals = new Map<string, Journal>();
-  private readonly infos = new Map<string, VersionInfo | null>();
+  readonly journals: Journals;
+  private readonly infos: VersionInfos;
   private readonly lastReloadMs = new Map<string, number>();
   private readonly busy = new Set<string>();
   private readonly active = new Set<Promise<void>>();
-  /** Orders whose journal could not be written. */
-  private readonly unsaved = new Set<string>();
-
-  private readonly pointsOf: ReadonlyMap<string, readonly Point[]>;
 
   constructor(private readonly parts: InstallerParts) {
-    const pointsOf = new Map<string, Point[]>();
-    for (const point of parts.settings.points)
-      pointsOf.set(point.order, [...(pointsOf.get(point.order) ?? []), point]);
-    this.pointsOf = pointsOf;
-  }
-
-  /** Reads what earlier runs left. */
-  restore(): void {
-    for (const journal of this.parts.orders.all()) this.journals.set(journal.order, journal);
-  }
-
-  orders(): readonly string[] {
-    return [...this.journals.keys()];
-  }
-
-  journal(order: string): Journal {
-    return this.journals.get(order) ?? this.parts.orders.journal(order);
-  }
-
-  points(order: string): readonly Point[] {
-    return this.pointsOf.get(order) ?? [];
-  }
-
-  /** The certificate that the points of an order are to have; its version folder may come later. */
-  want(
-    order: string,
-    wanted: string | null,
-    { mayInstall, keysInUse }: { mayInstall: boolean; keysInUse: readonly string[] },
-  ): void {
-    const journal = this.journal(order);
-    const allowed = mayInstall ? wanted : null;
-    const isOther = journal.wanted !== wanted;
-    const isSame =
-      !isOther &&
-      journal.allowed === allowed &&
-      !journal.isReleased &&
-      journal.keysInUse.join() === keysInUse.join();
-    if (isSame && this.journals.has(order)) return this.setDone(order);
-    // A new certificate gets attempts of its own.
-    const points = isOther
-      ? Object.fromEntries(
-          Object.entries(journal.points).map(([id, record]) => [
-            id,
-            { ...record, attempts: 0, retryAt: null },
-          ]),
-        )
-      : journal.points;
-    this.store({ ...journal, wanted, allowed, keysInUse, isReleased: false, points });
-    if (wanted === null) this.setStates(order, 'waiting', null);
-    else this.setDone(order);
-  }
-
-  /** The wanted certificate is installed: what was wrong with another one does not matter any more. */
-  private setDone(order: string): void {
-    const { wanted, points } = this.journal(order);
-    for (const point of this.points(order)) {
-      const record = points[point.id];
-      if (record === undefined || wanted === null || record.done !== wanted || isGood(record.state)) continue;
-      this.record(order, point, { state: record.served.length > 0 ? 'serving' : 'installed', problem: null });
-    }
-  }
-
-  /** The order left the cluster: its files stay, and nothing is changed any more. */
-  release(order: string): void {
-    const journal = this.journals.get(order);
-    if (journal === undefined || journal.isReleased) return;
-    this.store({ ...journal, isReleased: true });
-    this.setStates(order, 'released', 'the order left the cluster; its files stay, but are not renewed');
-  }
-
-  /** For states that are not the result of an installation: no certificate, no key, refused. */
-  setStates(order: string, state: InstallationState, problem: string | null): void {
-    for (const point of this.points(order)) this.record(order, point, { state, problem });
+    this.journals = new Journals(parts);
+    this.infos = new VersionInfos(parts.orders);
   }
 
   info(order: string, sha256: string): VersionInfo | null {
-    const key = `${order}/${sha256}`;
-    const known = this.infos.get(key);
-    if (known !== undefined) return known;
-    const info = this.readInfo(order, sha256);
-    this.infos.set(key, info);
-    return info;
-  }
-
-  /** Operators who call `once` do not wait for the end of a back-off. */
-  retryNow(): void {
-    for (const journal of [...this.journals.values()]) {
-      const points = Object.entries(journal.points).map(
-        ([id, record]) => [id, { ...record, retryAt: null }] as const,
-      );
-      this.journals.set(journal.order, { ...journal, points: Object.fromEntries(points) });
-    }
+    return this.infos.of(order, sha256);
   }
 
   /**
@@ -188,8 +78,8 @@ export class Installer {
       if (time !== null && (dueAt === null || time < dueAt)) dueAt = time;
     };
     const works: Work[] = [];
-    for (const journal of this.journals.values()) {
-      const plan = planOrder(journal, this.points(journal.order), {
+    for (const journal of this.journals.all()) {
+      const plan = planOrder(journal, this.journals.points(journal.order), {
         services: settings.services,
         now: at,
         validity: (order, sha256) => this.info(order, sha256),
@@ -197,7 +87,7 @@ export class Installer {
       });
       works.push(...plan.works.filter((work) => !this.isBusy(work)));
       for (const { point, held } of plan.held) {
-        this.record(journal.order, point, { state: 'held', problem: heldText(held) });
+        this.journals.record(journal.order, point, { state: 'held', problem: heldText(held) });
         // Windows begin at a minute.
         if (held.reason === 'window') due(new Date(at.getTime() + 60_000));
       }
@@ -239,9 +129,9 @@ export class Installer {
   /** Looks whether what was installed is still there and served; installs again what is not. */
   async inspect(): Promise<void> {
     const checked: { order: string; point: Point; expected: readonly Expected[] }[] = [];
-    for (const { order, wanted, isReleased, placements, points } of this.journals.values()) {
+    for (const { order, wanted, isReleased, placements, points } of this.journals.all()) {
       if (wanted === null || isReleased) continue;
-      for (const point of this.points(order)) {
+      for (const point of this.journals.points(order)) {
         const placement = placements[placementOf(point)] ?? noPlacement;
         if (points[point.id]?.done !== wanted || placement.certificate !== wanted) continue;
         if (this.isLost(point, placement, wanted)) {
@@ -249,7 +139,7 @@ export class Installer {
             order,
             point: point.id,
           });
-          this.record(order, point, { done: null });
+          this.journals.record(order, point, { done: null });
         } else checked.push({ order, point, expected: this.expected(point, wanted) });
       }
     }
@@ -260,28 +150,9 @@ export class Installer {
       const observed = expected.map((each) => results.get(each)).filter((each) => each !== undefined);
       const problem = observed.find(({ isServed }) => !isServed)?.problem ?? null;
       const served = observed.map((each) => each.served);
-      if (problem === null) this.record(order, point, { served });
-      else this.record(order, point, { served, done: null, problem });
+      if (problem === null) this.journals.record(order, point, { served });
+      else this.journals.record(order, point, { served, done: null, problem });
     }
-  }
-
-  /** Writes journals that could not be written. @returns what is wrong with the disk; null: nothing */
-  save(): string | null {
-    for (const order of this.unsaved) {
-      try {
-        this.parts.orders.storeJournal(this.journal(order));
-        this.unsaved.delete(order);
-      } catch (error) {
-        return fileFault(error);
-      }
-    }
-    return null;
-  }
-
-  /** Only for `prune`. */
-  forget(order: string): void {
-    this.journals.delete(order);
-    this.unsaved.delete(order);
   }
 
   private isBusy({ order, placement, points }: Work): boolean {
@@ -356,11 +227,12 @@ export class Installer {
     try {
       const prepared = placement === currentLink ? null : this.parts.placing.prepare(firstOf(work), to);
       if (from !== to) {
-        const before = this.journal(order).placements[placement] ?? noPlacement;
+        const before = this.journals.of(order).placements[placement] ?? noPlacement;
         const change = { from, to, direction: 'forward', problem: null } as const;
-        this.storeOrThrow(this.withPlacement(order, placement, { ...before, change }));
+        this.journals.storeOrThrow(this.journals.withPlacement(order, placement, { ...before, change }));
       }
-      for (const point of work.points) this.record(order, point, { state: 'installing', problem: null });
+      for (const point of work.points)
+        this.journals.record(order, point, { state: 'installing', problem: null });
       if (prepared === null) {
         if (orders.current(order) !== to) orders.setCurrent(order, to);
       } else orders.placeFile(placement, prepared.content, prepared.access);
@@ -421,9 +293,9 @@ export class Installer {
     for (const { work, problem } of broken) {
       const { order, placement, from, to } = work;
       if (from !== null && this.isRestorable(work)) {
-        const before = this.journal(order).placements[placement] ?? noPlacement;
+        const before = this.journals.of(order).placements[placement] ?? noPlacement;
         const change = { from, to, direction: 'back', problem } as const;
-        this.store(this.withPlacement(order, placement, { ...before, change }));
+        this.journals.store(this.journals.withPlacement(order, placement, { ...before, change }));
         if (this.restoreQuietly(work, true)) restored.push({ work, problem });
         else this.fail(work, 'failed', `${problem}; the old version cannot be restored`);
       } else this.fail(work, 'failed', problem);
@@ -481,18 +353,25 @@ export class Installer {
   private finish(work: Work, observed: readonly Observed[]): void {
     const { order, placement, from, to, points } = work;
     const content = placement === currentLink ? null : this.parts.placing.present(placement);
-    let journal = this.withPlacement(order, placement, { certificate: to, content, change: null });
+    let journal = this.journals.withPlacement(order, placement, { certificate: to, content, change: null });
     if (from !== null && from !== to && !isUsed(journal, from))
-      journal = { ...journal, replaced: { ...journal.replaced, [from]: this.nowText() } };
+      journal = { ...journal, replaced: { ...journal.replaced, [from]: this.parts.now().toISOString() } };
     const { [to]: _, ...replaced } = journal.replaced;
-    this.journals.set(order, { ...journal, replaced });
+    this.journals.keep({ ...journal, replaced });
     const served = observed.map((each) => each.served);
     for (const point of points) {
       const own = served.filter((each) => this.isOf(point, each));
       const state = own.length === 0 ? 'installed' : 'serving';
-      this.record(order, point, { state, done: to, problem: null, served: own, attempts: 0, retryAt: null });
+      this.journals.record(order, point, {
+        state,
+        done: to,
+        problem: null,
+        served: own,
+        attempts: 0,
+        retryAt: null,
+      });
     }
-    this.store(this.journal(order));
+    this.journals.store(this.journals.of(order));
   }
 
   /** Step 8, after a failure. */
@@ -503,18 +382,17 @@ export class Installer {
     served: readonly ServedMessage[] = [],
   ): void {
     const { order, placement, from, points } = work;
-    const before = this.journal(order).placements[placement] ?? noPlacement;
+    const before = this.journals.of(order).placements[placement] ?? noPlacement;
     // Without an old version, the new one stays in place.
     const certificate = this.isRestorable(work) ? from : this.placed(work);
     const content = placement === currentLink ? null : this.parts.placing.present(placement);
-    this.journals.set(
-      order,
-      this.withPlacement(order, placement, { ...before, certificate, content, change: null }),
+    this.journals.keep(
+      this.journals.withPlacement(order, placement, { ...before, certificate, content, change: null }),
     );
     const retryAt = retryTime(work.attempts + 1, this.parts.now()).toISOString();
     for (const point of points) {
       const own = served.filter((each) => this.isOf(point, each));
-      this.record(order, point, {
+      this.journals.record(order, point, {
         state,
         problem,
         done: null,
@@ -523,7 +401,7 @@ export class Installer {
         retryAt,
       });
     }
-    this.store(this.journal(order));
+    this.journals.store(this.journals.of(order));
   }
 
   /** @returns what is in place of a work that has no old version */
@@ -571,7 +449,7 @@ export class Installer {
   private hasOtherType(service: Service, order: string, info: VersionInfo, serverName: string): boolean {
     return this.parts.settings.points.some((point) => {
       if (point.service !== service.name || point.order === order) return false;
-      const { wanted } = this.journal(point.order);
+      const { wanted } = this.journals.of(point.order);
       const other = wanted === null ? null : this.info(point.order, wanted);
       if (other === null || other.keyType === info.keyType) return false;
       return probesFor(service, other.dnsNames).some((probe) => probe.serverName === serverName);
@@ -597,71 +475,7 @@ export class Installer {
   private continueOnly(): void {
     if (this.parts.signal.aborted) throw new Stopped();
   }
-
-  private record(order: string, point: Point, changes: Partial<PointRecord>): void {
-    const journal = this.journal(order);
-    const before = journal.points[point.id] ?? newRecord(this.nowText());
-    const after = { ...before, ...changes };
-    const isOther =
-      after.state !== before.state || after.problem !== before.problem || after.done !== before.done;
-    const record = after.state === before.state ? after : { ...after, since: this.nowText() };
-    this.journals.set(order, { ...journal, points: { ...journal.points, [point.id]: record } });
-    const isServedOther = JSON.stringify(bySha(after)) !== JSON.stringify(bySha(before));
-    if (!isOther && !isServedOther && journal.points[point.id] !== undefined) return;
-    this.unsaved.add(order);
-    if (isOther) this.logRecord(order, point, record);
-    this.parts.changed(order);
-  }
-
-  private logRecord(order: string, point: Point, { state, done, problem, retryAt }: PointRecord): void {
-    const fields = { order, point: point.id, certificate: done?.slice(0, 16), problem, retry_at: retryAt };
-    const isProblem = state === 'failed' || state === 'rolled_back' || state === 'no_key';
-    if (isProblem) this.parts.log.warn(`installation ${state}`, fields);
-    else this.parts.log.info(`installation ${state}`, fields);
-  }
-
-  private withPlacement(order: string, key: string, placement: Placement): Journal {
-    const journal = this.journal(order);
-    return { ...journal, placements: { ...journal.placements, [key]: placement } };
-  }
-
-  /** For changes that are repeated after a crash anyway. */
-  private store(journal: Journal): void {
-    this.journals.set(journal.order, journal);
-    try {
-      this.parts.orders.storeJournal(journal);
-      this.unsaved.delete(journal.order);
-    } catch (error) {
-      this.unsaved.add(journal.order);
-      this.parts.log.warn('journal cannot be written', { order: journal.order, error: fileFault(error) });
-    }
-  }
-
-  private storeOrThrow(journal: Journal): void {
-    this.parts.orders.storeJournal(journal);
-    this.journals.set(journal.order, journal);
-  }
-
-  private readInfo(order: string, sha256: string): VersionInfo | null {
-    try {
-      const pem = this.parts.orders.read(order, sha256, 'cert.pem').toString('latin1');
-      const decoded = decodePem(pem, 1);
-      const der = decoded.ok ? decoded.blocks[0]?.der : undefined;
-      const reading = der === undefined ? undefined : readCertificate(der);
-      if (reading?.ok !== true) return null;
-      const { dnsNames, keyType, spkiSha256, notBefore, notAfter } = reading.certificate;
-      return { dnsNames, keyType: keyType ?? null, spkiSha256, notBefore, notAfter };
-    } catch {
-      return null;
-    }
-  }
-
-  private nowText(): string {
-    return this.parts.now().toISOString();
-  }
 }
-
-const isGood = (state: InstallationState): boolean => state === 'serving' || state === 'installed';
 
 const afterReload = `within ${probeWithinMs / 1000} s after the reload`;
 
@@ -678,8 +492,6 @@ function firstOf({ points }: Work): Point {
 
 const resultsOf = (expected: readonly Expected[], results: ReadonlyMap<Expected, Observed>): Observed[] =>
   expected.map((each) => results.get(each)).filter((each) => each !== undefined);
-
-const bySha = ({ served }: PointRecord) => served.map(({ address, sha256 }) => [address, sha256]);
 
 const isUsed = ({ placements }: Journal, sha256: string): boolean =>
   Object.values(placements).some(

@@ -21,7 +21,7 @@ export function prune(host: Host, settings: Settings, log: Log, output: Output):
   try {
     const orders = new OrderStore(host.files, settings.state);
     const installer = storedInstaller(host, settings, orders, log);
-    installer.restore();
+    installer.journals.restore();
     const now = new Date();
     const released = pruneReleased(installer, orders, now);
     const replaced = pruneReplaced(installer, orders, new StoredKeys(host.files, settings.state), now);

@@ -34,7 +34,7 @@ export async function once(host: Host, settings: Settings, log: Log, output: Out
       if (!(fault instanceof CommandFault)) throw fault;
     }
     const problem = fault?.message ?? agent.problem();
-    const states = pointStates(settings, (order) => agent.installer.journal(order), agent.orders);
+    const states = pointStates(settings, (order) => agent.installer.journals.of(order), agent.orders);
     const bad = states.filter(({ is_fine: isFine }) => !isFine);
     printResult(output, { problem, installations: states }, [
       ...states.map(({ text }) => text),

@@ -97,6 +97,10 @@ async function restartAtRandom(
   });
 }
 
+async function retried(host: Host, isServed: () => boolean): Promise<void> {
+  for (let retries = 0; retries < 3 && !isServed(); retries++) await host.retry();
+}
+
 given(
   `${rotations} rotations under servers that restart at random, with readers that never pause (seed ${seed})`,
   async () => {
@@ -105,6 +109,7 @@ given(
       const issued = [host.issue()];
       const all = (state: object) => Array(servers.length).fill(state);
       await host.install();
+      await retried(host, () => host.records.every(({ state }) => state === 'serving'));
       expect(host.records).toEqual(all({ state: 'serving', problem: null, done: issued[0] }));
       const readers = await startReaders(host.servers);
       const next = random(seed);
@@ -121,7 +126,7 @@ given(
         // A server that was just ended can refuse a reload, which leads to a rollback and a retry.
         const isServed = () =>
           host.records.every(({ state, done }) => state === 'serving' && done === sha256);
-        for (let retries = 0; retries < 3 && !isServed(); retries++) await host.retry();
+        await retried(host, isServed);
         expect(host.records).toEqual(all({ state: 'serving', problem: null, done: sha256 }));
         expect(new Set(host.onDisk)).toEqual(new Set([sha256]));
       }

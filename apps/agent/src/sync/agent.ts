@@ -157,7 +157,7 @@ export class Agent {
     this.restore();
     try {
       await this.checkClone();
-      this.installer.retryNow();
+      this.installer.journals.retryNow();
       let failure: unknown = null;
       try {
         await this.synchronizer.poll(0);
@@ -185,10 +185,10 @@ export class Agent {
 
   /** A disk that refuses changes does not keep the agent from starting: what is installed is served. */
   private restore(): void {
-    this.installer.restore();
+    this.installer.journals.restore();
     try {
       this.keys.removeLeftovers();
-      for (const order of this.installer.orders()) this.orders.removeLeftovers(order);
+      for (const order of this.installer.journals.names()) this.orders.removeLeftovers(order);
     } catch (error) {
       this.parts.log.warn('leftovers cannot be removed', { error: fileFault(error) });
     }
@@ -312,7 +312,7 @@ export class Agent {
   }
 
   private saveJournals(): void {
-    this.journalProblem = this.installer.save();
+    this.journalProblem = this.installer.journals.save();
   }
 
   /** A copy of the disk on another machine must not act as this agent. @throws ClonedFault after it was reported */

@@ -126,7 +126,7 @@ it('an order that left the cluster keeps its files', async () => {
   await once(disk);
   server.release(ordered);
   const agent = await once(disk);
-  expect(agent.installer.journal(order)).toMatchObject({
+  expect(agent.installer.journals.of(order)).toMatchObject({
     isReleased: true,
     points: { folder: { state: 'released' } },
   });

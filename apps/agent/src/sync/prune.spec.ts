@@ -52,7 +52,10 @@ it('never removes what servers read, also when it has expired', async () => {
 
 it('keeps a new key whose certificate is not here yet', async () => {
   const { host, keys, prune } = await newHost();
-  host.installer.want(order, host.sha256('second'), { mayInstall: true, keysInUse: [keyOf('third')] });
+  host.installer.journals.want(order, host.sha256('second'), {
+    mayInstall: true,
+    keysInUse: [keyOf('third')],
+  });
   const { key } = certificates.of('third');
   keys.add({
     spkiSha256: key.spkiSha256,
@@ -72,7 +75,7 @@ it('removes an order that left the cluster only after its certificate has expire
   host.nowMs += 100 * dayMs;
   expect(pruned()).toEqual([]);
   host.nowMs -= 100 * dayMs;
-  host.installer.release(order);
+  host.installer.journals.release(order);
   expect(pruned()).toEqual([]);
   host.nowMs += 100 * dayMs;
   expect(pruned()).toEqual([order]);

@@ -11,8 +11,8 @@ export function pruneReplaced(installer: Installer, orders: OrderStore, keys: St
     since !== undefined && now.getTime() - new Date(since).getTime() > keepMs;
   let removed = 0;
   const keysInUse = new Set<string>();
-  for (const order of installer.orders()) {
-    const journal = installer.journal(order);
+  for (const order of installer.journals.names()) {
+    const journal = installer.journals.of(order);
     const used = new Set([journal.wanted, orders.current(order)]);
     for (const { certificate, change } of Object.values(journal.placements))
       for (const version of [certificate, change?.from, change?.to]) used.add(version ?? null);
@@ -39,15 +39,15 @@ export function pruneReplaced(installer: Installer, orders: OrderStore, keys: St
 /** Removes orders that left the cluster and whose last certificate has expired. @returns their names */
 export function pruneReleased(installer: Installer, orders: OrderStore, now: Date): string[] {
   const removed: string[] = [];
-  for (const order of installer.orders()) {
-    if (!installer.journal(order).isReleased) continue;
+  for (const order of installer.journals.names()) {
+    if (!installer.journals.of(order).isReleased) continue;
     const isValid = orders.versions(order).some((version) => {
       const info = installer.info(order, version);
       return info === null || info.notAfter > now;
     });
     if (isValid) continue;
     orders.remove(order);
-    installer.forget(order);
+    installer.journals.forget(order);
     removed.push(order);
   }
   return removed;

@@ -54,7 +54,7 @@ export class Reporter {
     const { api, installer, clock } = this.parts;
     const nowMs = clock.host().getTime();
     const isFull = this.isFullDue;
-    if (isFull) for (const order of installer.orders()) this.changed.add(order);
+    if (isFull) for (const order of installer.journals.names()) this.changed.add(order);
     const problem = this.parts.problem();
     const orders = [...this.changed];
     this.changed.clear();
@@ -83,8 +83,8 @@ export class Reporter {
 
   installationsOf(order: string): InstallationMessage[] {
     const { installer } = this.parts;
-    const journal = installer.journal(order);
-    return installer.points(order).flatMap((point) => {
+    const journal = installer.journals.of(order);
+    return installer.journals.points(order).flatMap((point) => {
       const record = journal.points[point.id];
       if (record === undefined) return [];
       const { certificate } = journal.placements[placementOf(point)] ?? noPlacement;

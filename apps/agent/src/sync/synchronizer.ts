@@ -76,7 +76,7 @@ export class Synchronizer {
 
   /** Orders of the cluster that nothing on this host uses. */
   withoutPoints(): readonly string[] {
-    return [...this.known.keys()].filter((order) => this.parts.installer.points(order).length === 0);
+    return [...this.known.keys()].filter((order) => this.parts.installer.journals.points(order).length === 0);
   }
 
   problems(): readonly string[] {
@@ -185,7 +185,7 @@ export class Synchronizer {
     if (this.listed === null) return;
     const { listed } = this;
     this.listed = null;
-    for (const name of new Set([...this.known.keys(), ...this.parts.installer.orders()]))
+    for (const name of new Set([...this.known.keys(), ...this.parts.installer.journals.names()]))
       if (!listed.has(name)) this.leave(name);
   }
 
@@ -194,22 +194,22 @@ export class Synchronizer {
     this.open.delete(name);
     this.later.delete(name);
     this.taskProblems.delete(name);
-    this.parts.installer.release(name);
+    this.parts.installer.journals.release(name);
   }
 
   /** Go and hold take effect at once, also when the download fails later. */
   private wantWithoutDownload(order: OrderMessage): void {
     const { installer, orders } = this.parts;
-    if (installer.points(order.name).length === 0) return;
+    if (installer.journals.points(order.name).length === 0) return;
     const { certificate } = order;
-    if (certificate === null) this.want(order, installer.journal(order.name).wanted);
+    if (certificate === null) this.want(order, installer.journals.of(order.name).wanted);
     else if (orders.hasVersion(order.name, certificate.sha256)) this.want(order, certificate.sha256);
   }
 
   private want(order: OrderMessage, sha256: string | null): void {
     const { csr_spki_sha256: csrKey, certificate } = order;
     const keysInUse = [csrKey, certificate?.spki_sha256 ?? null].filter((key) => key !== null);
-    this.parts.installer.want(order.name, sha256, { mayInstall: order.install === 'go', keysInUse });
+    this.parts.installer.journals.want(order.name, sha256, { mayInstall: order.install === 'go', keysInUse });
   }
 
   private async workOn(order: OrderMessage): Promise<void> {
@@ -253,14 +253,14 @@ export class Synchronizer {
   private async fetch(order: OrderMessage): Promise<void> {
     const { installer, orders, settings, clock } = this.parts;
     const { name, certificate } = order;
-    if (certificate === null || installer.points(name).length === 0) return;
+    if (certificate === null || installer.journals.points(name).length === 0) return;
     const { sha256, spki_sha256: spkiSha256 } = certificate;
     if (orders.hasVersion(name, sha256)) return this.want(order, sha256);
     try {
       const key = await this.parts.exchange.obtain(name, spkiSha256);
       if (key === null) {
         this.tryLater(name, retryMs.noKey);
-        return installer.setStates(name, 'no_key', noKeyText);
+        return installer.journals.setStates(name, 'no_key', noKeyText);
       }
       const message = await this.parts.api.certificate(sha256);
       const accepted = settings.names;
@@ -275,7 +275,7 @@ export class Synchronizer {
     } catch (error) {
       if (!(error instanceof RefusedCertificate || isOfDisk(error))) throw error;
       const isRefused = error instanceof RefusedCertificate;
-      installer.setStates(name, 'failed', isRefused ? error.message : fileFault(error));
+      installer.journals.setStates(name, 'failed', isRefused ? error.message : fileFault(error));
       this.tryLater(name, isRefused ? retryMs.refused : retryMs.disk);
     }
   }

@@ -95,7 +95,7 @@ export class SimulatedHost {
     this.stop = new AbortController();
     this.disk.restart(how, random);
     this.installer = this.newInstaller();
-    this.installer.restore();
+    this.installer.journals.restore();
   }
 
   /** The certificate of a label becomes the wanted one, as after a download. */
@@ -111,7 +111,7 @@ export class SimulatedHost {
       };
       orders.addVersion(order, issued.sha256, formatFiles(material));
     }
-    this.installer.want(order, issued.sha256, { mayInstall, keysInUse: [issued.spkiSha256] });
+    this.installer.journals.want(order, issued.sha256, { mayInstall, keysInUse: [issued.spkiSha256] });
   }
 
   async settle(withinMs = 15_000): Promise<void> {
@@ -123,7 +123,7 @@ export class SimulatedHost {
   }
 
   pointOf(order: string, id = 'folder:web') {
-    return this.installer.journal(order).points[id];
+    return this.installer.journals.of(order).points[id];
   }
 
   /** A server that starts by itself, at any time, reads what is there. @returns null when it cannot start */

@@ -143,6 +143,17 @@ const forbidden: readonly Forbidden[] = [
     ],
   },
   {
+    what: 'read what agents enrol with and send to each other',
+    to: everyoneBut('orders-v3'),
+    statements: [
+      `SELECT token_sha256 FROM cluster_enrolment`,
+      `SELECT identity_key FROM agent`,
+      `SELECT ciphertext FROM sealed_key`,
+      `SELECT made_by FROM managed_key`,
+      `UPDATE key_request SET agent_id = NULL`,
+    ],
+  },
+  {
     what: 'write issuances',
     to: ['notifier', 'approval-responder', 'ct-search'],
     statements: [
@@ -259,6 +270,16 @@ it('checks the privilege on the table, also when the session has a temporary tab
     UPDATE issuance SET state = 'issued', closed_at = now() WHERE state = 'open'`;
   expect(await attempt('orders-v3', statement)).toBe(refused);
   await database.query(`REVOKE TEMPORARY ON DATABASE "${name}" FROM "${role}"`);
+});
+
+it('lets the worker request a key for a renewal, and go on without it', async () => {
+  for (const statement of [
+    `SELECT plan.id, new_key_at_renewal, due_at, falls_back_at FROM plan LEFT JOIN key_request ON plan_id = plan.id`,
+    `INSERT INTO key_request (plan_id, reason, due_at, falls_back_at)
+     SELECT id, 'renewal', now(), now() FROM plan ON CONFLICT DO NOTHING`,
+    `DELETE FROM key_request WHERE plan_id = 1 AND reason = 'renewal'`,
+  ])
+    expect([statement, await attempt('issuance-worker', statement)]).toEqual([statement, null]);
 });
 
 it('lets a front end cancel an issuance, and the worker issue and fail it', async () => {

@@ -117,7 +117,7 @@ export const issuanceWorker: RoleGrants = {
         waits_for`,
     },
     key_request: {
-      select: 'plan_id reason falls_back_at',
+      select: 'plan_id reason due_at falls_back_at',
       insert: 'plan_id reason due_at falls_back_at',
       delete: true,
     },

@@ -21,7 +21,7 @@ export const notifier: RoleGrants = {
       select: 'number account_id lines total_cents currency note issued_at refunded_at',
     },
     issuance: { select: 'id plan_id terms_id state approvals last_error opened_at' },
-    key_request: { select: 'plan_id requested_at' },
+    key_request: { select: 'plan_id' },
     mail: {
       select: '*',
       insert: 'account_id kind recipient facts state due_at',

@@ -15,7 +15,7 @@ export const ordersV3: RoleGrants = {
       insert:
         'id account_id cluster identity_key sealing_key statement enrolment_id name version platform last_seen_at',
       delete: true,
-      update: 'name version platform removed_at last_seen_at clock_offset_s problem report_number',
+      update: 'version platform removed_at last_seen_at clock_offset_s problem report_number',
     },
     api_key: { select: 'id account_id secret_sha256 permissions disabled_at' },
     approval_record: {
@@ -137,7 +137,6 @@ export const ordersV3: RoleGrants = {
       update: `
         certificate_sha256 begun_at first_agent first_since turns broken served_at stopped_at stop_noticed_at
         noticed_at`,
-      delete: true,
     },
     sealed_key: {
       select: '*',

@@ -94,7 +94,7 @@ export class Host {
     const { der: root } = this.root;
     const files = formatFiles({ leaf: leaf.der, chain: [this.intermediate.der], root, pkcs8 });
     this.orders.addVersion(servedName, leaf.sha256, files);
-    this.installer.want(servedName, leaf.sha256, { mayInstall: true, keysInUse: [] });
+    this.installer.journals.want(servedName, leaf.sha256, { mayInstall: true, keysInUse: [] });
     return leaf.sha256;
   }
 
@@ -104,7 +104,7 @@ export class Host {
 
   /** After a failure: the back-off, of a minute at first. */
   async retry(): Promise<void> {
-    const { points } = this.installer.journal(servedName);
+    const { points } = this.installer.journals.of(servedName);
     const ends = Object.values(points).map(({ retryAt }) => (retryAt === null ? 0 : Date.parse(retryAt)));
     this.clock.advance(Math.max(0, Math.max(...ends) - this.clock.now().getTime()));
     await this.install();
@@ -112,7 +112,7 @@ export class Host {
 
   /** What would be reported, for each server. */
   get records() {
-    const { points } = this.installer.journal(servedName);
+    const { points } = this.installer.journals.of(servedName);
     return this.points.map(({ id }) => {
       const { state, problem, done } = points[id] ?? {};
       return { state, problem, done };

@@ -137,7 +137,8 @@ export class RunningServer {
     if (child === undefined || !this.isRunning) return;
     // Workers of PostgreSQL have sessions of their own.
     const all = [child.pid, ...descendantsOf(child.pid)];
-    for (const pid of all) killQuietly(pid);
+    // The group has what lost its parent earlier, and would keep the output open.
+    for (const pid of [...all, -child.pid]) killQuietly(pid);
     await child.ended;
     await eventually(() => expect(all.filter(isAlive)).toEqual([]));
   }
