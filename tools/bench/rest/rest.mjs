@@ -14,7 +14,7 @@ const usage = `npm run bench -- rest [--beside FOLDER] [--turns N]
 
   --beside FOLDER  another checkout with installed packages, which is measured in turns with this one
   --turns N        default 3; the first start of each checkout, which builds, is not counted`;
-const portOffset = '700';
+const portOffset = '600';
 const atRestMs = 20_000;
 const startWithinMs = 300_000;
 
@@ -63,15 +63,18 @@ async function measured(checkout) {
 
 /** Until `npm start` prints what to do next. */
 async function ready(child) {
-  const late = AbortSignal.timeout(startWithinMs);
   let text = '';
-  child.stdout.setEncoding('utf8');
-  while (!text.includes('To issue a first certificate')) {
-    if (child.exitCode !== null) throw new Error(`npm start has ended:\n${text}`);
-    const [part] = await once(child.stdout, 'data', { signal: late });
-    text += part;
-  }
-  child.stdout.resume();
+  child.stdout.setEncoding('utf8').on('data', (part) => (text += part));
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error(`npm start has ended:\n${text}`)));
+  const said = async () => {
+    const lastMs = performance.now() + startWithinMs;
+    while (!text.includes('To issue a first certificate')) {
+      if (performance.now() > lastMs) throw new Error(`npm start takes too long:\n${text}`);
+      await delay(20);
+    }
+  };
+  ended.catch(() => undefined);
+  await Promise.race([ended, said()]);
 }
 
 /** @returns {Map<string, number>} app → pid */
