@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { attachedCertificate, attachOpen, validity } from '@certwright/core-testing';
 import { prices, PurchaseFixture } from '@certwright/core-testing';
+import { coreDataSource } from '@certwright/core-schema';
 import { requestKey } from '@certwright/ordering';
+import type { DataSource } from 'typeorm';
 import type { Renewals } from './renewals.repository';
 import { renewalsOver } from './testing/stored-renewals';
 
@@ -12,13 +14,21 @@ const now = new Date();
 const daysOn = (days: number, minutes = 0) => new Date(now.getTime() + days * dayMs + minutes * 60_000);
 
 let fixture: PurchaseFixture;
+let asWorker: DataSource;
 let renewals: Renewals;
 beforeAll(async () => {
   fixture = await PurchaseFixture.open();
   await fixture.core.account(accountId);
-  renewals = renewalsOver(fixture.core.database);
+  asWorker = await coreDataSource({
+    ...{ url: fixture.core.urlOf('issuance-worker'), applicationName: 'spec' },
+    ...{ poolSize: 5, statementTimeoutMs: 10_000 },
+  }).initialize();
+  renewals = renewalsOver(asWorker);
 }, 30_000);
-afterAll(async () => await fixture.core.close());
+afterAll(async () => {
+  await asWorker.destroy();
+  await fixture.core.close();
+});
 afterEach(async () => {
   await query(`UPDATE plan SET closed_at = now() WHERE closed_at IS NULL`);
 });

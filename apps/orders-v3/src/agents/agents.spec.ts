@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { agentPaths, openKey, readMembers, readSealedKeys, stateQuery } from '@certwright/agent-contract';
 import { eventually } from '@certwright/testing';
 import { changeCurrent } from '../testing/current-certificate';
@@ -12,6 +12,7 @@ import {
   type SpecCluster,
   specCluster,
 } from '../testing/spec-agent';
+import { AgentTasks } from './agent-tasks.repository';
 
 jest.setTimeout(60_000);
 
@@ -274,6 +275,31 @@ describe('the state', () => {
     const state = await agent.state(0);
     expect(state?.released).toEqual(['gone']);
     expect(state?.orders.map(({ name }) => name)).toEqual(['back']);
+  });
+
+  it('forgets orders that left long ago, and old keys that neither an order nor a certificate has', async () => {
+    for (const name of ['gone', 'kept']) await order(name);
+    await tenant.delete(path('gone'));
+    await query(
+      `UPDATE cluster_release SET released_at = now() - interval '1 year' WHERE account_id = $1`,
+      tenant.accountId,
+    );
+    await query(
+      `INSERT INTO managed_key (account_id, cluster, spki_sha256, plan_id, made_by, task_id, csr_sha256, revision, created_at)
+       SELECT account_id, cluster, $2, plan_id, 'x', 1, $2, 1, now() - interval '2 days' FROM order_v3 WHERE account_id = $1`,
+      tenant.accountId,
+      randomBytes(32),
+    );
+    const [before] = await query<{ version: string }>(
+      `SELECT version FROM cluster_release WHERE account_id = $1`,
+      tenant.accountId,
+    );
+    await api.app.get(AgentTasks).forget();
+    for (const table of ['cluster_release', 'managed_key'])
+      expect(await query(`SELECT FROM ${table} WHERE account_id = $1`, tenant.accountId)).toEqual([]);
+    expect(
+      await query(`SELECT reset_before AS version FROM cluster WHERE account_id = $1`, tenant.accountId),
+    ).toEqual([before]);
   });
 
   it('has pages of 200 orders, without gaps', async () => {

@@ -121,13 +121,14 @@ export class WaitingAgents {
   }
 
   get #tickMs(): number {
-    return this.options.tickMs ?? 250;
+    return this.options.tickMs ?? 100;
   }
 
   #tick(): void {
     const dueMs = performance.now() + this.#tickMs;
-    for (const { waiters } of [...this.#clusters.values()])
-      for (const waiter of [...waiters.values()])
+    // A map may lose entries while it is iterated.
+    for (const { waiters } of this.#clusters.values())
+      for (const waiter of waiters.values())
         if (waiter.endsAtMs <= dueMs) waiter.end({ kind: 'timeout' });
   }
 }

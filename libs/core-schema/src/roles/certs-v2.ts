@@ -89,8 +89,7 @@ export const certsV2: RoleGrants = {
     plan: {
       select: `
         id account_id terms_id revision auto_renew muted download_token closed_at current_version
-        announced_version owner paid_through paid_product paid_names paid_wildcards replacement_paid
-        makes_keys`,
+        announced_version owner paid_through paid_product paid_names paid_wildcards replacement_paid`,
       insert: 'account_id revision auto_renew muted paused download_token owner',
       update: `
         terms_id revision auto_renew muted paused closed_at current_version announced_version renew_at

@@ -97,6 +97,7 @@ frontend site
   reload: ({ folder }) => ['/bin/sh', '-c', `kill -USR2 "$(head -1 ${folder}/spec-pid)"`],
 };
 
+/** Logs to the system's log, if there is one: its own log service would block each command while the configuration is broken. */
 const postfix: RealServer = {
   name: 'Postfix',
   needs: ['/usr/sbin/postfix', '/usr/sbin/postconf'],
@@ -108,8 +109,6 @@ const postfix: RealServer = {
 compatibility_level = 3.6
 queue_directory = ${folder}/queue
 data_directory = ${folder}/data
-maillog_file_prefixes = ${folder}
-maillog_file = ${folder}/mail.log
 inet_interfaces = loopback-only
 inet_protocols = ipv4
 myhostname = ${servedName}
@@ -127,7 +126,6 @@ max_idle = 1d
     writeFileSync(
       path.join(folder, 'master.cf'),
       `127.0.0.1:${port} inet n - n - 1 smtpd
-postlog unix-dgram n - n - 1 postlogd
 tlsmgr unix - - n 1000? 1 tlsmgr
 anvil unix - - n - 1 anvil
 proxymap unix - - n - - proxymap
