@@ -128,8 +128,7 @@ export class WaitingAgents {
     const dueMs = performance.now() + this.#tickMs;
     // A map may lose entries while it is iterated.
     for (const { waiters } of this.#clusters.values())
-      for (const waiter of waiters.values())
-        if (waiter.endsAtMs <= dueMs) waiter.end({ kind: 'timeout' });
+      for (const waiter of waiters.values()) if (waiter.endsAtMs <= dueMs) waiter.end({ kind: 'timeout' });
   }
 }
 
