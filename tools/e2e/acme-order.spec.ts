@@ -202,9 +202,16 @@ whole('an order at a CA that speaks ACME', () => {
     );
     const [request] = named('POST /api/v3/orders');
     if (request === undefined) throw new Error('the request has no span');
-    const below = descendantsOf(request, spans());
-    const services = new Set(below.map(({ service }) => service));
-    expect([...services].sort()).toEqual(['dns-gateway', 'issuance-worker', 'prober']);
+    // Each process exports its spans in its own time.
+    const below = await eventually(
+      () => {
+        const all = descendantsOf(request, spans());
+        const services = new Set(all.map(({ service }) => service));
+        expect([...services].sort()).toEqual(['dns-gateway', 'issuance-worker', 'prober']);
+        return all;
+      },
+      { withinMs: issuedWithinMs },
+    );
     const [newOrder] = below.filter(({ name }) => name === 'acme newOrder');
     expect(newOrder).toMatchObject({
       kind: 'client',
