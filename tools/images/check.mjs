@@ -274,8 +274,6 @@ async function main() {
 
   console.log('== stop');
   for (const { name, child } of apps) {
-    const ended = new Promise((resolve) => child.once?.('exit', resolve));
-    void ended;
     await stopChild(child, { graceMs: 60_000 });
     const log = readFileSync(path.join(folder, 'logs', `${name}.log`), 'utf8');
     check(log.includes('"msg":"stopped"'), `${name} has not stopped in order`);

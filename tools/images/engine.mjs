@@ -74,6 +74,12 @@ function storeOptions() {
   return store;
 }
 
+/** buildah leaves its store mounted on itself, and a folder that is a mount point cannot be removed. */
+export function releaseStore() {
+  const place = path.join(imagesFolder, 'store/overlay/overlay');
+  if (readFileSync('/proc/self/mounts', 'utf8').includes(` ${place} `)) spawnSync('umount', [place]);
+}
+
 /** @param {readonly string[]} args */
 export async function runBuildah(args) {
   const { stdout } = await run('buildah', [...storeOptions(), ...args], { timeoutMs: BUILD_TIMEOUT_MS });

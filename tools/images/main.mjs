@@ -9,7 +9,7 @@ import { workspaceRoot } from '../up/workspace.mjs';
 import { billOfMaterials } from './bill-of-materials.mjs';
 import { images, imagesFolder, makeContext, platforms } from './context.mjs';
 import { debianBase } from './debian-base.mjs';
-import { engine, layout } from './engine.mjs';
+import { engine, layout, releaseStore } from './engine.mjs';
 import { imageSizes } from './sizes.mjs';
 
 const usage = `Builds the images of docker/Dockerfile with Docker or buildah, and writes their bills of materials.
@@ -124,6 +124,7 @@ if (values.help) {
   process.stdout.write(usage);
   process.exit(0);
 }
+process.once('exit', releaseStore);
 try {
   await main();
   // The helper process of esbuild would keep this one.

@@ -61,7 +61,7 @@ it('ends a later statement when the time of the request expires, even if Postgre
   await expect(reader.query('SELECT pg_sleep(600)')).rejects.toMatchObject({ code: 'timeout' });
 });
 
-it('blames the database, not the query, for a later statement that ran while the database could not be reached', async () => {
+it('throws service_outage, not timeout, for a later statement that took too long while the database could not be reached', async () => {
   const lost = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
   let nowMs = 0;
   const outcomes: (() => unknown)[] = [];
