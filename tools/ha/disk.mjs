@@ -1,6 +1,6 @@
 // @ts-check
 // Small disks in memory, which can be filled. Mounting them needs root.
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { run } from '../embedded/child.mjs';
 import { errorCode } from '../embedded/process.mjs';
@@ -17,13 +17,6 @@ export async function mountDisk(folder, megabytes) {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   await run('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=0700`, 'tmpfs', folder]);
   return async () => void (await run('umount', ['-l', folder]));
-}
-
-/** After an interruption. @param {string} folder */
-export async function unmountBelow(folder) {
-  const mounts = readFileSync('/proc/mounts', 'utf8').split('\n');
-  const places = mounts.map((line) => line.split(' ')[1] ?? '').filter((at) => at.startsWith(`${folder}/`));
-  for (const at of places) await run('umount', ['-l', at]);
 }
 
 /** Leaves no byte free. @param {string} folder @returns {() => void} frees the space */

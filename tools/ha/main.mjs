@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { unmountBelow } from '../embedded/mounts.mjs';
 import { nodeBinary, workspaceRoot } from '../up/workspace.mjs';
-import { unmountBelow } from './disk.mjs';
 import { requirePrograms } from './programs.mjs';
 
 const usage = `npm run ha [-- [part ...] [--rate N] [--seed N] [--node FILE] [--keep]]

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { run } from '../embedded/child.mjs';
+import { unmountBelow } from '../embedded/mounts.mjs';
 import { workspaceRoot } from '../up/workspace.mjs';
 import { contextFolder, imagesFolder } from './context.mjs';
 
@@ -74,10 +75,9 @@ function storeOptions() {
   return store;
 }
 
-/** buildah leaves its store mounted on itself, and a folder that is a mount point cannot be removed. */
-export function releaseStore() {
-  const place = path.join(imagesFolder, 'store/overlay/overlay');
-  if (readFileSync('/proc/self/mounts', 'utf8').includes(` ${place} `)) spawnSync('umount', [place]);
+/** buildah leaves its store mounted, which then cannot be removed. */
+export async function releaseStore() {
+  if (existsSync('/proc/self/mounts')) await unmountBelow(path.join(imagesFolder, 'store'));
 }
 
 /** @param {readonly string[]} args */

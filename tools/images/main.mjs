@@ -124,12 +124,14 @@ if (values.help) {
   process.stdout.write(usage);
   process.exit(0);
 }
-process.once('exit', releaseStore);
+let exitCode = 1;
 try {
   await main();
-  // The helper process of esbuild would keep this one.
-  process.exit(0);
+  exitCode = 0;
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
-  process.exit(1);
+} finally {
+  await releaseStore();
 }
+// The helper process of esbuild would keep this one.
+process.exit(exitCode);
