@@ -56,8 +56,7 @@ async function stored() {
   return row;
 }
 
-async function enrol(name: string): Promise<string> {
-  const id = randomBytes(16).toString('base64url');
+async function enrol(name: string, id = randomBytes(16).toString('base64url')): Promise<string> {
   await database.query(
     `WITH enrolment AS (
        INSERT INTO cluster_enrolment (account_id, cluster, token_sha256, uses, used, expires_at)
@@ -221,9 +220,15 @@ describe('cluster agents', () => {
     const id = await enrol('web-1\u001b[31m');
     const [line = ''] = await ofAccount('agents', 'web');
     expect(line.split('\t').slice(0, 5)).toEqual([id, 'web-1\ufffd[31m', 'online', '1.0.0', 'linux x64']);
-    expect((await ofAccount('remove-agent', 'web', id)).join()).toContain('cluster rekey web');
+    expect((await ofAccount('remove-agent', 'web', '--agent', id)).join()).toContain('cluster rekey web');
     expect((await ofAccount('agents', 'web'))[0]).toContain('removed');
-    await expect(ofAccount('remove-agent', 'web', 'none')).rejects.toThrow('no agent none');
+    await expect(ofAccount('remove-agent', 'web', '--agent', 'none')).rejects.toThrow('no agent none');
+  });
+
+  it('removes an agent whose id begins with a hyphen, as one of 64 does', async () => {
+    const id = await enrol('web-1', Buffer.concat([Buffer.of(0xf8), randomBytes(15)]).toString('base64url'));
+    expect(id).toMatch(/^-/);
+    expect((await ofAccount('remove-agent', 'web', '--agent', id)).join()).toContain(`agent ${id}: removed`);
   });
 
   it('does not find the cluster of another account', async () => {

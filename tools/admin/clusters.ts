@@ -209,9 +209,11 @@ function addAgentCommands(cluster: Command, withDatabase: WithDatabase): void {
           );
       });
     });
-  ofAccount(cluster.command('remove-agent <name> <agent>'))
+  // An option, because an id may begin with a hyphen.
+  ofAccount(cluster.command('remove-agent <name>'))
     .description('remove an agent: its requests are refused within 10 seconds, and it gets no further keys')
-    .action(async (name: string, id: string, { account }: OfAccount) => {
+    .requiredOption('--agent <id>', 'its id, as `cluster agents` lists it')
+    .action(async (name: string, { account, agent: id }: OfAccount & { readonly agent: string }) => {
       await withDatabase(async (database) => {
         const found = await existingCluster(database, account, name);
         const isKnown = await new Transactions(database).run(
