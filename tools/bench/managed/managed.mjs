@@ -379,7 +379,7 @@ function section({ clusters, hosts, keyType }, result) {
   const rows = table([
     ['what', 'measured', 'limit'],
     [
-      '**one order alone: POST → a visitor of any of the hosts gets it: median, p95, max**',
+      '**one order alone: POST → visitors of each host get it: median, p95, max**',
       `**${all(alone.ordered)}**`,
       `p95 ${s(limits.orderedP95S)}`,
     ],
