@@ -22,6 +22,11 @@ export class PublishedProgress {
     after: { keepForMs: number } | 'release',
   ): Promise<void> {
     await this.issuances.save(lease, progress, after);
+    this.saved({ stored }, progress);
+  }
+
+  /** The changes are committed. */
+  saved({ stored }: Pick<StoredWork, 'stored'>, progress: IssuanceProgress): void {
     if (isSeen(stored, progress)) this.events.changed(stored);
   }
 }
