@@ -64,11 +64,12 @@ export type Submitted =
       readonly reference: string;
       /** The next steps test whether the CA is up again. */
       readonly trial?: Trial;
-      /**
-       * The reference and the approvals of the request are stored already, an earlier problem is cleared, and the lease
-       * lasts `forMs` from `requestedMs` by `performance.now()`. `begun`: what `collect` need not read again.
-       */
-      readonly kept?: { readonly requestedMs: number; readonly forMs: number; readonly begun: object };
+      /** The adapter has also stored reference and approvals in the issuance, and cleared an earlier problem. */
+      readonly isStored?: boolean;
+      /** The adapter has also extended the lease: `forMs` from `requestedMs` by `performance.now()`. */
+      readonly extended?: { readonly requestedMs: number; readonly forMs: number };
+      /** What `collect` need not read again. */
+      readonly begun?: object;
     }
   | Refused;
 
@@ -145,7 +146,7 @@ export interface CertificateAuthority {
    *
    * An unavailable CA is a refusal that is not final, with `stalled` or `until`; it does not count as a failure.
    *
-   * @returns a reference, which the caller stores before its first `collect`, unless it is `kept`
+   * @returns a reference, which the caller stores before its first `collect`, unless `isStored`
    * @throws LeaseLost when the lease is lost and nothing is stored for the issuance; nothing is stored then either
    */
   submit(request: CertificateRequest): Promise<Submitted>;

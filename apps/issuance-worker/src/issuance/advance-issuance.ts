@@ -160,12 +160,17 @@ export class AdvanceIssuance {
     const submitted = await this.ports.issuers.submit(certificateRequest(run));
     const { approvals } = run.issuance;
     if (submitted.kind === 'submitted') {
-      const { reference: caReference, trial = run.trial, kept } = submitted;
+      const {
+        reference: caReference,
+        trial = run.trial,
+        isStored = false,
+        extended,
+        begun = null,
+      } = submitted;
+      if (extended !== undefined) run.held.lengthened(extended.requestedMs, extended.forMs);
       const progress = { approvals, caReference, lastError: null };
-      if (kept === undefined) return { ...(await this.keep(run, progress)), trial };
-      this.progress.saved(run, progress);
-      run.held.lengthened(kept.requestedMs, kept.forMs);
-      return { ...withProgress(run, progress), trial, begun: kept.begun };
+      const kept = isStored ? await this.keepStored(run, progress) : await this.keep(run, progress);
+      return { ...kept, trial, begun };
     }
     const { error, until, final, waitsFor, stalled } = submitted;
     if (stalled) return await this.ends.stall(run, error, until, { approvals });
@@ -230,11 +235,19 @@ export class AdvanceIssuance {
     run.held.lengthened(requestedMs, leaseMs);
     return withProgress(run, progress);
   }
+
+  /** The same for changes that the CA's adapter has stored. */
+  private async keepStored(run: IssuanceRun, progress: StepProgress): Promise<IssuanceRun> {
+    this.progress.saved(run.stored, progress);
+    await run.held.hold(leaseMs / 2);
+    return withProgress(run, progress);
+  }
 }
 
-const withProgress = (run: IssuanceRun, progress: StepProgress): IssuanceRun => {
-  return { ...run, stored: { ...run.stored, ...progress }, issuance: { ...run.issuance, ...progress } };
-};
+function withProgress(run: IssuanceRun, progress: StepProgress): IssuanceRun {
+  const stored = { ...run.stored, ...progress };
+  return { ...run, stored, issuance: { ...run.issuance, ...progress } };
+}
 
 const neverPause: Pause = async () => await Promise.resolve(false);
 

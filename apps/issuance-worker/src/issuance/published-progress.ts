@@ -22,11 +22,11 @@ export class PublishedProgress {
     after: { keepForMs: number } | 'release',
   ): Promise<void> {
     await this.issuances.save(lease, progress, after);
-    this.saved({ stored }, progress);
+    this.saved(stored, progress);
   }
 
-  /** The changes are committed. */
-  saved({ stored }: Pick<StoredWork, 'stored'>, progress: IssuanceProgress): void {
+  /** Publishes what another statement has stored. */
+  saved(stored: Issuance, progress: IssuanceProgress): void {
     if (isSeen(stored, progress)) this.events.changed(stored);
   }
 }

@@ -114,8 +114,12 @@ export class AcmeAuthority {
     const requestedMs = performance.now();
     const keepForMs = exchangeMs + spareMs;
     const { order, isKept } = await this.ports.orders.begin(lease, wanted, { approvals, keepForMs });
-    const kept = { requestedMs, forMs: keepForMs, begun: new BegunOrder(session, order) };
-    return { kind: 'submitted', reference: acmeReference(order.id), ...(isKept && { kept }) };
+    const stored = {
+      isStored: true,
+      extended: { requestedMs, forMs: keepForMs },
+      begun: new BegunOrder(session, order),
+    };
+    return { kind: 'submitted', reference: acmeReference(order.id), ...(isKept && stored) };
   }
 
   private async namesToProve(
