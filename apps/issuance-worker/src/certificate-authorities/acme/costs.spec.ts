@@ -15,7 +15,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => await acme.close());
 
-/** Of the name server that stands for approval-responder. */
+/** Of the name server of this spec. */
 const isOfNameServer = (statement: string) =>
   statement.startsWith('SELECT value, dns_name FROM challenge_record');
 
