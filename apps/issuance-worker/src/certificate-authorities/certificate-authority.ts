@@ -29,12 +29,21 @@ export interface CertificateRequest {
   readonly trial: Trial | null;
   /** CAs that have refused since this attempt began. */
   readonly refusals: readonly Refusal[];
+  /** From the `submit` right before this `collect`; null: it was earlier, or in another process. */
+  readonly begun: object | null;
   /** Database time when the step began. */
   readonly now: Date;
   /** Current database time. */
   readonly clock: () => Date;
   /** Ensures that the lease lasts this long, ms; call before each exchange with a CA. @throws LeaseLost */
   readonly hold: (forMs: number) => Promise<void>;
+  /**
+   * Waits until then under the lease, while other issuances use the capacity of this process.
+   *
+   * @returns false without waiting, or before the time: the attempt ends as `pending` instead
+   * @throws LeaseLost
+   */
+  readonly pause: (until: Date) => Promise<boolean>;
 }
 
 /** Refusal by one CA. */
@@ -50,8 +59,19 @@ export interface Refusal {
 }
 
 export type Submitted =
-  /** `trial`: the next steps test whether the CA is up again. */
-  { readonly kind: 'submitted'; readonly reference: string; readonly trial?: Trial } | Refused;
+  | {
+      readonly kind: 'submitted';
+      readonly reference: string;
+      /** The next steps test whether the CA is up again. */
+      readonly trial?: Trial;
+      /** The adapter has also stored reference and approvals in the issuance, and cleared an earlier problem. */
+      readonly isStored?: boolean;
+      /** The adapter has also extended the lease: `forMs` from `requestedMs` by `performance.now()`. */
+      readonly extended?: { readonly requestedMs: number; readonly forMs: number };
+      /** What `collect` need not read again. */
+      readonly begun?: object;
+    }
+  | Refused;
 
 /** No CA was available, or every CA that was requested refused. */
 export interface Refused {
@@ -115,7 +135,7 @@ export interface RevocationOrder {
  * Turns a request into a certificate. testing/certificate-authority-suite.ts tests this contract for every adapter.
  *
  * Both `submit` and `collect` are called under the lease of the issuance. An adapter may retry a single exchange with
- * the CA within that lease; the caller does all other waiting. A thrown error means "outcome unknown": the caller
+ * the CA within that lease, and `pause`; the caller does all other waiting. A thrown error means "outcome unknown": the caller
  * backs off and repeats the call for the same issuance, in this process or another one.
  */
 export interface CertificateAuthority {
@@ -126,7 +146,7 @@ export interface CertificateAuthority {
    *
    * An unavailable CA is a refusal that is not final, with `stalled` or `until`; it does not count as a failure.
    *
-   * @returns a reference, which the caller stores before its first `collect`
+   * @returns a reference, which the caller stores before its first `collect`, unless `isStored`
    * @throws LeaseLost when the lease is lost and nothing is stored for the issuance; nothing is stored then either
    */
   submit(request: CertificateRequest): Promise<Submitted>;

@@ -13,6 +13,7 @@ import { certificateRequest, type RequestedWork } from './certificate-request';
 import { HeldLease, leaseMs } from './held-lease';
 import { attachmentOf, certificateFaults } from './issued-certificate';
 import type { IssuanceEvents } from './issuance-events';
+import type { Pause } from './pausable-runs';
 import { type StoredWork, PublishedProgress } from './published-progress';
 import { RunEnds } from './run-ends';
 
@@ -40,6 +41,8 @@ interface IssuanceRun extends RequestedWork, StoredWork {
   readonly faults: readonly IssuedMismatch[] | null;
 }
 
+type StepProgress = Partial<Pick<Issuance, 'approvals' | 'caReference' | 'lastError'>>;
+
 /** `null`: the run has ended for now. */
 type StepResult = Promise<IssuanceRun | null>;
 
@@ -53,8 +56,11 @@ export class AdvanceIssuance {
     this.ends = new RunEnds(this.progress, ports.events);
   }
 
-  /** @param trial of an unavailable CA that the issuance waits for; null: none */
-  async run(issuanceId: string, trial: Trial | null = null): Promise<void> {
+  /**
+   * @param trial of an unavailable CA that the issuance waits for; null: none
+   * @param pause for short waits within the run; default: they end it
+   */
+  async run(issuanceId: string, trial: Trial | null = null, pause: Pause = neverPause): Promise<void> {
     const requestedMs = performance.now();
     const leased = await this.ports.leasedIssuances.lease(issuanceId, leaseMs);
     if (leased === null) return;
@@ -74,6 +80,8 @@ export class AdvanceIssuance {
         clock,
         refusals: [],
         trial,
+        begun: null,
+        pause,
         coverage,
         published: false,
         issued: null,
@@ -152,8 +160,17 @@ export class AdvanceIssuance {
     const submitted = await this.ports.issuers.submit(certificateRequest(run));
     const { approvals } = run.issuance;
     if (submitted.kind === 'submitted') {
-      const { reference: caReference, trial = run.trial } = submitted;
-      return { ...(await this.keep(run, { approvals, caReference, lastError: null })), trial };
+      const {
+        reference: caReference,
+        trial = run.trial,
+        isStored = false,
+        extended,
+        begun = null,
+      } = submitted;
+      if (extended !== undefined) run.held.lengthened(extended.requestedMs, extended.forMs);
+      const progress = { approvals, caReference, lastError: null };
+      const kept = isStored ? await this.keepStored(run, progress) : await this.keep(run, progress);
+      return { ...kept, trial, begun };
     }
     const { error, until, final, waitsFor, stalled } = submitted;
     if (stalled) return await this.ends.stall(run, error, until, { approvals });
@@ -188,7 +205,7 @@ export class AdvanceIssuance {
           : await this.ends.rest(run, collected.error, collected.until, over);
       case 'given_up': {
         const next = await this.keep(run, over);
-        return { ...next, refusals: [...run.refusals, collected.refusal] };
+        return { ...next, begun: null, refusals: [...run.refusals, collected.refusal] };
       }
       case 'issued': {
         // The exchange took time, and the CA may have issued during it.
@@ -212,17 +229,27 @@ export class AdvanceIssuance {
   }
 
   /** Stores the changes of a step, and continues under the same lease. */
-  private async keep(
-    run: IssuanceRun,
-    progress: Partial<Pick<Issuance, 'approvals' | 'caReference' | 'lastError'>>,
-  ): Promise<IssuanceRun> {
+  private async keep(run: IssuanceRun, progress: StepProgress): Promise<IssuanceRun> {
     const requestedMs = performance.now();
     await this.progress.save(run, progress, { keepForMs: leaseMs });
     run.held.lengthened(requestedMs, leaseMs);
-    const stored = { ...run.stored, ...progress };
-    return { ...run, stored, issuance: { ...run.issuance, ...progress } };
+    return withProgress(run, progress);
+  }
+
+  /** The same for changes that the CA's adapter has stored. */
+  private async keepStored(run: IssuanceRun, progress: StepProgress): Promise<IssuanceRun> {
+    this.progress.saved(run.stored, progress);
+    await run.held.hold(leaseMs / 2);
+    return withProgress(run, progress);
   }
 }
+
+function withProgress(run: IssuanceRun, progress: StepProgress): IssuanceRun {
+  const stored = { ...run.stored, ...progress };
+  return { ...run, stored, issuance: { ...run.issuance, ...progress } };
+}
+
+const neverPause: Pause = async () => await Promise.resolve(false);
 
 /** An order may be older than the list of this release. */
 function isKnown(spkiSha256: Uint8Array): boolean {
