@@ -29,6 +29,8 @@ export interface CertificateRequest {
   readonly trial: Trial | null;
   /** CAs that have refused since this attempt began. */
   readonly refusals: readonly Refusal[];
+  /** False: nothing can be submitted yet for the issuance, and it replaces no certificate. */
+  readonly hasHistory: boolean;
   /** From the `submit` right before this `collect`; null: it was earlier, or in another process. */
   readonly begun: object | null;
   /** Database time when the step began. */
