@@ -1,11 +1,15 @@
+import { databaseOutage } from '@certwright/errors';
 import { isTracing } from '@certwright/tracing';
 import type { Transactions, Tx } from './transactions';
 
 /** Max items in one transaction. */
 const maxItems = 32;
 
-/** Max time that the items of a transaction wait for a lock of somebody else, ms: then each runs alone. */
-const maxLockWaitMs = 100;
+/**
+ * Max time for which one item holds up others, ms: a transaction that waits longer for a lock is rolled back, and each of
+ * its items runs alone; what comes then does not wait for them.
+ */
+const maxHoldUpMs = 100;
 
 interface Waiting<Item, Result> {
   readonly item: Item;
@@ -14,8 +18,9 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Runs what waits at the same time in one transaction, with one commit. An item runs at once when none is running; those
- * that come meanwhile run together next. When one of them fails, nothing is stored, and each runs alone.
+ * Writes of one kind: those that begin in the same turn of the event loop, or while an earlier transaction runs, share a
+ * transaction and its commit. One alone does not wait for others. When one of them fails, nothing of the transaction is
+ * stored, and each runs alone; after an outage, all fail.
  */
 export class JointWork<Item, Result> {
   private waiting: Waiting<Item, Result>[] = [];
@@ -35,32 +40,33 @@ export class JointWork<Item, Result> {
     if (isTracing()) return await this.work.alone(item);
     return await new Promise((resolve, reject) => {
       this.waiting.push({ item, resolve, reject });
-      if (!this.isRunning) void this.runWaiting();
+      if (!this.isRunning) setImmediate(() => void this.runWaiting());
+      this.isRunning = true;
     });
   }
 
   private async runWaiting(): Promise<void> {
-    this.isRunning = true;
     while (this.waiting.length > 0) {
       const taken = this.waiting.splice(0, maxItems);
-      const results = taken.length > 1 ? await this.runTogether(taken.map(({ item }) => item)) : null;
-      if (results === null) await this.runEachAlone(taken);
-      else taken.forEach(({ resolve }, index) => resolve(results[index] as Result));
+      if (taken.length > 1) await this.runTogether(taken);
+      else await this.runEachAlone(taken);
     }
     this.isRunning = false;
   }
 
-  /** @returns null: nothing was stored */
-  private async runTogether(items: readonly Item[]): Promise<readonly Result[] | null> {
+  private async runTogether(taken: readonly Waiting<Item, Result>[]): Promise<void> {
     try {
-      return await this.transactions.run(async (tx) => {
-        const limited = tx.query<unknown>(`SET LOCAL lock_timeout = ${maxLockWaitMs}`);
-        const results = items.map(async (item) => await this.work.inTransaction(tx, item));
-        await together([limited, ...results]);
-        return await Promise.all(results);
+      const results = await this.transactions.run(async (tx) => {
+        const limited = tx.query<unknown>(`SET LOCAL lock_timeout = ${maxHoldUpMs}`);
+        const works = taken.map(async ({ item }) => await this.work.inTransaction(tx, item));
+        await together([limited, ...works]);
+        return await Promise.all(works);
       });
-    } catch {
-      return null;
+      taken.forEach(({ resolve }, index) => resolve(results[index] as Result));
+    } catch (error) {
+      // The outcome of the transaction is unknown.
+      if (databaseOutage(error) !== undefined) taken.forEach(({ reject }) => reject(error));
+      else await this.runEachAlone(taken);
     }
   }
 
@@ -68,7 +74,10 @@ export class JointWork<Item, Result> {
     const runs = taken.map(async ({ item, resolve, reject }) => {
       await this.work.alone(item).then(resolve, reject);
     });
-    await Promise.all(runs);
+    let timer: NodeJS.Timeout | undefined;
+    const holdUp = new Promise((resolve) => (timer = setTimeout(resolve, maxHoldUpMs)));
+    await Promise.race([Promise.all(runs), holdUp]);
+    clearTimeout(timer);
   }
 }
 
