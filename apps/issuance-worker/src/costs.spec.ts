@@ -2,7 +2,7 @@ import { statementsOf } from '@certwright/core-testing';
 import type { CertificateAuthority } from './certificate-authorities/certificate-authority';
 import { AdvanceIssuance } from './issuance/advance-issuance';
 import { Issuing } from './testing/issuing';
-import { openIssuance, opensslCsr } from './testing/opened-issuance';
+import { type OpenedIssuance, openIssuance, opensslCsr } from './testing/opened-issuance';
 import { soleIssuer } from './testing/sole-issuer';
 
 const dnsNames = ['a.example.com'];
@@ -48,7 +48,7 @@ async function costsOf(count: number) {
   await Promise.all(
     Array.from({ length: count }, opened).map(async (each) => await worker.run((await each).issuanceId)),
   );
-  const issuances = [];
+  const issuances: OpenedIssuance[] = [];
   for (let each = 0; each < count; each += 1) issuances.push(await opened());
   const statements = await statementsOf(async () => {
     await Promise.all(issuances.map(async ({ issuanceId }) => await worker.run(issuanceId)));
