@@ -10,6 +10,7 @@ import { managed } from './managed/managed.mjs';
 import { monitoring } from './monitoring/monitoring.mjs';
 import { overload } from './overload/overload.mjs';
 import { writeSection } from './report.mjs';
+import { requests } from './requests/requests.mjs';
 import { rest } from './rest/rest.mjs';
 import { webhooks } from './webhooks/webhooks.mjs';
 
@@ -23,6 +24,7 @@ const benchmarks = {
   managed,
   monitoring,
   overload,
+  requests,
   rest,
   webhooks,
 };

@@ -6,14 +6,20 @@ export interface Environment {
   readonly configurationFile: string | undefined;
   /** Set by systemd when standard error is the journal (systemd.exec(5)). */
   readonly isJournal: boolean;
-  /** Of test, reload and csr_command: everything except the join string. */
+  /** Of test, reload and csr_command: everything except the join string, and what the unit sets for the agent's own memory. */
   readonly ofCommands: Readonly<Record<string, string | undefined>>;
 }
 
 const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 export function readEnvironment(): Environment {
-  const { CERTWRIGHT_JOIN: joinString, CERTWRIGHT_AGENT_CONFIG: configurationFile, ...rest } = process.env;
+  const {
+    CERTWRIGHT_JOIN: joinString,
+    CERTWRIGHT_AGENT_CONFIG: configurationFile,
+    MALLOC_ARENA_MAX: _heaps,
+    MALLOC_TRIM_THRESHOLD_: _kept,
+    ...rest
+  } = process.env;
   return {
     joinString,
     configurationFile,

@@ -13,6 +13,7 @@ import {
   type DocumentedApi,
   FallbackTokenBuckets,
   type frontSettings,
+  HandfulTokenBuckets,
   type HttpAppOptions,
   MemoryTokenBuckets,
   Passwords,
@@ -92,7 +93,7 @@ class FrontModule {
       inject: [ApiKeyCache, FallbackTokenBuckets, AccountUsers],
       useFactory: (keys: ApiKeyCache, buckets: FallbackTokenBuckets, users: AccountUsers) => {
         const passwords = front.passwords ? new Passwords(users) : undefined;
-        return new Authenticator(keys, buckets, requestLimits(config), passwords);
+        return new Authenticator(keys, new HandfulTokenBuckets(buckets), requestLimits(config), passwords);
       },
     };
     return {

@@ -17,7 +17,7 @@ export { type StoredSan } from './certs-v2/cert-object-v2.entity';
 export { coreDataSource, coreDataSourceOptions, usedCoreSchema } from './core-data-source';
 export { claimDeployment } from './deployment/deployment';
 export { findHold, type IssuanceHold, issuancesAreHeld, watchTimeline } from './deployment/issuance-hold';
-export { type Lease, underLease } from './leases/issuance-lease';
+export { isOpen, type Lease, underLease } from './leases/issuance-lease';
 export { AgentEntity, ClusterEnrolmentEntity } from './managed-orders/agent.entity';
 export {
   type KeyRequestReason,
@@ -71,6 +71,7 @@ export { SearchPlanEntity } from './search-plans/search-plan.entity';
 export { SearchSubscriptionEntity } from './search-plans/search-subscription.entity';
 export { isForeignKeyViolation, isUniqueViolation } from './transactions/database-error';
 export { withinDatabaseTime, withoutDatabaseTime } from './transactions/database-time';
+export { inOrderOf, SharedReads } from './transactions/shared-reads';
 export { Transactions, type Tx } from './transactions/transactions';
 export { WriteConnections } from './transactions/write-connections';
 export { type DeliveryState, deliveryStates } from './webhooks/webhook-delivery.entity';

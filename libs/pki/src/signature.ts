@@ -81,9 +81,16 @@ export function verifySignature(
   }
 }
 
+/** The key of an issuer verifies many certificates. */
+const importedKeys = new WeakMap<Uint8Array, KeyObject>();
+
 function importKey(spkiDer: Uint8Array): KeyObject | undefined {
+  const imported = importedKeys.get(spkiDer);
+  if (imported !== undefined) return imported;
   try {
-    return createPublicKey({ key: Buffer.from(spkiDer), format: 'der', type: 'spki' });
+    const key = createPublicKey({ key: Buffer.from(spkiDer), format: 'der', type: 'spki' });
+    importedKeys.set(spkiDer, key);
+    return key;
   } catch {
     return undefined;
   }

@@ -95,6 +95,8 @@ export async function startPlatform({ say, concurrency, worker = {} }) {
       environment: environment.common,
       /** Runs a built tool with its arguments. */
       tool,
+      /** The same with another environment. */
+      toolWith,
       /** Starts one more process: name, folder, environment, readiness URL. */
       start,
       stop,

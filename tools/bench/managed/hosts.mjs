@@ -101,12 +101,23 @@ export async function enrol({ name, folder }, joinString) {
   );
 }
 
-/** With the flags of the package. @param {Host} host */
+/** Of the unit of the package. */
+function unitEnvironment() {
+  const unit = readFileSync(
+    path.join(workspaceRoot, 'tools/agent-package/debian/certwright-agent.service'),
+    'utf8',
+  );
+  const settings = /^Environment=(.*)$/m.exec(unit)?.[1] ?? '';
+  return Object.fromEntries(settings.split(' ').map((setting) => setting.split('=')));
+}
+
+/** With the flags and settings of the package. @param {Host} host */
 export async function startAgent({ folder }) {
   return await launch({
     command: process.execPath,
     args: [...memoryFlags, program, 'run', '--config', path.join(folder, 'agent.toml')],
     logFile: path.join(folder, 'agent.log'),
+    env: { ...process.env, ...unitEnvironment() },
   });
 }
 

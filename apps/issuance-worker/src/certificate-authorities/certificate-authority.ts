@@ -50,8 +50,15 @@ export interface Refusal {
 }
 
 export type Submitted =
-  /** `trial`: the next steps test whether the CA is up again. */
-  { readonly kind: 'submitted'; readonly reference: string; readonly trial?: Trial } | Refused;
+  | {
+      readonly kind: 'submitted';
+      readonly reference: string;
+      /** The next steps test whether the CA is up again. */
+      readonly trial?: Trial;
+      /** The adapter has also stored reference and approvals in the issuance. */
+      readonly isStored?: boolean;
+    }
+  | Refused;
 
 /** No CA was available, or every CA that was requested refused. */
 export interface Refused {
@@ -126,7 +133,7 @@ export interface CertificateAuthority {
    *
    * An unavailable CA is a refusal that is not final, with `stalled` or `until`; it does not count as a failure.
    *
-   * @returns a reference, which the caller stores before its first `collect`
+   * @returns a reference, which the caller stores before its first `collect`, unless `isStored`
    * @throws LeaseLost when the lease is lost and nothing is stored for the issuance; nothing is stored then either
    */
   submit(request: CertificateRequest): Promise<Submitted>;

@@ -40,6 +40,8 @@ interface IssuanceRun extends RequestedWork, StoredWork {
   readonly faults: readonly IssuedMismatch[] | null;
 }
 
+type StepProgress = Partial<Pick<Issuance, 'approvals' | 'caReference' | 'lastError'>>;
+
 /** `null`: the run has ended for now. */
 type StepResult = Promise<IssuanceRun | null>;
 
@@ -152,8 +154,10 @@ export class AdvanceIssuance {
     const submitted = await this.ports.issuers.submit(certificateRequest(run));
     const { approvals } = run.issuance;
     if (submitted.kind === 'submitted') {
-      const { reference: caReference, trial = run.trial } = submitted;
-      return { ...(await this.keep(run, { approvals, caReference, lastError: null })), trial };
+      const { reference: caReference, trial = run.trial, isStored = false } = submitted;
+      const progress = { approvals, caReference, lastError: null };
+      const kept = isStored ? await this.keepStored(run, progress) : await this.keep(run, progress);
+      return { ...kept, trial };
     }
     const { error, until, final, waitsFor, stalled } = submitted;
     if (stalled) return await this.ends.stall(run, error, until, { approvals });
@@ -212,16 +216,24 @@ export class AdvanceIssuance {
   }
 
   /** Stores the changes of a step, and continues under the same lease. */
-  private async keep(
-    run: IssuanceRun,
-    progress: Partial<Pick<Issuance, 'approvals' | 'caReference' | 'lastError'>>,
-  ): Promise<IssuanceRun> {
+  private async keep(run: IssuanceRun, progress: StepProgress): Promise<IssuanceRun> {
     const requestedMs = performance.now();
     await this.progress.save(run, progress, { keepForMs: leaseMs });
     run.held.lengthened(requestedMs, leaseMs);
-    const stored = { ...run.stored, ...progress };
-    return { ...run, stored, issuance: { ...run.issuance, ...progress } };
+    return withProgress(run, progress);
   }
+
+  /** The same for changes that the CA's adapter has stored. */
+  private async keepStored(run: IssuanceRun, progress: StepProgress): Promise<IssuanceRun> {
+    this.progress.saved(run.stored, progress);
+    await run.held.hold(leaseMs / 2);
+    return withProgress(run, progress);
+  }
+}
+
+function withProgress(run: IssuanceRun, progress: StepProgress): IssuanceRun {
+  const stored = { ...run.stored, ...progress };
+  return { ...run, stored, issuance: { ...run.issuance, ...progress } };
 }
 
 /** An order may be older than the list of this release. */

@@ -22,6 +22,11 @@ export class PublishedProgress {
     after: { keepForMs: number } | 'release',
   ): Promise<void> {
     await this.issuances.save(lease, progress, after);
+    this.saved(stored, progress);
+  }
+
+  /** Publishes what another statement has stored. */
+  saved(stored: Issuance, progress: IssuanceProgress): void {
     if (isSeen(stored, progress)) this.events.changed(stored);
   }
 }

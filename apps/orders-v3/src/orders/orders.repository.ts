@@ -1,5 +1,5 @@
 import { type NewTerms, Plans } from '@certwright/ordering';
-import { isForeignKeyViolation, type Tx } from '@certwright/core-schema';
+import { inOrderOf, isForeignKeyViolation, SharedReads, type Tx } from '@certwright/core-schema';
 import { Problem } from '@certwright/errors';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -19,20 +19,34 @@ const columns = ` order_v3.plan_id AS "planId", order_v3.account_id AS "accountI
 
 const orders = `SELECT ${columns} FROM order_v3 JOIN plan ON plan.id = order_v3.plan_id`;
 
+interface OrderKey {
+  readonly accountId: string;
+  readonly name: string;
+}
+
 /** Orders: their own table, and the plan that each points to. */
 @Injectable()
 export class OrdersRepository {
+  private readonly reads = new SharedReads<OrderKey, StoredOrder | null>((keys) => this.findAll(keys));
+
   constructor(
     private readonly database: DataSource,
     private readonly plans: Plans,
   ) {}
 
   async find(accountId: string, name: string): Promise<StoredOrder | null> {
-    const rows: OrderRow[] = await this.database.query(
-      `${orders} WHERE order_v3.account_id = $1 AND order_v3.name = $2`,
-      [accountId, name],
+    return await this.reads.read({ accountId, name });
+  }
+
+  private async findAll(keys: readonly OrderKey[]): Promise<(StoredOrder | null)[]> {
+    // LATERAL … LIMIT has one plan, whatever the planner knows of the tables.
+    const rows: (OrderRow & { readonly nth: number })[] = await this.database.query(
+      `SELECT wanted.nth::int, found.* FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS wanted (account_id, name, nth)
+       CROSS JOIN LATERAL (
+         ${orders} WHERE order_v3.account_id = wanted.account_id AND order_v3.name = wanted.name LIMIT 1) AS found`,
+      [keys.map(({ accountId }) => accountId), keys.map(({ name }) => name)],
     );
-    return rows[0] === undefined ? null : storedOrder(rows[0]);
+    return inOrderOf<OrderRow>(keys, rows).map((row) => row && storedOrder(row));
   }
 
   /**

@@ -15,7 +15,7 @@ import {
   type StoredIssuanceError,
   storedOutcome,
 } from '@certwright/outcome-messages';
-import { requestRecordChecks, Outbox, type Tx } from '@certwright/core-schema';
+import { isOpen, requestRecordChecks, Outbox, type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { pendingApproval } from './pending-approval';
@@ -112,7 +112,7 @@ export class Issuances {
     const [row] = await tx.query<[{ dueAt: Date | null; now: Date }]>(
       `WITH closed AS (
          UPDATE issuance SET state = $2, closed_at = now(), ${leases.release}
-         WHERE plan_id = $1 AND state = 'open' RETURNING due_at)
+         WHERE plan_id = $1 AND ${isOpen} RETURNING due_at)
        SELECT (SELECT due_at FROM closed) AS "dueAt", clock_timestamp() AS now`,
       [planId, state],
     );

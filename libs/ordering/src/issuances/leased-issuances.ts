@@ -5,7 +5,14 @@ import type { TracedRow } from '@certwright/jobs';
 import { isTracing } from '@certwright/tracing';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { baseNameInSql, issuancesAreHeld, type Lease, type Tx, underLease } from '@certwright/core-schema';
+import {
+  baseNameInSql,
+  isOpen,
+  issuancesAreHeld,
+  type Lease,
+  type Tx,
+  underLease,
+} from '@certwright/core-schema';
 import type { LeasedWork } from './leased-work';
 import { type LeaseRow, leasedWork } from './lease-row';
 
@@ -142,8 +149,9 @@ const saveStatement = `
   WHERE ${underLease('$1', '$2')}`;
 
 /**
- * Ordered, so that PostgreSQL uses the index regardless of its row estimate per account. With EXISTS it scanned the
- * table when few accounts had most of the integrations.
+ * The integration: ordered, so that PostgreSQL uses the index regardless of its row estimate per account. With EXISTS it
+ * scanned the table when few accounts had most of the integrations. The labels: LATERAL with LIMIT, so that it looks up
+ * each name. With a join it read all names of the account.
  */
 const leaseStatement = `
   WITH leased AS (
@@ -153,7 +161,7 @@ const leaseStatement = `
       ${leases.take('$2')}
     WHERE id = (
       SELECT id FROM issuance
-      WHERE id = $1 AND state = 'open' AND due_at <= clock_timestamp()
+      WHERE id = $1 AND ${isOpen} AND due_at <= clock_timestamp()
         AND ${leases.isFree()} AND NOT ${issuancesAreHeld}
       FOR UPDATE SKIP LOCKED)
     RETURNING *)
@@ -166,12 +174,13 @@ const leaseStatement = `
       AND blocked_key.account_id IN (0, leased.account_id)) AS key_blocked,
     (SELECT max(not_after) FROM certificate
      WHERE certificate.plan_id = leased.plan_id AND is_current AND revoked_at IS NULL) AS valid_until,
-    (SELECT jsonb_object_agg(delegation.dns_name, delegation.label) FROM delegation
-     WHERE delegation.account_id = leased.account_id
-       AND delegation.dns_name = ANY (
-         SELECT ${baseNameInSql('name')} FROM unnest(terms.dns_names) AS name
-         UNION ALL
-         SELECT jsonb_path_query(leased.approvals, '$[*].way.recordAt') #>> '{}')
+    (SELECT jsonb_object_agg(known.dns_name, known.label)
+     FROM (SELECT ${baseNameInSql('name')} AS dns_name FROM unnest(terms.dns_names) AS name
+       UNION ALL
+       SELECT jsonb_path_query(leased.approvals, '$[*].way.recordAt') #>> '{}') AS needed
+     CROSS JOIN LATERAL (
+       SELECT dns_name, label FROM delegation
+       WHERE delegation.account_id = leased.account_id AND delegation.dns_name = needed.dns_name LIMIT 1) AS known
     ) AS delegation_labels,
     coalesce(leased.account_id = (
       SELECT account_id FROM dns_integration WHERE dns_integration.account_id >= leased.account_id

@@ -1,6 +1,6 @@
 import { lowerCaseAscii } from '../ascii-case';
 import { verifySignature } from '../signature';
-import { type Certificate, readCertificate } from './read-certificate';
+import { type Certificate, type CertificateReading, readCertificate } from './read-certificate';
 
 /** DER, as a CA has delivered it. */
 export interface IssuedCertificate {
@@ -73,13 +73,30 @@ export function checkIssued(
   const certificates: Certificate[] = [];
   const unreadable: IssuedMismatch[] = [];
   for (const [index, der] of [issued.leaf, ...issued.chain, issued.root].entries()) {
-    const reading = readCertificate(der);
+    const reading = index === 0 ? readCertificate(der) : readIssuer(der);
     if (reading.ok) certificates.push(reading.certificate);
     else unreadable.push({ code: 'unreadable', place: places[index] ?? 'leaf', detail: reading.detail });
   }
   const [leaf] = certificates;
   if (unreadable.length > 0 || leaf === undefined) return unreadable;
   return [...checkLeaf(leaf, expectation), ...checkChain(certificates, places, expectation.now)];
+}
+
+/** Certificates of issuers by their DER, each byte a character: few, and the same for every leaf of a CA. */
+const knownIssuers = new Map<string, CertificateReading>();
+const maxKnownIssuers = 64;
+
+/** Issuers of each known issuer: this link is sound. */
+const soundLinks = new WeakMap<Certificate, WeakSet<Certificate>>();
+
+function readIssuer(der: Uint8Array): CertificateReading {
+  const key = Buffer.from(der.buffer, der.byteOffset, der.byteLength).toString('latin1');
+  const known = knownIssuers.get(key);
+  if (known !== undefined) return known;
+  const reading = readCertificate(Uint8Array.from(der));
+  if (knownIssuers.size >= maxKnownIssuers) knownIssuers.clear();
+  if (reading.ok) knownIssuers.set(key, reading);
+  return reading;
 }
 
 function checkLeaf(leaf: Certificate, expectation: IssuedExpectation): readonly IssuedMismatch[] {
@@ -145,13 +162,27 @@ function checkChain(
     const issuer = certificates[index + 1];
     const [place = 'leaf', issuerPlace = 'root'] = places.slice(index);
     const mismatches = index === 0 ? [] : [...checkValidity(certificate, place, now)];
-    const fault = issuer === undefined ? undefined : linkFault(certificate, issuer);
+    const fault =
+      issuer === undefined
+        ? undefined
+        : index === 0
+          ? linkFault(certificate, issuer)
+          : issuerFault(certificate, issuer);
     if (fault !== undefined) {
       const { name: algorithm } = certificate.signatureAlgorithm;
       mismatches.push({ code: 'broken_chain', fault, place, issuer: issuerPlace, algorithm });
     }
     return mismatches;
   });
+}
+
+function issuerFault(certificate: Certificate, issuer: Certificate): ReturnType<typeof linkFault> {
+  if (soundLinks.get(certificate)?.has(issuer) === true) return undefined;
+  const fault = linkFault(certificate, issuer);
+  if (fault !== undefined) return fault;
+  const links = soundLinks.get(certificate) ?? new WeakSet();
+  soundLinks.set(certificate, links.add(issuer));
+  return undefined;
 }
 
 function linkFault(

@@ -1,4 +1,5 @@
-import { CaSignings } from './ca-signings';
+import type { Lease } from '@certwright/core-schema';
+import { CaSignings, type RecordedSigning } from './ca-signings';
 import { RevocationLists } from './revocation-lists';
 import { readCsr } from '@certwright/pki';
 import type {
@@ -24,13 +25,17 @@ const crlLeadMs = 6 * dayMs;
 export type LeafRequest = Pick<
   CertificateRequest,
   'lease' | 'dnsNames' | 'keyType' | 'csr' | 'lifetimeDays' | 'expiresBy' | 'subjectCommonName' | 'now'
->;
+> &
+  Partial<Pick<CertificateRequest, 'approvals'>>;
 
 /**
  * The CA built into the platform: the sandbox's untrusted test CA, or a private CA. It signs with intermediates; the key of
  * the root is offline.
  */
 export class BuiltInCa implements CertificateAuthority {
+  /** What `submit` has recorded under a lease; another process reads it. */
+  private readonly recorded = new WeakMap<Lease, RecordedSigning>();
+
   constructor(
     private readonly intermediates: Intermediates,
     private readonly signings: CaSignings,
@@ -45,21 +50,25 @@ export class BuiltInCa implements CertificateAuthority {
     const { notBefore, notAfter } = validityFrom(request, lastMoment);
     const serialNumber = randomSerial();
     const content = { ...request, serialNumber, spki: reading.csr.spkiDer, notBefore, notAfter };
-    await this.signings.record(request.lease, {
-      serialNumber,
-      tbs: leafTbs(content, issuing),
-      issuer: name,
-      notAfter,
-    });
-    return { kind: 'submitted', reference: request.lease.issuanceId };
+    const { signing, isHeld } = await this.signings.record(
+      request.lease,
+      { serialNumber, tbs: leafTbs(content, issuing), issuer: name, notAfter },
+      request.approvals,
+    );
+    this.recorded.set(request.lease, signing);
+    return { kind: 'submitted', reference: request.lease.issuanceId, isStored: isHeld };
   }
 
   /** Signs the recorded TBSCertificate; repeated calls return the same certificate. */
   async collect(
     reference: string,
-    { lease: { issuanceId } }: Pick<CertificateRequest, 'lease'>,
+    { lease }: Pick<CertificateRequest, 'lease'>,
   ): Promise<Extract<Collected, { readonly kind: 'issued' }>> {
-    const recorded = reference === issuanceId ? await this.signings.recordedFor(reference) : null;
+    const { issuanceId } = lease;
+    const recorded =
+      reference === issuanceId
+        ? (this.recorded.get(lease) ?? (await this.signings.recordedFor(reference)))
+        : null;
     if (recorded === null)
       throw new Error(`no signing of issuance ${issuanceId} is recorded under ${reference}`);
     const { key, certificate, root } = await this.intermediates.byName(recorded.issuer);

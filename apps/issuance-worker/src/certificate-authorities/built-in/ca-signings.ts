@@ -1,3 +1,5 @@
+import type { NameApproval } from '@certwright/issuance';
+import { toStoredApproval } from '@certwright/outcome-messages';
 import { LeaseLost } from '@certwright/postgres';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -13,6 +15,14 @@ export interface SigningIntent {
   readonly notAfter: Date;
 }
 
+export type RecordedSigning = Pick<SigningIntent, 'tbs' | 'issuer'>;
+
+export interface Recorded {
+  readonly signing: RecordedSigning;
+  /** False: the lease is lost, and only an earlier call stored something. */
+  readonly isHeld: boolean;
+}
+
 /** Of every signing before the migration "ca-keys": a column that is missing resolves to that of `earlier`. */
 const firstIntermediate = 'intermediate';
 
@@ -22,22 +32,34 @@ export class CaSignings {
   constructor(private readonly database: DataSource) {}
 
   /**
-   * Records what will be signed for an issuance; the first record is kept.
+   * Records what will be signed for an issuance; the first record is kept. The same statement stores in the issuance that it
+   * was submitted.
    *
+   * @param approvals omitted: those of the issuance stay
    * @throws LeaseLost when the caller may no longer write and nothing is recorded
    */
-  async record(lease: Lease, { serialNumber, tbs, issuer, notAfter }: SigningIntent): Promise<void> {
+  async record(lease: Lease, intent: SigningIntent, approvals?: readonly NameApproval[]): Promise<Recorded> {
+    const { serialNumber, tbs, issuer, notAfter } = intent;
     // The column has this default; it is missing before the migration "ca-keys".
     const [column, value, values] =
-      issuer === firstIntermediate ? ['', '', []] : [', issuer', ', $6', [issuer]];
-    const rows: unknown[] = await this.database.query(
-      `INSERT INTO ca_signing (issuance_id, serial_number, tbs, not_after${column})
-       SELECT issuance.id, $3, $4, $5${value} FROM issuance WHERE ${underLease('$1', '$2')}
-       ON CONFLICT (issuance_id) DO NOTHING RETURNING 1 AS recorded`,
-      [lease.issuanceId, lease.token, serialNumber, tbs, notAfter, ...values],
+      issuer === firstIntermediate ? ['', '', []] : [', issuer', ', $7', [issuer]];
+    const [row]: [{ is_held: boolean; is_new: boolean }] = await this.database.query(
+      `WITH held AS (
+         UPDATE issuance SET ca_reference = issuance.id::text, approvals = coalesce($6::jsonb, approvals), last_error = NULL
+         WHERE ${underLease('$1', '$2')} RETURNING issuance.id),
+       recorded AS (
+         INSERT INTO ca_signing (issuance_id, serial_number, tbs, not_after${column})
+         SELECT held.id, $3, $4, $5${value} FROM held ON CONFLICT (issuance_id) DO NOTHING RETURNING issuance_id)
+       SELECT EXISTS (SELECT 1 FROM held) AS is_held, EXISTS (SELECT 1 FROM recorded) AS is_new`,
+      [
+        ...[lease.issuanceId, lease.token, serialNumber, tbs, notAfter],
+        ...[approvals === undefined ? null : JSON.stringify(approvals.map(toStoredApproval)), ...values],
+      ],
     );
-    if (rows.length === 0 && (await this.recordedFor(lease.issuanceId)) === null)
-      throw new LeaseLost('issuance', lease.issuanceId, lease.token);
+    if (row.is_new) return { signing: { tbs, issuer }, isHeld: true };
+    const signing = await this.recordedFor(lease.issuanceId);
+    if (signing === null) throw new LeaseLost('issuance', lease.issuanceId, lease.token);
+    return { signing, isHeld: row.is_held };
   }
 
   /**
@@ -64,8 +86,8 @@ export class CaSignings {
   }
 
   /** @returns the recorded TBSCertificate (DER), and which intermediate signs it; null when nothing was recorded */
-  async recordedFor(issuanceId: string): Promise<{ readonly tbs: Buffer; readonly issuer: string } | null> {
-    const rows: { tbs: Buffer; issuer: string }[] = await this.database.query(
+  async recordedFor(issuanceId: string): Promise<RecordedSigning | null> {
+    const rows: RecordedSigning[] = await this.database.query(
       `SELECT signing.tbs, signing.issuer FROM (SELECT '${firstIntermediate}' AS issuer) AS earlier CROSS JOIN LATERAL
          (SELECT tbs, issuer FROM ca_signing WHERE issuance_id = $1) AS signing`,
       [issuanceId],

@@ -9,6 +9,11 @@ export function parseCertificate(der: Uint8Array): Certificate {
   return Certificate.fromBER(arrayBuffer(der));
 }
 
+/** Name, DER: the subject of a certificate or request. */
+export function subjectOf({ subject }: Pick<Certificate, 'subject'>): Uint8Array {
+  return new Uint8Array(subject.valueBeforeDecode);
+}
+
 /** SubjectPublicKeyInfo, DER. */
 export function spkiOfCertificate(certificate: Certificate): Buffer {
   return Buffer.from(certificate.subjectPublicKeyInfo.toSchema().toBER());

@@ -1,31 +1,23 @@
-import { encodeTlv } from '@certwright/pki';
 import {
-  BitString,
-  Integer,
-  Null,
-  ObjectIdentifier,
-  PrintableString,
-  Sequence,
-  Set,
-  Utf8String,
-} from 'asn1js';
+  derTags,
+  encodeInteger,
+  encodeObjectIdentifier,
+  encodeTime,
+  encodeTlv,
+  parseDer,
+} from '@certwright/pki';
+import type { Certificate } from 'pkijs';
+import { subjectOf } from './certificate-values';
 import {
-  AlgorithmIdentifier,
-  Certificate,
-  type Extension,
-  PublicKeyInfo,
-  RelativeDistinguishedNames,
-  Time,
-} from 'pkijs';
-import {
-  arrayBuffer,
   authorityKeyIdentifier,
   basicConstraints,
   caIssuers,
+  constructed,
   crlDistributionPoint,
   domainValidated,
   keyUsage,
   keyUsages,
+  sequence,
   serverAuthOnly,
   subjectAltName,
   subjectKeyIdentifier,
@@ -35,11 +27,14 @@ import { oid } from './oids';
 /** ub-common-name, RFC 5280, appendix A. */
 const maxCommonNameLength = 64;
 
-/** Identifier byte of SEQUENCE. */
-const sequenceTag = 0x30;
+/** X.509 version 3: [0] EXPLICIT INTEGER 2. */
+const version3 = encodeTlv(constructed.context(0), encodeInteger(2n));
 
-/** X.509 version 3. */
-const version3 = 2;
+/** sha256WithRSAEncryption, with NULL (RFC 4055, section 5). */
+const signatureAlgorithm = sequence(
+  encodeObjectIdentifier(oid.sha256WithRsaEncryption),
+  encodeTlv(derTags.null),
+);
 
 export interface Issuing {
   readonly certificate: Certificate;
@@ -65,7 +60,8 @@ export interface LeafContent extends Content {
 }
 
 export interface CaContent extends Content {
-  readonly subject: RelativeDistinguishedNames;
+  /** Name, DER. */
+  readonly subject: Uint8Array;
 }
 
 /**
@@ -116,50 +112,49 @@ export function intermediateTbs(content: CaContent, root: Issuing): Uint8Array {
  * the signed bytes.
  */
 export function assemble(tbsDer: Uint8Array, signature: Uint8Array): Buffer {
-  const tail = [signatureAlgorithm().toSchema(), new BitString({ valueHex: arrayBuffer(signature) })];
-  return Buffer.from(encodeTlv(sequenceTag, tbsDer, ...tail.map((block) => Buffer.from(block.toBER()))));
+  const bits = encodeTlv(derTags.bitString, noUnusedBits, signature);
+  return Buffer.from(sequence(tbsDer, signatureAlgorithm, bits));
 }
 
-export function signatureAlgorithm(): AlgorithmIdentifier {
-  return new AlgorithmIdentifier({ algorithmId: oid.sha256WithRsaEncryption, algorithmParams: new Null() });
-}
-
-/** UTCTime until 2049, then GeneralizedTime (RFC 5280, 4.1.2.5). */
-export function time(value: Date): Time {
-  return new Time({ type: value.getUTCFullYear() < 2050 ? 0 : 1, value });
-}
+/** The first content byte of a BIT STRING. */
+const noUnusedBits = Uint8Array.of(0);
 
 function tbs(
   content: Content,
-  subject: RelativeDistinguishedNames,
+  subject: Uint8Array,
   issuer: Certificate | null,
-  extensions: Extension[],
+  extensions: readonly Uint8Array[],
 ): Uint8Array {
-  const publicKey = PublicKeyInfo.fromBER(arrayBuffer(content.spki));
-  const certificate = new Certificate();
-  certificate.version = version3;
-  certificate.serialNumber = new Integer({ valueHex: arrayBuffer(content.serialNumber) });
-  certificate.signature = signatureAlgorithm();
-  certificate.subject = subject;
-  certificate.issuer = issuer === null ? certificate.subject : issuer.subject;
-  certificate.notBefore = time(content.notBefore);
-  certificate.notAfter = time(content.notAfter);
-  certificate.subjectPublicKeyInfo = publicKey;
-  certificate.extensions = [
+  const all = [
     ...extensions,
-    subjectKeyIdentifier(publicKey.subjectPublicKey.valueBlock.valueHexView),
+    subjectKeyIdentifier(publicKeyBits(content.spki)),
     ...(issuer === null ? [] : [authorityKeyIdentifier(issuer)]),
   ];
-  const block: Sequence = certificate.encodeTBS();
-  return new Uint8Array(block.toBER());
+  return sequence(
+    version3,
+    encodeTlv(derTags.integer, content.serialNumber),
+    signatureAlgorithm,
+    issuer === null ? subject : subjectOf(issuer),
+    sequence(encodeTime(content.notBefore), encodeTime(content.notAfter)),
+    subject,
+    content.spki,
+    encodeTlv(constructed.context(3), sequence(...all)),
+  );
 }
 
-function publishedBy({ certificateUrl, crlUrl }: Issuing): Extension[] {
+/** SubjectPublicKeyInfo ::= SEQUENCE { algorithm, subjectPublicKey BIT STRING }. */
+function publicKeyBits(spki: Uint8Array): Uint8Array {
+  const [, bits] = parseDer(spki).children;
+  if (bits === undefined) throw new Error('a SubjectPublicKeyInfo has two elements');
+  return bits.content.subarray(noUnusedBits.length);
+}
+
+function publishedBy({ certificateUrl, crlUrl }: Issuing): readonly Uint8Array[] {
   return [caIssuers(certificateUrl), crlDistributionPoint(crlUrl)];
 }
 
-/** The subject of a root or an intermediate. */
-export function caSubject(organization: string, commonName: string): RelativeDistinguishedNames {
+/** The subject of a root or an intermediate: Name, DER. */
+export function caSubject(organization: string, commonName: string): Uint8Array {
   return distinguishedName([
     { type: oid.organizationName, value: organization },
     { type: oid.commonName, value: commonName },
@@ -171,16 +166,13 @@ interface Attribute {
   readonly value: string;
 }
 
-/** RDNSequence with one attribute per RDN (RFC 5280, 4.1.2.4). pkijs would put all of them into one RDN. */
-function distinguishedName(attributes: readonly Attribute[]): RelativeDistinguishedNames {
+/** RDNSequence with one attribute per RDN (RFC 5280, 4.1.2.4). */
+function distinguishedName(attributes: readonly Attribute[]): Uint8Array {
   const parts = attributes.map(({ type, value }) => {
     // PrintableString if possible, else UTF8String.
     const printable = /^[A-Za-z0-9 '()+,\-./:=?]*$/.test(value);
-    const text = printable ? new PrintableString({ value }) : new Utf8String({ value });
-    const pair = new Sequence({ value: [new ObjectIdentifier({ value: type }), text] });
-    return new Set({ value: [pair] });
+    const text = encodeTlv(printable ? derTags.printableString : derTags.utf8String, Buffer.from(value));
+    return encodeTlv(constructed.set, sequence(encodeObjectIdentifier(type), text));
   });
-  const name = new RelativeDistinguishedNames();
-  name.valueBeforeDecode = new Sequence({ value: parts }).toBER();
-  return name;
+  return sequence(...parts);
 }

@@ -1,8 +1,16 @@
-import { Integer } from 'asn1js';
-import { type Certificate, CertificateRevocationList, Extensions, RevokedCertificate } from 'pkijs';
+import { Integer, Null } from 'asn1js';
+import {
+  AlgorithmIdentifier,
+  type Certificate,
+  CertificateRevocationList,
+  Extension,
+  Extensions,
+  RevokedCertificate,
+  Time,
+} from 'pkijs';
 import type { RevocationListDraft } from './revocation-lists';
 import { arrayBuffer, authorityKeyIdentifier, crlNumber, reasonCode } from './extensions';
-import { signatureAlgorithm, time } from './profile';
+import { oid } from './oids';
 
 /** X.509 CRL version 2. */
 const version2 = 1;
@@ -25,14 +33,15 @@ export function revocationListTbs(
 ): Uint8Array {
   const list = new UnsignedList();
   list.version = version2;
-  list.signature = signatureAlgorithm();
+  list.signature = new AlgorithmIdentifier({
+    algorithmId: oid.sha256WithRsaEncryption,
+    algorithmParams: new Null(),
+  });
   list.issuer = issuer.subject;
   list.thisUpdate = time(draft.now);
   list.nextUpdate = time(nextUpdate);
   if (draft.revoked.length > 0) list.revokedCertificates = draft.revoked.map(revokedCertificate);
-  list.crlExtensions = new Extensions({
-    extensions: [authorityKeyIdentifier(issuer), crlNumber(draft.number)],
-  });
+  list.crlExtensions = extensionsOf(authorityKeyIdentifier(issuer), crlNumber(draft.number));
   return list.toTbs();
 }
 
@@ -46,7 +55,17 @@ function revokedCertificate({
     revocationDate: time(revokedAt),
   });
   if (reason !== null && reason !== unspecified) {
-    entry.crlEntryExtensions = new Extensions({ extensions: [reasonCode(reason)] });
+    entry.crlEntryExtensions = extensionsOf(reasonCode(reason));
   }
   return entry;
+}
+
+/** @param ders an Extension each */
+function extensionsOf(...ders: readonly Uint8Array[]): Extensions {
+  return new Extensions({ extensions: ders.map((der) => Extension.fromBER(arrayBuffer(der))) });
+}
+
+/** UTCTime until 2049, then GeneralizedTime (RFC 5280, 5.1.2.4). */
+function time(value: Date): Time {
+  return new Time({ type: value.getUTCFullYear() < 2050 ? 0 : 1, value });
 }

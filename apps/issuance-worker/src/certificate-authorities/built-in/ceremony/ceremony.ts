@@ -1,7 +1,7 @@
 import { verify, X509Certificate } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { isRoot, type StoredIssuer } from '../ca-issuers';
-import { parseCertificate, spkiOfCertificate } from '../certificate-values';
+import { parseCertificate, spkiOfCertificate, subjectOf } from '../certificate-values';
 import { lastActivated, rootOf } from '../intermediates';
 import type { CaKeys, IntermediateName } from '../keys/ca-key';
 import { type CaRecords, inCeremony } from './ca-records';
@@ -36,7 +36,7 @@ export async function requestAgain(records: CaRecords, keys: CaKeys, name: strin
   const issuer = await intermediateCalled(records, name);
   const certificate = parseCertificate(issuer.certificate);
   const owner = { name: issuer.name as IntermediateName, spki: spkiOfCertificate(certificate) };
-  return { name: owner.name, csr: await intermediateRequest(await keys.open(owner), certificate.subject) };
+  return { name: owner.name, csr: await intermediateRequest(await keys.open(owner), subjectOf(certificate)) };
 }
 
 export interface ImportedIntermediate {

@@ -2,7 +2,7 @@ import { generateKeyPair, type KeyObject, randomBytes, X509Certificate } from 'n
 import { promisify } from 'node:util';
 import { readCertificate, readCsr, verifySignature } from '@certwright/pki';
 import { CertificateRevocationList, CertificationRequest } from 'pkijs';
-import { backdatingMs, parseCertificate, randomSerial, wholeSeconds } from '../certificate-values';
+import { backdatingMs, parseCertificate, randomSerial, subjectOf, wholeSeconds } from '../certificate-values';
 import { arrayBuffer } from '../extensions';
 import { keyInMemory, spkiOf } from '../keys/ca-key';
 import { assemble, caSubject, intermediateTbs, rootTbs } from '../profile';
@@ -66,7 +66,7 @@ export async function signIntermediate(
       ...rest,
       notAfter: notAfter.getTime() < rootEnds.getTime() ? notAfter : rootEnds,
       spki: Buffer.from(spkiDer),
-      subject: CertificationRequest.fromBER(arrayBuffer(csr)).subject,
+      subject: subjectOf(CertificationRequest.fromBER(arrayBuffer(csr))),
     },
     {
       certificate: issuer,

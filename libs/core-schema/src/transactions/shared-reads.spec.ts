@@ -1,0 +1,79 @@
+import { inOrderOf, SharedReads } from './shared-reads';
+import { withinDatabaseTime } from './database-time';
+
+/** Statements that the test answers. */
+class Statements {
+  readonly begun: { readonly keys: readonly string[]; readonly end: () => void }[] = [];
+  readonly reads = new SharedReads<string, string>(
+    (keys) =>
+      new Promise((resolve) => {
+        this.begun.push({ keys, end: () => resolve(keys.map((key) => key.toUpperCase())) });
+      }),
+  );
+
+  get keys(): readonly (readonly string[])[] {
+    return this.begun.map(({ keys }) => keys);
+  }
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+it('reads for all requests of one turn with one statement, and each gets its own', async () => {
+  const statements = new Statements();
+  const [one, two] = [statements.reads.read('a'), statements.reads.read('b')];
+  await turn();
+  expect(statements.keys).toEqual([['a', 'b']]);
+  statements.begun[0]?.end();
+  expect(await Promise.all([one, two])).toEqual(['A', 'B']);
+});
+
+it('runs two statements at a time, and one for all that wait meanwhile', async () => {
+  const statements = new Statements();
+  const found = ['a', 'b', 'c', 'd'].map(async (key, at) => {
+    for (let turns = 0; turns < at; turns += 1) await turn();
+    return await statements.reads.read(key);
+  });
+  for (let turns = 0; turns < 6; turns += 1) await turn();
+  expect(statements.keys).toEqual([['a'], ['b']]);
+  statements.begun[0]?.end();
+  for (let turns = 0; turns < 3; turns += 1) await turn();
+  expect(statements.keys).toEqual([['a'], ['b'], ['c', 'd']]);
+  for (const { end } of statements.begun) end();
+  expect(await Promise.all(found)).toEqual(['A', 'B', 'C', 'D']);
+});
+
+it('reports an error only to the request whose read it is', async () => {
+  const reads = new SharedReads<string, string>((keys) =>
+    keys.includes('bad') ? Promise.reject(new Error('bad')) : Promise.resolve(keys),
+  );
+  const results = await Promise.allSettled(['a', 'bad', 'b'].map((key) => reads.read(key)));
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+});
+
+it('does not repeat a statement after an outage', async () => {
+  let statements = 0;
+  const reads = new SharedReads<string, string>(() => {
+    statements += 1;
+    return Promise.reject(new Error('Connection terminated unexpectedly'));
+  });
+  const results = await Promise.allSettled([reads.read('a'), reads.read('b')]);
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(statements).toBe(1);
+});
+
+it('fails a request whose database time is over, and not those that it waited with', async () => {
+  const statements = new Statements();
+  const short = withinDatabaseTime(1, () => statements.reads.read('a'));
+  const long = withinDatabaseTime(60_000, () => statements.reads.read('b'));
+  await expect(short).rejects.toThrow('timeout exceeded');
+  statements.begun[0]?.end();
+  expect(await long).toBe('B');
+});
+
+it('puts rows into the order of their keys', () => {
+  const rows = [
+    { nth: 3, name: 'c' },
+    { nth: 1, name: 'a' },
+  ];
+  expect(inOrderOf(['a', 'b', 'c'], rows)).toEqual([{ name: 'a' }, null, { name: 'c' }]);
+});

@@ -1,0 +1,102 @@
+import { databaseOutage } from '@certwright/errors';
+import { startDatabaseWork, withoutSpan } from '@certwright/tracing';
+import { currentDatabaseTime, withinDatabaseTime } from './database-time';
+
+/** Statements of one kind at a time: while one runs, the process handles the results of the other. */
+const maxRunning = 2;
+
+/** In one statement; PostgreSQL looks them up one after the other, some ten microseconds each. */
+const maxKeys = 64;
+
+interface Waiting<Key, Found> {
+  readonly key: Key;
+  readonly leftMs: () => number;
+  readonly resolve: (found: Found) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Reads of one kind for concurrent requests: those that begin in the same turn of the event loop share a statement, and so
+ * do those that wait while `maxRunning` are under way. The round trip is most of what such a read costs. Each statement
+ * begins after the requests that it reads for.
+ *
+ * @param readAll what is found for each key, in the order of the keys; its only effects are reads
+ */
+export class SharedReads<Key, Found> {
+  #waiting: Waiting<Key, Found>[] = [];
+  #running = 0;
+  #isScheduled = false;
+
+  constructor(private readonly readAll: (keys: readonly Key[]) => Promise<readonly Found[]>) {}
+
+  /** Waits no longer than the database time of the request allows. */
+  async read(key: Key): Promise<Found> {
+    const time = currentDatabaseTime();
+    const [endWait, endWork] = [time?.wait(), startDatabaseWork()];
+    const leftMs = () => time?.leftMs ?? Infinity;
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      return await new Promise((resolve, reject) => {
+        const waiting = { key, leftMs, resolve, reject };
+        this.#waiting.push(waiting);
+        if (time !== null) timer = setTimeout(() => this.#giveUp(waiting), time.leftMs);
+        this.#schedule();
+      });
+    } finally {
+      clearTimeout(timer);
+      endWait?.();
+      endWork();
+    }
+  }
+
+  #giveUp(waiting: Waiting<Key, Found>): void {
+    this.#waiting = this.#waiting.filter((each) => each !== waiting);
+    waiting.reject(new Error('timeout exceeded when trying to connect'));
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#running >= maxRunning || this.#waiting.length === 0) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      const batch = this.#waiting.splice(0, maxKeys);
+      if (batch.length === 0) return;
+      this.#running += 1;
+      void this.#readFor(batch).finally(() => {
+        this.#running -= 1;
+        this.#schedule();
+      });
+      this.#schedule();
+    });
+  }
+
+  async #readFor(batch: readonly Waiting<Key, Found>[]): Promise<void> {
+    const keys = batch.map(({ key }) => key);
+    const leftMs = Math.max(...batch.map((each) => each.leftMs()));
+    try {
+      const found = await withoutSpan(() => withinDatabaseTime(leftMs, () => this.readAll(keys)));
+      if (found.length !== keys.length) throw new Error(`${found.length} results for ${keys.length} keys`);
+      batch.forEach(({ resolve }, at) => resolve(found[at] as Found));
+    } catch (error) {
+      // An error of one read does not affect the others.
+      if (batch.length > 1 && databaseOutage(error) === undefined)
+        await Promise.all(batch.map((each) => this.#readFor([each])));
+      else for (const { reject } of batch) reject(error);
+    }
+  }
+}
+
+/**
+ * Puts the rows of a statement over `unnest(…) WITH ORDINALITY` into the order of its keys.
+ *
+ * @param rows at most one for each key; `nth` begins at 1
+ * @returns without `nth`; null where there is no row
+ */
+export function inOrderOf<Row extends object>(
+  keys: readonly unknown[],
+  rows: readonly (Row & { readonly nth: number })[],
+): (Row | null)[] {
+  const found = new Array<Row | null>(keys.length).fill(null);
+  for (const { nth, ...row } of rows) found[nth - 1] = row as unknown as Row;
+  return found;
+}
