@@ -14,6 +14,8 @@ const leaseMs = 15_000;
 
 /** A real orders-v3 behind a relay, one account, and a CA that issues on request. */
 export class ManagedServer {
+  readonly clusterKeySeeds: Uint8Array[] = [];
+
   private constructor(
     readonly api: RunningApi,
     readonly tenant: Tenant,
@@ -25,7 +27,7 @@ export class ManagedServer {
   ) {}
 
   static async start(): Promise<ManagedServer> {
-    const api = await RunningApi.start({ FAILED_AUTHENTICATION_PER_MIN: '100000' });
+    const api = await RunningApi.start({ FAILED_AUTHENTICATION_PER_MIN: '100000', LOG_LEVEL: 'debug' });
     const database = coreDataSource({
       url: api.database.url,
       applicationName: 'spec',
@@ -50,6 +52,7 @@ export class ManagedServer {
   /** A cluster with a new cluster key. @returns makes join strings, each for one host */
   async cluster(name: string): Promise<() => Promise<string>> {
     const clusterKey = newClusterKey();
+    this.clusterKeySeeds.push(clusterKey.seed);
     const key = Buffer.from(clusterKey.publicKey).toString('base64url');
     await this.must(201, 'POST', '/clusters', { name, cluster_key: key });
     return async () => {
@@ -105,6 +108,22 @@ export class ManagedServer {
     });
     if (!isAttached) throw new Error('the plan is not paused');
     return sha256;
+  }
+
+  /** All tables as text, with the bytes of binary columns as Latin-1 too. */
+  async everyRow(): Promise<string> {
+    const tables: { name: string }[] = await this.database.query(
+      `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
+    );
+    const texts = [];
+    for (const { name } of tables) {
+      const rows: { text: string }[] = await this.database.query(`SELECT t::text AS text FROM ${name} AS t`);
+      texts.push(...rows.map(({ text }) => text));
+    }
+    const bytes = texts.flatMap((text) =>
+      [...text.matchAll(/\\x([0-9a-f]+)/g)].map(([, hex = '']) => Buffer.from(hex, 'hex').toString('latin1')),
+    );
+    return [...texts, ...bytes].join('\n');
   }
 
   /** Waits for the CSR of an agent, then issues. The task is given to another agent after 60 s. */

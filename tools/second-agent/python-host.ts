@@ -73,6 +73,13 @@ export class PythonHost {
     });
   }
 
+  /** Of its identity and sealing key, which the server must never have. */
+  ownSecrets(): Buffer[] {
+    const text = readFileSync(path.join(this.state, 'agent.json'), 'utf8');
+    const { identity, sealing } = JSON.parse(text) as Record<'identity' | 'sealing', string>;
+    return [identity, sealing].map((secret) => Buffer.from(secret, 'base64url'));
+  }
+
   dispose(): void {
     rmSync(this.folder, { recursive: true, force: true });
   }

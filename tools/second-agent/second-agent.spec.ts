@@ -1,10 +1,11 @@
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { eventually } from '@certwright/testing';
 import { AgentHost } from './agent-host';
 import type { Exchange } from './falsifying-relay';
 import { ManagedServer } from './managed-server';
 import { hasCryptography } from './python';
 import { PythonHost } from './python-host';
+import { formsIn, secretsOf } from './secret-forms';
 
 const whole = hasCryptography() ? describe : describe.skip;
 if (!hasCryptography()) console.warn('Skipped: python3-cryptography not installed (tools/test/peers.sh).');
@@ -130,13 +131,14 @@ whole('agents that were written from the document', () => {
       const first = await server.issueWhenRequested(name);
       for (const host of [python, node])
         await eventually(() => expect(host.installed(name)?.sha256).toBe(first), { withinMs });
-      server.relay.exchanges.length = 0;
+      const earlier = server.relay.exchanges.length;
       await server.api.database.transaction(async (tx) => {
         await tx.query(`UPDATE cluster SET version = 1, members_version = 1 WHERE name = 'restored'`);
         await tx.query(`UPDATE order_v3 SET agent_version = 1 WHERE cluster = 'restored'`);
       });
       const isReset = ({ response }: Exchange) => response.body.includes('"reset":true');
-      await eventually(() => expect(server.relay.exchanges.filter(isReset)).toHaveLength(2), { withinMs });
+      const resets = () => server.relay.exchanges.slice(earlier).filter(isReset);
+      await eventually(() => expect(resets()).toHaveLength(2), { withinMs });
       await server.must(200, 'POST', `/orders/${name}`, { dns_names: [name, `www.${name}`] });
       const second = await server.issueWhenRequested(name);
       for (const host of [python, node])
@@ -147,17 +149,27 @@ whole('agents that were written from the document', () => {
     }
   });
 
-  it('keep private keys out of every message and every row', () => {
+  it('keep private keys out of every message, every row and every log line', async () => {
     const keys = hosts.flatMap((host) => host.keys());
     expect(keys.length).toBeGreaterThan(3);
-    const sent = server.relay.exchanges
-      .map(
-        ({ request, response }) =>
-          request.path + request.body.toString('latin1') + response.body.toString('latin1'),
-      )
-      .join('\n');
-    for (const key of keys)
-      for (const form of ['base64', 'base64url', 'hex', 'latin1'] as const)
-        expect(sent.includes(key.toString(form).slice(20, -20))).toBe(false);
+    const secrets = [
+      ...keys.flatMap((der) => secretsOf(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }))),
+      ...hosts.flatMap((host) => host.ownSecrets()),
+      ...server.clusterKeySeeds,
+    ];
+    const messages = server.relay.exchanges.map(
+      ({ request, response }) =>
+        request.path +
+        JSON.stringify(request.headers) +
+        request.body.toString('latin1') +
+        response.body.toString('latin1'),
+    );
+    expect(messages.length).toBeGreaterThan(10);
+    const rows = await server.everyRow();
+    // What must be there shows that the text is complete.
+    for (const { agentId } of hosts) expect(rows.includes(agentId)).toBe(true);
+    expect(server.api.logged.length).toBeGreaterThan(10);
+    for (const text of [...messages, rows, server.api.logged.join('\n')])
+      expect(secrets.flatMap((secret) => formsIn(text, secret))).toEqual([]);
   });
 });

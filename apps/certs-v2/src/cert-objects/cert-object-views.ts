@@ -1,9 +1,10 @@
+import type { AccountSubject } from '@certwright/accounts';
 import type { Tx } from '@certwright/core-schema';
 import { buysTerm, endsWithinTerm, type Product, runningTerm } from '@certwright/issuance';
 import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
 import { InstanceViews } from '../instances/instance-views';
-import { type CertObjectJson, certObjectJson, missingCertObjectJson, wantsStatus } from './cert-object-json';
+import { type CertObjectJson, certObjectJson, wantsStatus } from './cert-object-json';
 import type { Expansion } from '../wire/expansion';
 import { ApprovalStatuses, ReadyApprovals } from './approval-statuses';
 import { type PlacedWay, placedWaysOf } from './approval-ways';
@@ -15,6 +16,11 @@ import { CertProducts, type ProductsByType } from './cert-products';
 export interface Beforehand {
   readonly products: ProductsByType;
   readonly ready: ReadyApprovals;
+}
+
+/** What a caller has read already. */
+interface Known extends Partial<Beforehand> {
+  readonly subject?: AccountSubject;
 }
 
 /** Shows certificate objects with the requested expansions, in a constant number of queries. */
@@ -32,25 +38,25 @@ export class CertObjectViews {
   /**
    * @param objects of one account
    * @param tx the open transaction, if any: everything is read on its connection
-   * @param beforehand for a response within a transaction; omitted there: no approval counts as being in place
+   * @param known for a response within a transaction; without `ready` there: no approval counts as being in place
    */
   async show(
     objects: readonly StoredCertObject[],
     expansion: Expansion,
     tx?: Tx,
-    beforehand?: Beforehand,
+    known: Known = {},
   ): Promise<CertObjectJson[]> {
     const [first] = objects;
     if (first === undefined) return [];
     const { accountId } = first;
-    const products = beforehand?.products ?? (await this.products.byType());
+    const products = known.products ?? (await this.products.byType());
     const shown = objects.map((object) => ({ object, ways: this.waysOf(object, products) }));
     const ways = shown.flatMap((each) => [...each.ways.values()]);
     const planIds = objects.map(({ planId }) => planId);
     const ready =
-      beforehand?.ready ??
+      known.ready ??
       (tx === undefined ? await this.ready(accountId, planIds, ways, expansion) : ReadyApprovals.none);
-    const subject = await this.facts.subject(accountId, tx);
+    const subject = known.subject ?? (await this.facts.subject(accountId, tx));
     const approvals = await this.facts.approvals(accountId, ways, tx);
     const instances = await this.instancesOf(planIds, expansion, tx);
     const now = new Date();
@@ -60,10 +66,6 @@ export class CertObjectViews {
       const facts = { ...approvals, subject, ready, ways, current, pending, subscriptionEnding };
       return certObjectJson(object, expansion, facts, this.places);
     });
-  }
-
-  async showMissing(accountId: string, cn: string, expansion: Expansion): Promise<CertObjectJson> {
-    return missingCertObjectJson(cn, await this.facts.subject(accountId), expansion);
   }
 
   /** Whether the response includes which approvals are in place. */

@@ -1,5 +1,6 @@
 import { type NewTerms, Plans } from '@certwright/ordering';
-import { type Tx } from '@certwright/core-schema';
+import type { AccountSubject } from '@certwright/accounts';
+import { inOrderOf, SharedReads, type Tx } from '@certwright/core-schema';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { CertsConfig } from '../config';
@@ -12,16 +13,30 @@ interface CertObjectRow extends Omit<StoredCertObject, 'csr'> {
   readonly keyType: CertObject['csr']['keyType'];
 }
 
-const objects = `
-  SELECT object.plan_id AS "planId", object.account_id AS "accountId", object.cn, object.type,
+const columns = `object.plan_id AS "planId", object.account_id AS "accountId", object.cn, object.type,
          object.approval_method AS "approvalMethod", object.approver_email AS "approverEmail", object.sans, object.tags,
          object.csr, object.spki_sha256 AS "spkiSha256", object.key_type AS "keyType",
          plan.terms_id AS "termsId", plan.revision, plan.auto_renew AS "autoRenew", plan.muted,
          plan.download_token AS "downloadToken", plan.paid_through AS "paidThrough",
          plan.paid_product AS "paidProduct",
          (SELECT not_after FROM certificate WHERE certificate.plan_id = plan.id AND certificate.is_current
-            AND certificate.revoked_at IS NULL AND certificate.not_after >= now()) AS "activeUntil"
-  FROM cert_object_v2 AS object JOIN plan ON plan.id = object.plan_id`;
+            AND certificate.revoked_at IS NULL AND certificate.not_after >= now()) AS "activeUntil"`;
+
+const objects = `SELECT ${columns} FROM cert_object_v2 AS object JOIN plan ON plan.id = object.plan_id`;
+
+interface ObjectKey {
+  readonly accountId: string;
+  readonly cn: string;
+}
+
+type FoundRow = AccountSubject & (CertObjectRow | { readonly planId: null });
+
+/** What an account shows under a common name. */
+export interface FoundCertObject {
+  readonly subject: AccountSubject;
+  /** Null: the account has no object of this common name. */
+  readonly object: StoredCertObject | null;
+}
 
 export interface Page {
   /** Common name of the last object of the page before; null: the first page. */
@@ -34,6 +49,8 @@ export interface Page {
 /** Certificate objects: their own table, and the plan that each points to. They are never deleted. */
 @Injectable()
 export class CertObjectsRepository {
+  private readonly reads = new SharedReads<ObjectKey, FoundCertObject>((keys) => this.findAll(keys));
+
   constructor(
     private readonly database: DataSource,
     private readonly plans: Plans,
@@ -41,7 +58,30 @@ export class CertObjectsRepository {
   ) {}
 
   async find(accountId: string, cn: string): Promise<StoredCertObject | null> {
-    return await one(this.database, 'WHERE object.account_id = $1 AND object.cn = $2', accountId, cn);
+    return (await this.findShown(accountId, cn)).object;
+  }
+
+  /** With what is shown although there is no object. */
+  async findShown(accountId: string, cn: string): Promise<FoundCertObject> {
+    return await this.reads.read({ accountId, cn });
+  }
+
+  private async findAll(keys: readonly ObjectKey[]): Promise<FoundCertObject[]> {
+    // LATERAL … LIMIT has one plan, whatever the planner knows of the tables.
+    const rows: (FoundRow & { readonly nth: number })[] = await this.database.query(
+      `SELECT wanted.nth::int, account.country, account.state, account.locality, account.organization, found.*
+       FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS wanted (account_id, cn, nth)
+       CROSS JOIN LATERAL (SELECT * FROM account WHERE account.id = wanted.account_id LIMIT 1) AS account
+       LEFT JOIN LATERAL (
+         ${objects} WHERE object.account_id = wanted.account_id AND object.cn = wanted.cn LIMIT 1) AS found ON true`,
+      [keys.map(({ accountId }) => accountId), keys.map(({ cn }) => cn)],
+    );
+    return inOrderOf<FoundRow>(keys, rows).map((row, at) => {
+      if (row === null) throw new Error(`account ${keys[at]?.accountId} does not exist`);
+      const { country, state, locality, organization, ...object } = row;
+      const subject = { country, state, locality, organization };
+      return { subject, object: object.planId === null ? null : storedCertObject(object) };
+    });
   }
 
   /** Holds object and plan until the transaction ends. Both rows: of a row that is not locked, an older version may be seen. */

@@ -5,7 +5,7 @@ import { ExpandArgument, fieldsIn, readArguments, type Sent } from '../wire/argu
 import { Expansion } from '../wire/expansion';
 import { LimitArgument, nextPageLink, QueryArgument } from '../wire/page';
 import { type CertObject, dnsNamesOf } from './cert-object';
-import type { CertObjectJson } from './cert-object-json';
+import { type CertObjectJson, missingCertObjectJson } from './cert-object-json';
 import { CertObjectViews } from './cert-object-views';
 import { CertObjectsRepository } from './cert-objects.repository';
 
@@ -48,9 +48,9 @@ export class RetrieveCertObjects {
 
   /** A common name that the account has no object of is shown as one that does not exist. */
   async one(accountId: string, cn: string, expansion: Expansion): Promise<HttpResponse> {
-    const object = await this.objects.find(accountId, cn);
-    if (object === null) return jsonResponse(await this.views.showMissing(accountId, cn, expansion));
-    const [shown] = await this.views.show([object], expansion);
+    const { object, subject } = await this.objects.findShown(accountId, cn);
+    if (object === null) return jsonResponse(missingCertObjectJson(cn, subject, expansion));
+    const [shown] = await this.views.show([object], expansion, undefined, { subject });
     return jsonResponse(shown);
   }
 

@@ -173,10 +173,25 @@ function pemMembers(
  *
  * @returns DER; null for an imported instance, and when the CSR was not read
  */
-export function temporaryCertificateOf({ attempt, openedAt }: StoredInstance): Uint8Array | null {
+export function temporaryCertificateOf({ attempt, openedAt, spkiSha256 }: StoredInstance): Uint8Array | null {
   if (attempt === null || attempt.csr === null) return null;
+  const key = `${attempt.issuanceId} ${spkiSha256.toString('base64')} ${openedAt.getTime()}`;
+  const known = temporaryCertificates.get(key);
+  if (known !== undefined) return known;
   const reading = readCsr(attempt.csr);
   if (!reading.ok) throw new Error('a stored CSR cannot be parsed');
   const { spkiDer } = reading.csr;
-  return temporaryCertificate({ spkiDer, dnsNames: attempt.dnsNames, validFrom: openedAt });
+  const made = temporaryCertificate({ spkiDer, dnsNames: attempt.dnsNames, validFrom: openedAt });
+  temporaryCertificates.set(key, made);
+  if (temporaryCertificates.size > maxTemporaryCertificates) {
+    const [oldest] = temporaryCertificates.keys();
+    temporaryCertificates.delete(oldest ?? '');
+  }
+  return made;
 }
+
+/** About 1 kB each, with up to 8 kB for a hundred names. */
+const maxTemporaryCertificates = 1_000;
+
+/** Made ones, since clients read pending instances again and again. An issuance never changes its names and CSR. */
+const temporaryCertificates = new Map<string, Uint8Array>();

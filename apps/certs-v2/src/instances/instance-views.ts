@@ -5,7 +5,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
 import type { ApprovalFacts } from '../wire/approval-json';
 import { Expansion } from '../wire/expansion';
-import { ApprovalFactsRepository } from './approval-facts.repository';
+import { ApprovalFactsRepository, noFacts } from './approval-facts.repository';
 import type { StoredInstance } from './instance';
 import { type InstanceJson, instanceJson, type InstanceContext } from './instance-json';
 import type { InstanceNeeds } from './instance-rows';
@@ -132,8 +132,6 @@ export class InstanceViews {
     return names.length === 0 ? new Map() : await this.approvals.ofNames(names, tx);
   }
 }
-
-const noFacts: ApprovalFacts = { labels: new Map(), ruleSecret: null };
 
 /** Which big columns these expansions need together. */
 export function needsOf(expansions: readonly Expansion[]): InstanceNeeds {

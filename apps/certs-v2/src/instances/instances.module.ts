@@ -18,6 +18,6 @@ import { EndWaitingRequests, pendingInstances } from './waiting-requests';
     EndWaitingRequests,
     RetrieveInstance,
   ],
-  exports: [InstanceViews, InstancesRepository, RetrieveInstance],
+  exports: [ApprovalFactsRepository, InstanceViews, InstancesRepository, RetrieveInstance],
 })
 export class InstancesModule {}

@@ -1,4 +1,4 @@
-import type { Tx } from '@certwright/core-schema';
+import { inOrderOf, SharedReads, type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { StoredInstance } from './instance';
@@ -7,9 +7,34 @@ import type { InstanceReference } from './instance-reference';
 
 type Reader = Pick<Tx, 'query'>;
 
+interface InstanceKey {
+  readonly accountId: string;
+  readonly cn: string;
+  /** Of the instance, or of its key. */
+  readonly value: string | Buffer;
+}
+
+type FoundInstance = StoredInstance | 'no object' | null;
+
+const conditions = {
+  id: {
+    type: 'bigint',
+    ofAttempt: 'issuance.public_id = wanted.value',
+    ofCertificate: 'certificate.id = wanted.value',
+  },
+  key: {
+    type: 'bytea',
+    ofAttempt: 'terms.spki_sha256 = wanted.value',
+    ofCertificate: 'certificate.spki_sha256 = wanted.value',
+  },
+} as const satisfies Record<InstanceReference['kind'], object>;
+
 /** Instances as they are read: they have no table of their own. */
 @Injectable()
 export class InstancesRepository {
+  /** By kind of the reference, and big columns: one statement each. */
+  private readonly reads = new Map<string, SharedReads<InstanceKey, FoundInstance>>();
+
   constructor(private readonly database: DataSource) {}
 
   /** @returns `no object` when the account has none of this name; null when the object has no such instance */
@@ -18,29 +43,42 @@ export class InstancesRepository {
     cn: string,
     reference: InstanceReference,
     needs: InstanceNeeds,
-  ): Promise<StoredInstance | 'no object' | null> {
+  ): Promise<FoundInstance> {
+    const { kind } = reference;
+    const value = reference.kind === 'id' ? reference.id : Buffer.from(reference.pubkeyHash, 'hex');
+    const variant = `${kind} ${needs.csr} ${needs.chain}`;
+    const reads =
+      this.reads.get(variant) ??
+      new SharedReads<InstanceKey, FoundInstance>((keys) => this.findAll(keys, kind, needs));
+    this.reads.set(variant, reads);
+    return await reads.read({ accountId, cn, value });
+  }
+
+  private async findAll(
+    keys: readonly InstanceKey[],
+    kind: InstanceReference['kind'],
+    needs: InstanceNeeds,
+  ): Promise<FoundInstance[]> {
     const { attempts, certificates } = sources(needs);
-    const [ofAttempt, ofCertificate, value] =
-      reference.kind === 'id'
-        ? ['issuance.public_id = $3', 'certificate.id = $3', reference.id]
-        : [
-            'terms.spki_sha256 = $3',
-            'certificate.spki_sha256 = $3',
-            Buffer.from(reference.pubkeyHash, 'hex'),
-          ];
-    const rows: (InstanceRow | { readonly id: null })[] = await this.database.query(
-      `SELECT instance.* FROM cert_object_v2 AS object LEFT JOIN LATERAL (
-         SELECT * FROM (
-           ${attempts} WHERE issuance.plan_id = object.plan_id AND ${ofAttempt}
-           UNION ALL
-           ${certificates} WHERE certificate.plan_id = object.plan_id AND certificate.imported AND ${ofCertificate}) AS found
-         ORDER BY "isActive" DESC, "openedAt" DESC, id DESC LIMIT 1) AS instance ON true
-       WHERE object.account_id = $1 AND object.cn = $2`,
-      [accountId, cn, value],
-    );
-    const [row] = rows;
-    if (row === undefined) return 'no object';
-    return row.id === null ? null : storedInstance(row);
+    const { type, ofAttempt, ofCertificate } = conditions[kind];
+    const rows: ((InstanceRow | { readonly id: null }) & { readonly nth: number })[] =
+      await this.database.query(
+        `SELECT wanted.nth::int, instance.*
+         FROM unnest($1::bigint[], $2::text[], $3::${type}[]) WITH ORDINALITY AS wanted (account_id, cn, value, nth)
+         CROSS JOIN LATERAL (
+           SELECT plan_id FROM cert_object_v2 WHERE account_id = wanted.account_id AND cn = wanted.cn LIMIT 1) AS object
+         LEFT JOIN LATERAL (
+           SELECT * FROM (
+             ${attempts} WHERE issuance.plan_id = object.plan_id AND ${ofAttempt}
+             UNION ALL
+             ${certificates} WHERE certificate.plan_id = object.plan_id AND certificate.imported AND ${ofCertificate}) AS found
+           ORDER BY "isActive" DESC, "openedAt" DESC, id DESC LIMIT 1) AS instance ON true`,
+        [keys.map(({ accountId }) => accountId), keys.map(({ cn }) => cn), keys.map(({ value }) => value)],
+      );
+    return inOrderOf<InstanceRow | { readonly id: null }>(keys, rows).map((row) => {
+      if (row === null) return 'no object';
+      return row.id === null ? null : storedInstance(row);
+    });
   }
 
   /** In any order. */

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { Tx } from '@certwright/core-schema';
-import type { InvoiceEntity } from '@certwright/core-schema';
+import { type InvoiceEntity, SharedReads, type Tx } from '@certwright/core-schema';
 
 export type Invoice = Readonly<InvoiceEntity>;
 
@@ -12,6 +11,11 @@ const invoices = `
 /** Charges of accounts. */
 @Injectable()
 export class Invoices {
+  private readonly reads = new SharedReads<readonly string[], ReadonlyMap<string, string>>(async (keys) => {
+    const numbers = await this.ofIssuances(keys.flat(), this.database);
+    return keys.map((ids) => new Map([...numbers].filter(([id]) => ids.includes(id))));
+  });
+
   constructor(private readonly database: DataSource) {}
 
   /**
@@ -44,9 +48,10 @@ export class Invoices {
    */
   async ofIssuances(
     issuanceIds: readonly string[],
-    reader: Pick<Tx, 'query'> = this.database,
+    reader?: Pick<Tx, 'query'>,
   ): Promise<ReadonlyMap<string, string>> {
     if (issuanceIds.length === 0) return new Map();
+    if (reader === undefined) return await this.reads.read(issuanceIds);
     const rows = await reader.query<{ issuance_id: string; number: string }[]>(
       `SELECT served.issuance_id, invoice.number FROM (
          SELECT issuance_id, id, true AS serves FROM charge

@@ -2,6 +2,7 @@ import type { Product, ProductAuthority } from '@certwright/issuance';
 import { annotateSpan, inSpan } from '@certwright/tracing';
 import type { CertificateAuthorities } from './certificate-authorities';
 import type { AcmeAuthority, SubmitResult } from './acme/acme-authority';
+import { acmeReference, type BeforeOrder, isAcmeReference } from './acme/acme-orders';
 import { isDown } from './health/authority-health';
 import type {
   CertificateAuthority,
@@ -35,7 +36,7 @@ export interface AuthoritiesPorts {
 }
 
 const builtInName = 'built-in';
-const acmeReference = /^acme:/;
+const nothingBefore: BeforeOrder = { standingId: null, replaced: null };
 
 /**
  * Tries the CAs of a product in order: the first one that is enabled, responds, is below its limits and may issue.
@@ -62,13 +63,17 @@ export class AuthoritiesInOrder implements Issuers {
     const { acme } = this.ports;
     const candidates = this.candidates(request.product);
     const usesAcme = candidates.some(({ name }) => name !== builtInName);
-    const begun = acme !== null && usesAcme ? await acme.begun(request.lease) : null;
-    if (begun !== null) return { kind: 'submitted', reference: begun };
+    const before = acme !== null && usesAcme ? await acme.before(request.lease) : nothingBefore;
+    if (before.standingId !== null) return { kind: 'submitted', reference: acmeReference(before.standingId) };
     const refusals: Refusal[] = [...request.refusals];
     for (const candidate of candidates) {
       if (refusals.some(({ authority }) => authority === candidate.name)) continue;
       const result = await inCaSpan('ca submit', candidate.name, async () => {
-        return await this.submitTo(candidate, request, candidates.length > 1);
+        return await this.submitTo(
+          { ...candidate, replaced: before.replaced },
+          request,
+          candidates.length > 1,
+        );
       });
       if (result.kind === 'submitted') return result;
       const { kind: _, ...refusal } = result;
@@ -97,12 +102,11 @@ export class AuthoritiesInOrder implements Issuers {
   }
 
   private async submitTo(
-    candidate: ProductAuthority,
+    { name, profile, replaced }: ProductAuthority & Pick<BeforeOrder, 'replaced'>,
     request: CertificateRequest,
     hasOthers: boolean,
   ): Promise<SubmitResult> {
     const { builtIn, acme, stored } = this.ports;
-    const { name, profile } = candidate;
     if (name === builtInName) {
       return builtIn === null ? unknown(name) : resultOf(await builtIn.submit(request));
     }
@@ -114,10 +118,10 @@ export class AuthoritiesInOrder implements Issuers {
       if (!hasOthers || !(await health.claim(authority, request.clock())))
         return { kind: 'refused', ...health.refusal(authority, request.clock()) };
       const trial = health.trialOf(name);
-      const submitted = await acme.submit({ authority, profile }, { ...request, trial });
+      const submitted = await acme.submit({ authority, profile, replaced }, { ...request, trial });
       return submitted.kind === 'submitted' ? { ...submitted, trial } : submitted;
     }
-    return await acme.submit({ authority, profile }, request);
+    return await acme.submit({ authority, profile, replaced }, request);
   }
 
   private holderOf(reference: string): CertificateAuthority | AcmeAuthority {
@@ -129,7 +133,7 @@ export class AuthoritiesInOrder implements Issuers {
 }
 
 /** The CA of the reference; an ACME CA is known to the spans of its requests. */
-const kindOf = (reference: string) => (acmeReference.test(reference) ? 'acme' : builtInName);
+const kindOf = (reference: string) => (isAcmeReference(reference) ? 'acme' : builtInName);
 
 async function inCaSpan<R extends { readonly kind: string }>(
   name: string,

@@ -29,12 +29,21 @@ export interface CertificateRequest {
   readonly trial: Trial | null;
   /** CAs that have refused since this attempt began. */
   readonly refusals: readonly Refusal[];
+  /** From the `submit` right before this `collect`; null: it was earlier, or in another process. */
+  readonly begun: object | null;
   /** Database time when the step began. */
   readonly now: Date;
   /** Current database time. */
   readonly clock: () => Date;
   /** Ensures that the lease lasts this long, ms; call before each exchange with a CA. @throws LeaseLost */
   readonly hold: (forMs: number) => Promise<void>;
+  /**
+   * Waits until then under the lease, while other issuances use the capacity of this process.
+   *
+   * @returns false without waiting, or before the time: the attempt ends as `pending` instead
+   * @throws LeaseLost
+   */
+  readonly pause: (until: Date) => Promise<boolean>;
 }
 
 /** Refusal by one CA. */
@@ -55,8 +64,12 @@ export type Submitted =
       readonly reference: string;
       /** The next steps test whether the CA is up again. */
       readonly trial?: Trial;
-      /** The adapter has also stored reference and approvals in the issuance. */
+      /** The adapter has also stored reference and approvals in the issuance, and cleared an earlier problem. */
       readonly isStored?: boolean;
+      /** The adapter has also extended the lease: `forMs` from `requestedMs` by `performance.now()`. */
+      readonly extended?: { readonly requestedMs: number; readonly forMs: number };
+      /** What `collect` need not read again. */
+      readonly begun?: object;
     }
   | Refused;
 
@@ -122,7 +135,7 @@ export interface RevocationOrder {
  * Turns a request into a certificate. testing/certificate-authority-suite.ts tests this contract for every adapter.
  *
  * Both `submit` and `collect` are called under the lease of the issuance. An adapter may retry a single exchange with
- * the CA within that lease; the caller does all other waiting. A thrown error means "outcome unknown": the caller
+ * the CA within that lease, and `pause`; the caller does all other waiting. A thrown error means "outcome unknown": the caller
  * backs off and repeats the call for the same issuance, in this process or another one.
  */
 export interface CertificateAuthority {

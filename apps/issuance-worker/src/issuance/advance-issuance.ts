@@ -13,6 +13,7 @@ import { certificateRequest, type RequestedWork } from './certificate-request';
 import { HeldLease, leaseMs } from './held-lease';
 import { attachmentOf, certificateFaults } from './issued-certificate';
 import type { IssuanceEvents } from './issuance-events';
+import type { Pause } from './pausable-runs';
 import { type StoredWork, PublishedProgress } from './published-progress';
 import { RunEnds } from './run-ends';
 
@@ -55,8 +56,11 @@ export class AdvanceIssuance {
     this.ends = new RunEnds(this.progress, ports.events);
   }
 
-  /** @param trial of an unavailable CA that the issuance waits for; null: none */
-  async run(issuanceId: string, trial: Trial | null = null): Promise<void> {
+  /**
+   * @param trial of an unavailable CA that the issuance waits for; null: none
+   * @param pause for short waits within the run; default: they end it
+   */
+  async run(issuanceId: string, trial: Trial | null = null, pause: Pause = neverPause): Promise<void> {
     const requestedMs = performance.now();
     const leased = await this.ports.leasedIssuances.lease(issuanceId, leaseMs);
     if (leased === null) return;
@@ -76,6 +80,8 @@ export class AdvanceIssuance {
         clock,
         refusals: [],
         trial,
+        begun: null,
+        pause,
         coverage,
         published: false,
         issued: null,
@@ -154,10 +160,17 @@ export class AdvanceIssuance {
     const submitted = await this.ports.issuers.submit(certificateRequest(run));
     const { approvals } = run.issuance;
     if (submitted.kind === 'submitted') {
-      const { reference: caReference, trial = run.trial, isStored = false } = submitted;
+      const {
+        reference: caReference,
+        trial = run.trial,
+        isStored = false,
+        extended,
+        begun = null,
+      } = submitted;
+      if (extended !== undefined) run.held.lengthened(extended.requestedMs, extended.forMs);
       const progress = { approvals, caReference, lastError: null };
       const kept = isStored ? await this.keepStored(run, progress) : await this.keep(run, progress);
-      return { ...kept, trial };
+      return { ...kept, trial, begun };
     }
     const { error, until, final, waitsFor, stalled } = submitted;
     if (stalled) return await this.ends.stall(run, error, until, { approvals });
@@ -192,7 +205,7 @@ export class AdvanceIssuance {
           : await this.ends.rest(run, collected.error, collected.until, over);
       case 'given_up': {
         const next = await this.keep(run, over);
-        return { ...next, refusals: [...run.refusals, collected.refusal] };
+        return { ...next, begun: null, refusals: [...run.refusals, collected.refusal] };
       }
       case 'issued': {
         // The exchange took time, and the CA may have issued during it.
@@ -235,6 +248,8 @@ function withProgress(run: IssuanceRun, progress: StepProgress): IssuanceRun {
   const stored = { ...run.stored, ...progress };
   return { ...run, stored, issuance: { ...run.issuance, ...progress } };
 }
+
+const neverPause: Pause = async () => await Promise.resolve(false);
 
 /** An order may be older than the list of this release. */
 function isKnown(spkiSha256: Uint8Array): boolean {

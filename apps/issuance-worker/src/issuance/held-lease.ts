@@ -4,6 +4,9 @@ import type { LeasedIssuances } from '@certwright/ordering';
 /** Longer than a round of DNS look-ups; a slower CA gets a longer lease, so that it is lost only by accident. */
 export const leaseMs = 15_000;
 
+/** A lease that is extended gets this much more than requested, ms; a crash delays the issuance by as much. */
+const spareMs = 15_000;
+
 /** The lease of a run, and its end by our own monotonic clock, which also advances while the process is frozen. */
 export class HeldLease {
   private endsMs: number;
@@ -21,8 +24,8 @@ export class HeldLease {
   /** Extends the lease when less than this is left of it, ms. @throws LeaseLost */
   readonly hold = async (forMs: number): Promise<void> => {
     if (this.endsMs - this.nowMs() >= forMs) return;
-    // Twice as long, so that the next exchanges need no further write.
-    const keepForMs = 2 * forMs;
+    // Longer, so that the next exchanges need no further write.
+    const keepForMs = forMs + spareMs;
     const requestedMs = this.nowMs();
     await this.issuances.save(this.lease, {}, { keepForMs });
     this.endsMs = requestedMs + keepForMs;

@@ -23,6 +23,7 @@ import { IssuanceHoldWatch } from './issuance-hold';
 import { IssuanceStatisticsReader } from './issuance-statistics';
 import { IssuanceProcessor } from './issuance.processor';
 import { observeIssuances } from './observe-issuances';
+import { PausableRuns } from './pausable-runs';
 
 const events = Symbol('IssuanceEvents');
 
@@ -50,6 +51,14 @@ class AuthorityWatch implements OnModuleInit {
     IssuanceHoldWatch,
     IssuanceProcessor,
     IssuanceStatisticsReader,
+    {
+      provide: PausableRuns,
+      inject: [Config, RunningProcess],
+      useFactory: ({ JOB_CONCURRENCY }: Config, { log }: RunningProcess) =>
+        new PausableRuns(JOB_CONCURRENCY, (error) =>
+          log.error({ err: error }, 'issuance run failed; retried from its row'),
+        ),
+    },
     {
       provide: IssuanceNews,
       inject: [RedisAccess, RunningProcess],

@@ -7,6 +7,7 @@ import { Injectable } from '@nestjs/common';
 import { relayOnce } from '../wake-ups/relay';
 import { sweepOnce } from '../wake-ups/sweep';
 import { AdvanceIssuance } from './advance-issuance';
+import { PausableRuns } from './pausable-runs';
 
 /** Advances issuances when they are due. */
 @Injectable()
@@ -14,13 +15,14 @@ import { AdvanceIssuance } from './advance-issuance';
 export class IssuanceProcessor {
   constructor(
     private readonly issuance: AdvanceIssuance,
+    private readonly runs: PausableRuns,
     private readonly outbox: Outbox,
     private readonly leased: LeasedIssuances,
     private readonly queues: JobQueues,
   ) {}
 
   async 'advance-issuance'({ issuanceId }: JobPayloads['advance-issuance']): Promise<void> {
-    await this.issuance.run(issuanceId);
+    await this.runs.start(async (pause) => await this.issuance.run(issuanceId, null, pause));
   }
 
   @Round('relay')

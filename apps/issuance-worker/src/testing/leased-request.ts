@@ -38,6 +38,8 @@ export async function leasedRequest(
     stalledSince: null,
     refusals: [],
     trial: null,
+    begun: null,
+    pause: async () => await Promise.resolve(false),
   });
   return { request, terms: work.terms };
 }

@@ -64,18 +64,19 @@ export class Challenges {
   /** A value that may have been added through an integration stays as an expired row until it is removed there. */
   async withdrawRecords(records: readonly Pick<ChallengeRecord, 'label' | 'value'>[]): Promise<void> {
     if (records.length === 0) return;
-    const these = `(label, value) IN (
-      SELECT record.label, record.value FROM challenge_record AS record
-      JOIN unnest($1::text[], $2::text[]) AS gone (label, value) USING (label, value)
-      ORDER BY record.label, record.value FOR UPDATE OF record)`;
-    const keys = [records.map(({ label }) => label), records.map(({ value }) => value)];
+    // Locked in one order: several issuances may withdraw the same values.
     await this.database.query(
-      `UPDATE challenge_record SET expires_at = least(expires_at, clock_timestamp()) WHERE ${these}`,
-      keys,
-    );
-    await this.database.query(
-      `DELETE FROM challenge_record WHERE attempted_at IS NULL AND expires_at <= clock_timestamp() AND ${these}`,
-      keys,
+      `WITH withdrawn AS MATERIALIZED (
+         SELECT record.label, record.value, record.attempted_at FROM challenge_record AS record
+         JOIN unnest($1::text[], $2::text[]) AS gone (label, value) USING (label, value)
+         ORDER BY record.label, record.value FOR UPDATE OF record),
+       expired AS (
+         UPDATE challenge_record AS record SET expires_at = least(record.expires_at, clock_timestamp())
+         FROM withdrawn WHERE (record.label, record.value) = (withdrawn.label, withdrawn.value)
+           AND withdrawn.attempted_at IS NOT NULL)
+       DELETE FROM challenge_record AS record USING withdrawn
+       WHERE (record.label, record.value) = (withdrawn.label, withdrawn.value) AND withdrawn.attempted_at IS NULL`,
+      [records.map(({ label }) => label), records.map(({ value }) => value)],
     );
   }
 

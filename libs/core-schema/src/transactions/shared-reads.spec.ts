@@ -1,5 +1,5 @@
 import { inOrderOf, SharedReads } from './shared-reads';
-import { withinDatabaseTime } from './database-time';
+import { currentDatabaseTime, withinDatabaseTime } from './database-time';
 
 /** Statements that the test answers. */
 class Statements {
@@ -68,6 +68,18 @@ it('fails a request whose database time is over, and not those that it waited wi
   await expect(short).rejects.toThrow('timeout exceeded');
   statements.begun[0]?.end();
   expect(await long).toBe('B');
+});
+
+it('limits a statement to the time of the request that may wait longest, if each has a limit', async () => {
+  const limits: (number | null)[] = [];
+  const reads = new SharedReads<string, string>((keys) => {
+    limits.push(currentDatabaseTime()?.leftMs ?? null);
+    return Promise.resolve(keys);
+  });
+  const limited = [1_000, 60_000].map((ms) => withinDatabaseTime(ms, () => reads.read('a')));
+  await Promise.all(limited);
+  await Promise.all([reads.read('a'), withinDatabaseTime(1_000, () => reads.read('b'))]);
+  expect(limits).toEqual([expect.closeTo(60_000, -3), null]);
 });
 
 it('puts rows into the order of their keys', () => {

@@ -1,6 +1,11 @@
 import { databaseOutage } from '@certwright/errors';
 import { startDatabaseWork, withoutSpan } from '@certwright/tracing';
-import { currentDatabaseTime, withinDatabaseTime } from './database-time';
+import {
+  currentDatabaseTime,
+  type DatabaseTime,
+  withinDatabaseTime,
+  withoutDatabaseTime,
+} from './database-time';
 
 /** Statements of one kind at a time: while one runs, the process handles the results of the other. */
 const maxRunning = 2;
@@ -10,7 +15,8 @@ const maxKeys = 64;
 
 interface Waiting<Key, Found> {
   readonly key: Key;
-  readonly leftMs: () => number;
+  /** Of the request; null: it may wait as long as the database takes. */
+  readonly time: DatabaseTime | null;
   readonly resolve: (found: Found) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -33,11 +39,10 @@ export class SharedReads<Key, Found> {
   async read(key: Key): Promise<Found> {
     const time = currentDatabaseTime();
     const [endWait, endWork] = [time?.wait(), startDatabaseWork()];
-    const leftMs = () => time?.leftMs ?? Infinity;
     let timer: NodeJS.Timeout | undefined;
     try {
       return await new Promise((resolve, reject) => {
-        const waiting = { key, leftMs, resolve, reject };
+        const waiting = { key, time, resolve, reject };
         this.#waiting.push(waiting);
         if (time !== null) timer = setTimeout(() => this.#giveUp(waiting), time.leftMs);
         this.#schedule();
@@ -72,9 +77,8 @@ export class SharedReads<Key, Found> {
 
   async #readFor(batch: readonly Waiting<Key, Found>[]): Promise<void> {
     const keys = batch.map(({ key }) => key);
-    const leftMs = Math.max(...batch.map((each) => each.leftMs()));
     try {
-      const found = await withoutSpan(() => withinDatabaseTime(leftMs, () => this.readAll(keys)));
+      const found = await withoutSpan(() => withinTimeOf(batch, () => this.readAll(keys)));
       if (found.length !== keys.length) throw new Error(`${found.length} results for ${keys.length} keys`);
       batch.forEach(({ resolve }, at) => resolve(found[at] as Found));
     } catch (error) {
@@ -84,6 +88,14 @@ export class SharedReads<Key, Found> {
       else for (const { reject } of batch) reject(error);
     }
   }
+}
+
+/** As long as the one that may wait longest. */
+function withinTimeOf<T>(batch: readonly Pick<Waiting<unknown, unknown>, 'time'>[], work: () => T): T {
+  const limits = batch.flatMap(({ time }) => (time === null ? [] : [time.leftMs]));
+  return limits.length < batch.length
+    ? withoutDatabaseTime(work)
+    : withinDatabaseTime(Math.max(...limits), work);
 }
 
 /**

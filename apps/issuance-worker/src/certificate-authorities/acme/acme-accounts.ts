@@ -33,6 +33,12 @@ export interface AccountPorts {
 /** If an account is lost sooner, the cause is likely not the CA alone and another account would be lost too, ms. */
 const minLifeMs = 60 * 60 * 1_000;
 
+/**
+ * How long a valid account is used without reading its row again, ms. Later changes are found anyway: the CA refuses an
+ * earlier key or an ended account, and `keyChanges` and `lost` read the row.
+ */
+const keptMs = 1_000;
+
 const keyContext = (authority: string) => `ca-account:${authority}`;
 const externalContext = (authority: string) => `ca-eab:${authority}`;
 const nonceBytes = 12;
@@ -41,6 +47,8 @@ const nonceBytes = 12;
 export class AcmeAccounts {
   /** Unsealed keys by row id: unsealing and deriving cost as much as a signature. */
   private readonly opened = new Map<string, { readonly sealed: Buffer; readonly key: AccountKey }>();
+  /** Valid accounts by CA. */
+  private readonly kept = new Map<string, { readonly row: CaAccountEntity; readonly untilMs: number }>();
 
   constructor(private readonly ports: AccountPorts) {}
 
@@ -56,7 +64,7 @@ export class AcmeAccounts {
   ): Promise<AcmeSession> {
     const { accounts, servers } = this.ports;
     const server = servers.of(authority);
-    const standing = await accounts.ofAuthority(authority.name);
+    const standing = await this.standing(authority.name);
     if (standing?.state === 'valid') return this.session(authority, standing);
     const row = standing ?? (await accounts.begin(authority.name, this.newSealedKey(authority.name)));
     await beforeExchange();
@@ -103,6 +111,7 @@ export class AcmeAccounts {
   async lost({ row, authority }: AcmeSession, now: Date): Promise<boolean> {
     if (now.getTime() - row.createdAt.getTime() < minLifeMs) return false;
     await this.ports.accounts.end(row.id);
+    this.kept.delete(authority.name);
     this.ports.events.accountLost(authority.name, row.accountUrl);
     return true;
   }
@@ -115,6 +124,15 @@ export class AcmeAccounts {
 
   openKey(authority: string, sealed: Uint8Array): AccountKey {
     return new AccountKey(createPrivateKey(this.ports.keys.open(sealed, keyContext(authority))));
+  }
+
+  private async standing(authority: string): Promise<CaAccountEntity | null> {
+    const kept = this.kept.get(authority);
+    const now = performance.now();
+    if (kept !== undefined && kept.untilMs > now) return kept.row;
+    const row = await this.ports.accounts.ofAuthority(authority);
+    if (row?.state === 'valid') this.kept.set(authority, { row, untilMs: now + keptMs });
+    return row;
   }
 
   private session(authority: CertificateAuthorityEntity, row: CaAccountEntity): AcmeSession {

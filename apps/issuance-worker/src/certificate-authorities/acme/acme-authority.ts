@@ -1,4 +1,4 @@
-import { acmeReference, problemOf } from './acme-orders';
+import { acmeReference, type BeforeOrder, problemOf, type ReplacedCertificate } from './acme-orders';
 import { type AcmeOrderEntity, type CertificateAuthorityEntity, type Lease } from '@certwright/core-schema';
 import { type CaLimitBuckets } from '../../ca-limits/ca-limit-buckets';
 import { AcmeFault, isPassing, isProblem } from '../../acme';
@@ -15,11 +15,11 @@ import { AuthorityDown, type AuthorityHealth, type DownAuthority, isDown } from 
 import { SlowRuns } from '../health/slow-runs';
 import { trialAt } from '../health/trial';
 import type { AcmeAccounts, AcmeSession } from './acme-accounts';
-import { exchangeMs } from './acme-servers';
+import { exchangeMs, spareMs } from './acme-servers';
 import { namesToProve } from './order-challenges';
 import { givenUp, OrderFaults, unusable } from './order-faults';
 import { errorOfOrder, outcomeOfFault } from './order-outcomes';
-import { OrderRun, type OrderRunPorts } from './order-run';
+import { maxRunMs, OrderRun, type OrderRunPorts } from './order-run';
 
 export interface AcmePorts extends OrderRunPorts {
   readonly accounts: AcmeAccounts;
@@ -34,6 +34,16 @@ export interface AcmePorts extends OrderRunPorts {
 export interface Candidate {
   readonly authority: CertificateAuthorityEntity;
   readonly profile: string | null;
+  /** The certificate that the issuance replaces; null: none. */
+  readonly replaced: ReplacedCertificate | null;
+}
+
+/** A stored order, and the account that places it. */
+class BegunOrder {
+  constructor(
+    readonly session: AcmeSession,
+    readonly stored: AcmeOrderEntity,
+  ) {}
 }
 
 /** Outcome of a request at one CA. */
@@ -61,14 +71,16 @@ export class AcmeAuthority {
     return this.ports.health;
   }
 
-  /** The reference of the issuance's order that has not failed; null: none. */
-  async begun({ issuanceId }: Lease): Promise<string | null> {
-    const standing = await this.ports.orders.standing(issuanceId);
-    return standing === null ? null : acmeReference(standing.id);
+  /** What exists before an order of the issuance begins. */
+  async before({ issuanceId }: Lease): Promise<BeforeOrder> {
+    return await this.ports.orders.before(issuanceId);
   }
 
   /** Stores the wanted order first. Sends no request to the CA, except to create a missing account. */
-  async submit({ authority, profile }: Candidate, request: CertificateRequest): Promise<SubmitResult> {
+  async submit(
+    { authority, profile, replaced }: Candidate,
+    request: CertificateRequest,
+  ): Promise<SubmitResult> {
     let session: AcmeSession;
     try {
       session = await this.ports.accounts.at(authority, async () => await request.hold(exchangeMs));
@@ -76,11 +88,11 @@ export class AcmeAuthority {
       if (!(error instanceof AcmeFault)) throw error;
       return await this.withoutAccount(authority, error, request);
     }
-    const { accountId, lease, product } = request;
+    const { accountId, approvals, lease, product } = request;
     await request.hold(preflightMs);
     const { names, unprovable } = await this.namesToProve(session, request);
     if (unprovable.length > 0) return notProvable(authority.name, unprovable);
-    const replaces = await this.replacedAt(session, lease);
+    const replaces = replacedAt(session, replaced);
     await request.hold(preflightMs);
     const verdict = await this.ports.preflight({
       authority,
@@ -99,8 +111,15 @@ export class AcmeAuthority {
       return { kind: 'refused', error: verdict.error, until: null, final };
     }
     const wanted = { authority: authority.name, caAccountId: session.row.id, profile, replaces };
-    const order = await this.ports.orders.begin(lease, wanted);
-    return { kind: 'submitted', reference: acmeReference(order.id) };
+    const requestedMs = performance.now();
+    const keepForMs = exchangeMs + spareMs;
+    const { order, isKept } = await this.ports.orders.begin(lease, wanted, { approvals, keepForMs });
+    const stored = {
+      isStored: true,
+      extended: { requestedMs, forMs: keepForMs },
+      begun: new BegunOrder(session, order),
+    };
+    return { kind: 'submitted', reference: acmeReference(order.id), ...(isKept && stored) };
   }
 
   private async namesToProve(
@@ -113,24 +132,46 @@ export class AcmeAuthority {
   }
 
   async collect(reference: string, request: CertificateRequest): Promise<Collected> {
-    const stored = await this.ports.orders.ofReference(reference);
-    if (stored === null || stored.issuanceId !== request.lease.issuanceId)
-      throw new Error(`no order of issuance ${request.lease.issuanceId} is stored under ${reference}`);
+    const { session, stored } = await this.begunOrder(reference, request);
     if (stored.state === 'failed') return overBefore(stored);
-    const session = await this.ports.accounts.byId(stored.caAccountId);
-    const { authority } = session;
-    if (isHeldBack(authority, stored, request)) return await this.faults.heldBack(authority, stored, request);
-    if (request.trial === null && this.isCrowded(authority.name)) return behindSlow(request.clock());
     const run = new OrderRun(this.ports, session, stored, request);
+    const yieldsAtMs = performance.now() + maxRunMs;
+    for (;;) {
+      const collected = await this.attempt(run, session, request);
+      const mayPause =
+        collected.kind === 'pending' && collected.error === null && performance.now() < yieldsAtMs;
+      if (!mayPause || !(await request.pause(collected.until))) {
+        if (collected.kind === 'pending') await run.store();
+        return collected;
+      }
+    }
+  }
+
+  private async begunOrder(reference: string, { begun, lease }: CertificateRequest): Promise<BegunOrder> {
+    if (begun instanceof BegunOrder) return begun;
+    const stored = await this.ports.orders.ofReference(reference);
+    if (stored === null || stored.issuanceId !== lease.issuanceId)
+      throw new Error(`no order of issuance ${lease.issuanceId} is stored under ${reference}`);
+    return new BegunOrder(await this.ports.accounts.byId(stored.caAccountId), stored);
+  }
+
+  /** One step after the other, until the order ends or waits. */
+  private async attempt(
+    run: OrderRun,
+    session: AcmeSession,
+    request: CertificateRequest,
+  ): Promise<Collected> {
+    const { name } = session.authority;
+    const down = await this.ports.health.downNow(name);
+    if (down !== null && isHeldBack(down, run.stored, request))
+      return await this.faults.heldBack(down, run.stored, request);
+    if (request.trial === null && this.isCrowded(name)) return behindSlow(request.clock());
     try {
-      return await this.slow.beside(
-        authority.name,
-        run,
-        async () => await this.run(run, session, stored, request),
-      );
+      return await this.slow.beside(name, run, async () => await this.run(run, session, request));
     } catch (error) {
       if (!(error instanceof AcmeFault)) throw error;
-      return await this.faults.settle(error, run, { session, stored, request });
+      await run.store();
+      return await this.faults.settle(error, run, { session, stored: run.stored, request });
     }
   }
 
@@ -162,12 +203,7 @@ export class AcmeAuthority {
     if (isTrial) await health.trialOf(authority.name).passed();
   }
 
-  private async run(
-    run: OrderRun,
-    session: AcmeSession,
-    stored: AcmeOrderEntity,
-    request: CertificateRequest,
-  ): Promise<Collected> {
+  private async run(run: OrderRun, session: AcmeSession, request: CertificateRequest): Promise<Collected> {
     const end = await run.run();
     const { authority } = session;
     this.ports.health.served(authority.name);
@@ -184,7 +220,7 @@ export class AcmeAuthority {
       }
       case 'failed': {
         const { error, final } = errorOfOrder(authority.name, end.failed);
-        await this.ports.orders.failed(request.lease, stored.id, error.outcome);
+        await this.ports.orders.failed(request.lease, run.stored.id, error.outcome);
         await run.withdraw();
         // Count failed authorizations here too, before the CA reports the limit.
         for (const need of authorizationNeeds(
@@ -220,25 +256,24 @@ export class AcmeAuthority {
       unavailable: 'stalled',
     };
   }
+}
 
-  /**
-   * Sent only if the CA has renewal information, by the account that ordered the replaced certificate (RFC 9773,
-   * section 5).
-   */
-  private async replacedAt({ authority, row }: AcmeSession, { issuanceId }: Lease): Promise<string | null> {
-    const replaced = await this.ports.orders.replacedBy(issuanceId);
-    const isSame = replaced?.authority === authority.name && replaced.caAccountId === row.id;
-    return isSame ? replaced.ariId : null;
-  }
+/**
+ * Sent only if the CA has renewal information, by the account that ordered the replaced certificate (RFC 9773,
+ * section 5).
+ */
+function replacedAt({ authority, row }: AcmeSession, replaced: ReplacedCertificate | null): string | null {
+  const isSame = replaced?.authority === authority.name && replaced.caAccountId === row.id;
+  return isSame ? replaced.ariId : null;
 }
 
 /** Whether requests about the order are suspended. Accepted orders continue while only new ones are refused. */
 function isHeldBack(
-  authority: CertificateAuthorityEntity,
+  authority: DownAuthority,
   { state }: AcmeOrderEntity,
   { trial }: CertificateRequest,
-): authority is DownAuthority {
-  if (!isDown(authority) || trial?.authority === authority.name) return false;
+): boolean {
+  if (trial?.authority === authority.name) return false;
   return authority.downFor === 'everything' || state === 'wanted';
 }
 

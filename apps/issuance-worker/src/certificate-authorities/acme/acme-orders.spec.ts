@@ -1,6 +1,7 @@
+import type { NameApproval } from '@certwright/issuance';
 import { neutralMessage } from '@certwright/outcome-messages';
 import { LeaseLost } from '@certwright/postgres';
-import { type Lease } from '@certwright/core-schema';
+import type { AcmeChallenge, Lease } from '@certwright/core-schema';
 import { attachOpen, validity } from '@certwright/core-testing';
 import { caAccount } from '../../testing/ca-accounts';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
@@ -45,7 +46,8 @@ async function leaseOf(issuanceId: string): Promise<Lease> {
 }
 
 const wanted = () => ({ authority, caAccountId, profile: 'classic', replaces: null });
-const begin = async (lease: Lease) => (await orders.begin(lease, wanted())).id;
+const beginning = { approvals: [], keepForMs: 60_000 };
+const begin = async (lease: Lease) => (await orders.begin(lease, wanted(), beginning)).order.id;
 
 /** All ways in which a lease ends. */
 const losses: Readonly<Record<string, (leased: Leased) => Promise<void>>> = {
@@ -71,7 +73,7 @@ const writes: Readonly<Record<string, (lease: Lease, id: string) => Promise<unkn
   opened: async (lease, id) => await orders.opened(lease, id, orderUrl),
   challenged: async (lease, id) => await orders.challenged(lease, id, []),
   withoutReplaces: async (lease, id) => await orders.withoutReplaces(lease, id),
-  finalizing: async (lease, id) => await orders.finalizing(lease, id),
+  finalizing: async (lease, id) => await orders.finalizing(lease, id, null),
   issued: async (lease, id) => await orders.issued(lease, id, 'https://public-ca.example/cert/1'),
   failed: async (lease, id) => await orders.failed(lease, id, ended),
 };
@@ -106,6 +108,32 @@ it('is begun once, also by repeated and concurrent calls', async () => {
   });
 });
 
+it('is stored together with its reference, the approvals and a longer lease', async () => {
+  const { lease } = await leased();
+  const stored = async () => {
+    const [row] = await core.database.query<[Record<string, unknown>]>(
+      `SELECT ca_reference, approvals, last_error, leased_until > now() + interval '10 min' AS "isLong"
+       FROM issuance WHERE id = $1`,
+      [lease.issuanceId],
+    );
+    return row;
+  };
+  const [approval] = ((await stored()).approvals as readonly NameApproval[]).map((each) => {
+    return { ...each, problem: null, status: 'approved' as const, method: 'dns' as const };
+  });
+  if (approval === undefined) throw new Error('the issuance has one name');
+  const kept = { approvals: [approval], keepForMs: 3_600_000 };
+  const { order, isKept } = await orders.begin(lease, wanted(), kept);
+  expect(isKept).toBe(true);
+  expect(await stored()).toMatchObject({
+    ca_reference: acmeReference(order.id),
+    approvals: [{ dnsName: 'a.example.com', status: 'approved' }],
+    last_error: null,
+    isLong: true,
+  });
+  expect(await orders.begin(lease, wanted(), beginning)).toEqual({ order, isKept: false });
+});
+
 it('is a new one after a failure', async () => {
   const { lease } = await leased();
   const first = await begin(lease);
@@ -133,17 +161,37 @@ it('moves from wanted to issued, and every step is idempotent', async () => {
     certificateUrl: 'https://public-ca.example/cert/1',
     finalizedAt: expect.any(Date),
   });
-  await expect(orders.finalizing(lease, id)).rejects.toThrow('rejects the change');
+  await expect(orders.finalizing(lease, id, null)).rejects.toThrow('rejects the change');
 });
 
 it('keeps the time of the first finalize', async () => {
   const { lease } = await leased();
   const id = await begin(lease);
   await orders.opened(lease, id, orderUrl);
-  await orders.finalizing(lease, id);
+  await orders.finalizing(lease, id, null);
   const first = (await orders.byId(id))?.finalizedAt;
-  await orders.finalizing(lease, id);
+  await orders.finalizing(lease, id, null);
   expect((await orders.byId(id))?.finalizedAt).toEqual(first);
+});
+
+it('gets new challenges together with the time of finalize', async () => {
+  const { lease } = await leased();
+  const id = await begin(lease);
+  await orders.opened(lease, id, orderUrl);
+  const challenges: AcmeChallenge[] = [
+    {
+      dnsName: 'a.example.com',
+      wildcard: false,
+      type: 'dns-01',
+      token: 'token',
+      authorizationUrl: 'https://public-ca.example/authz/1',
+      challengeUrl: 'https://public-ca.example/chall/1',
+      respondedAt: new Date().toISOString(),
+    },
+  ];
+  await orders.finalizing(lease, id, challenges);
+  await orders.finalizing(lease, id, null);
+  expect(await orders.byId(id)).toMatchObject({ challenges, finalizedAt: expect.any(Date) });
 });
 
 it('never replaces its URL by another one', async () => {
@@ -181,11 +229,15 @@ describe('the replaced certificate', () => {
       renewalInfo: { authority, ariId: 'aki.serial' },
     });
     const issuanceId = await replacing(planId, certificateId);
-    expect(await orders.replacedBy(issuanceId)).toEqual({ authority, caAccountId, ariId: 'aki.serial' });
+    const replaced = { authority, caAccountId, ariId: 'aki.serial' };
+    expect(await orders.before(issuanceId)).toEqual({ standingId: null, replaced });
   });
 
   it('is null for a first certificate', async () => {
-    expect(await orders.replacedBy((await leased()).lease.issuanceId)).toBeNull();
+    const { lease } = await leased();
+    expect(await orders.before(lease.issuanceId)).toEqual({ standingId: null, replaced: null });
+    const standingId = await begin(lease);
+    expect(await orders.before(lease.issuanceId)).toEqual({ standingId, replaced: null });
   });
 });
 
@@ -224,7 +276,7 @@ describe('an order that the CA returns twice', () => {
     const [one, other] = [await leased(), await leased()];
     const [first, second] = [await begin(one.lease), await begin(other.lease)];
     await orders.opened(one.lease, first, orderUrl);
-    await orders.finalizing(one.lease, first);
+    await orders.finalizing(one.lease, first, null);
     await losses['ended with the issuance']?.(one);
     await expect(orders.opened(other.lease, second, orderUrl)).rejects.toThrow(OrderTaken);
   });

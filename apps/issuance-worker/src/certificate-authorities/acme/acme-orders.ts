@@ -1,11 +1,11 @@
-import type { Outcome } from '@certwright/issuance';
-import { neutralMessage, storedOutcome } from '@certwright/outcome-messages';
-import { LeaseLost } from '@certwright/postgres';
+import type { NameApproval, Outcome } from '@certwright/issuance';
+import { neutralMessage, storedOutcome, toStoredApproval } from '@certwright/outcome-messages';
+import { LeaseLost, leases } from '@certwright/postgres';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { type Lease, underLease } from '@certwright/core-schema';
 import { isUniqueViolation } from '@certwright/core-schema';
-import { type AcmeChallenge, AcmeOrderEntity } from '@certwright/core-schema';
+import type { AcmeChallenge, AcmeOrderEntity } from '@certwright/core-schema';
 
 /** Why the order failed; null: it did not fail, or the reason is unknown. */
 export function problemOf({
@@ -25,6 +25,13 @@ export interface NewAcmeOrder {
   readonly replaces: string | null;
 }
 
+/** Changes of the issuance that are stored together with its order. */
+export interface OrderBeginning {
+  readonly approvals: readonly NameApproval[];
+  /** Of the lease from now on, ms. */
+  readonly keepForMs: number;
+}
+
 /** A certificate to be replaced, as identified at its CA. */
 export interface ReplacedCertificate {
   readonly authority: string;
@@ -33,10 +40,19 @@ export interface ReplacedCertificate {
   readonly ariId: string;
 }
 
+export interface BeforeOrder {
+  /** The issuance's order that has not failed; null: none. */
+  readonly standingId: string | null;
+  /** The certificate that the issuance replaces (RFC 9773, section 5); null: none. */
+  readonly replaced: ReplacedCertificate | null;
+}
+
 const referencePrefix = 'acme:';
 
 /** The CA reference of an issuance and its certificate: the id of the order's row. */
 export const acmeReference = (orderId: string): string => `${referencePrefix}${orderId}`;
+
+export const isAcmeReference = (reference: string): boolean => reference.startsWith(referencePrefix);
 
 function orderIdOf(reference: string): string | null {
   const id = reference.slice(referencePrefix.length);
@@ -53,6 +69,25 @@ export class OrderTaken extends Error {
 
 const heldIssuance = `SELECT issuance.id FROM issuance WHERE ${underLease('$1', '$2')} FOR NO KEY UPDATE`;
 
+const orderColumns = `
+  id, issuance_id AS "issuanceId", authority, ca_account_id AS "caAccountId", profile, state,
+  order_url AS "orderUrl", certificate_url AS "certificateUrl", challenges, replaces,
+  finalized_at AS "finalizedAt", problem, outcome, created_at AS "createdAt", closed_at AS "closedAt"`;
+
+/** Order, reference and the longer lease in one statement: one commit before newOrder. */
+const beginStatement = `
+  WITH held AS (${heldIssuance}),
+  begun AS (
+    INSERT INTO acme_order (issuance_id, authority, ca_account_id, profile, replaces, state)
+    SELECT held.id, $3, $4, $5, $6, 'wanted' FROM held
+    ON CONFLICT (issuance_id) WHERE state <> 'failed' DO NOTHING
+    RETURNING *),
+  kept AS (
+    UPDATE issuance SET
+      ca_reference = '${referencePrefix}' || begun.id, approvals = $7::jsonb, last_error = NULL, ${leases.extend('$8')}
+    FROM begun WHERE issuance.id = begun.issuance_id)
+  SELECT ${orderColumns} FROM begun`;
+
 /** Orders at CAs. All writes require the lease of the issuance, so that a late worker changes nothing. */
 @Injectable()
 export class AcmeOrders {
@@ -61,31 +96,38 @@ export class AcmeOrders {
   /**
    * Returns the issuance's current order, else a new one in state `wanted`. Stored before newOrder is sent.
    *
+   * @returns `isKept`: the issuance has its reference, the changes and the longer lease; false for a current order
    * @throws LeaseLost
    */
-  async begin(lease: Lease, order: NewAcmeOrder): Promise<AcmeOrderEntity> {
-    await this.database.query(
-      `WITH held AS (${heldIssuance})
-       INSERT INTO acme_order (issuance_id, authority, ca_account_id, profile, replaces, state)
-       SELECT held.id, $3, $4, $5, $6, 'wanted' FROM held
-       ON CONFLICT (issuance_id) WHERE state <> 'failed' DO NOTHING`,
-      [lease.issuanceId, lease.token, order.authority, order.caAccountId, order.profile, order.replaces],
-    );
+  async begin(
+    lease: Lease,
+    order: NewAcmeOrder,
+    { approvals, keepForMs }: OrderBeginning,
+  ): Promise<{ readonly order: AcmeOrderEntity; readonly isKept: boolean }> {
+    const [begun] = await this.database.query<[AcmeOrderEntity?]>(beginStatement, [
+      lease.issuanceId,
+      lease.token,
+      order.authority,
+      order.caAccountId,
+      order.profile,
+      order.replaces,
+      JSON.stringify(approvals.map(toStoredApproval)),
+      keepForMs,
+    ]);
+    if (begun !== undefined) return { order: begun, isKept: true };
     const standing = await this.standing(lease.issuanceId);
     if (standing === null || !(await this.holds(lease)))
       throw new LeaseLost('issuance', lease.issuanceId, lease.token);
-    return standing;
+    return { order: standing, isKept: false };
   }
 
   /** The issuance's order that has not failed; null: none. */
   async standing(issuanceId: string): Promise<AcmeOrderEntity | null> {
-    return await this.query()
-      .where(`issuance_id = :issuanceId AND state <> 'failed'`, { issuanceId })
-      .getOne();
+    return await this.one(`issuance_id = $1 AND state <> 'failed'`, issuanceId);
   }
 
   async byId(id: string): Promise<AcmeOrderEntity | null> {
-    return await this.query().where('id = :id', { id }).getOne();
+    return await this.one('id = $1', id);
   }
 
   /**
@@ -98,18 +140,21 @@ export class AcmeOrders {
     return id === null ? null : await this.byId(id);
   }
 
-  /** The certificate that the issuance replaces (RFC 9773, section 5); null: none. */
-  async replacedBy(issuanceId: string): Promise<ReplacedCertificate | null> {
-    const [row] = await this.database.query<[ReplacedCertificate?]>(
-      `SELECT acme_order.authority, acme_order.ca_account_id AS "caAccountId", renewal_info.ari_id AS "ariId"
-       FROM issuance
-       JOIN certificate ON certificate.id = issuance.replaces_certificate_id
-       JOIN acme_order ON acme_order.issuance_id = certificate.issuance_id AND acme_order.state = 'issued'
-       JOIN renewal_info ON renewal_info.certificate_id = certificate.id
-       WHERE issuance.id = $1`,
+  /** What exists before an order begins, with one query. */
+  async before(issuanceId: string): Promise<BeforeOrder> {
+    const [row] = await this.database.query<[BeforeOrder?]>(
+      `SELECT
+         (SELECT id FROM acme_order WHERE issuance_id = issuance.id AND state <> 'failed') AS "standingId",
+         (SELECT jsonb_build_object('authority', acme_order.authority, 'caAccountId', acme_order.ca_account_id::text,
+            'ariId', renewal_info.ari_id)
+          FROM certificate
+          JOIN acme_order ON acme_order.issuance_id = certificate.issuance_id AND acme_order.state = 'issued'
+          JOIN renewal_info ON renewal_info.certificate_id = certificate.id
+          WHERE certificate.id = issuance.replaces_certificate_id) AS replaced
+       FROM issuance WHERE id = $1`,
       [issuanceId],
     );
-    return row ?? null;
+    return row ?? { standingId: null, replaced: null };
   }
 
   /**
@@ -157,9 +202,10 @@ export class AcmeOrders {
     await this.write(lease, id, ['open'], `challenges = $5::jsonb`, [JSON.stringify(challenges)]);
   }
 
-  /** Called before finalize. @throws LeaseLost */
-  async finalizing(lease: Lease, id: string): Promise<void> {
-    await this.write(lease, id, ['open'], `finalized_at = coalesce(finalized_at, clock_timestamp())`);
+  /** Called before finalize. @param challenges null: unchanged. @throws LeaseLost */
+  async finalizing(lease: Lease, id: string, challenges: readonly AcmeChallenge[] | null): Promise<void> {
+    const change = `finalized_at = coalesce(finalized_at, clock_timestamp()), challenges = coalesce($5::jsonb, challenges)`;
+    await this.write(lease, id, ['open'], change, [challenges === null ? null : JSON.stringify(challenges)]);
   }
 
   /** Repeatable. @throws LeaseLost */
@@ -207,7 +253,11 @@ export class AcmeOrders {
     return rows.length > 0;
   }
 
-  private query() {
-    return this.database.getRepository(AcmeOrderEntity).createQueryBuilder();
+  private async one(where: string, value: string): Promise<AcmeOrderEntity | null> {
+    const [row] = await this.database.query<[AcmeOrderEntity?]>(
+      `SELECT ${orderColumns} FROM acme_order WHERE ${where}`,
+      [value],
+    );
+    return row ?? null;
   }
 }

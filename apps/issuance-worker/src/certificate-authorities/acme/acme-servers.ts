@@ -10,6 +10,9 @@ const defaultResponseMs = 10_000;
 /** Max duration of one operation at a CA including the database write that follows, ms. */
 export const exchangeMs = timeouts.wholeMs + 5_000;
 
+/** Time of an order besides one operation: its lease needs no further write if it takes no longer, ms. */
+export const spareMs = 15_000;
+
 /** Max bytes: an order of 100 names with a problem each; a leaf with all its names and four issuers. */
 const maxBytes = { json: 262_144, chain: 65_536 };
 

@@ -39,6 +39,12 @@ async function goOn(opened: OpenedIssuance): Promise<void> {
   }
 }
 
+/** Waits within the run, like a worker process, but not for as long as the CA requests. */
+const briefly = async () => {
+  await delay(10);
+  return true;
+};
+
 /** Runs until an injected fault or the end. */
 async function advance(
   worker: ReturnType<AcmeIssuing['worker']>,
@@ -46,7 +52,7 @@ async function advance(
   struck: () => boolean,
 ): Promise<void> {
   for (let turn = 0; turn < 100; turn += 1) {
-    await worker.run(opened.issuanceId).catch(() => undefined);
+    await worker.run(opened.issuanceId, null, briefly).catch(() => undefined);
     if (struck() || (await acme.state(opened.issuanceId)).state !== 'open') return;
     await delay(10);
     await acme.timePasses();
@@ -72,7 +78,7 @@ describeWithPebble.each(['before', 'after'] as const)(
         await goOn(opened);
         await expectOnce(opened, finalized, nth);
         if (!faulty.struck) {
-          expect(nth).toBeGreaterThan(25);
+          expect(nth).toBeGreaterThan(12);
           break;
         }
       }
@@ -130,7 +136,7 @@ describeWithPebble('a worker that is frozen past its lease', () => {
         },
       });
       for (let turn = 0; turn < 20 && !frozen; turn += 1) {
-        await acme.worker(acme.asWorker, { orders: freezing }).run(opened.issuanceId);
+        await acme.worker(acme.asWorker, { orders: freezing }).run(opened.issuanceId, null, briefly);
         await acme.timePasses();
       }
       expect(frozen).toBe(true);

@@ -50,7 +50,7 @@ export type OrderRunEnd =
 const changing: ReadonlySet<FaultContext['operation']> = new Set(['newOrder', 'respond', 'finalize']);
 
 /** Max duration of an attempt before it yields to other orders, ms. */
-const maxRunMs = 45_000;
+export const maxRunMs = 45_000;
 
 /** Max concurrent requests about one order. */
 const requestsAtOnce = 8;
@@ -63,11 +63,14 @@ export class OrderRun {
   /** The last operation and the order's stage at that time, for error handling. */
   doing: Pick<FaultContext, 'operation' | 'stage'>;
   private hasPassed = false;
+  /** Whether the row lacks responses to challenges. The next write stores them; without it the CA gets them again. */
+  private hasNewChallenges = false;
 
   constructor(
     private readonly ports: OrderRunPorts,
     private readonly session: AcmeSession,
-    private stored: AcmeOrderEntity,
+    /** The row, with the changes of this run. */
+    public stored: AcmeOrderEntity,
     private readonly request: CertificateRequest,
   ) {
     this.doing = { operation: 'order', stage: stageOf(stored) };
@@ -137,6 +140,13 @@ export class OrderRun {
     }
   }
 
+  /** Stores what a later run needs. @throws LeaseLost */
+  async store(): Promise<void> {
+    if (!this.hasNewChallenges) return;
+    await this.ports.orders.challenged(this.request.lease, this.stored.id, this.stored.challenges);
+    this.hasNewChallenges = false;
+  }
+
   /** Withdraws this order's challenge values; values that cannot be attributed expire within a day. */
   async withdraw(): Promise<void> {
     await this.ports.challenges.withdraw(
@@ -177,7 +187,7 @@ export class OrderRun {
         request: async () => await this.about('newOrder'),
         withoutReplaces: async () => {
           await this.ports.orders.withoutReplaces(lease, id);
-          this.stored.replaces = null;
+          this.keep({ replaces: null });
         },
       },
     );
@@ -230,15 +240,17 @@ export class OrderRun {
       return { ...challenge, authorizationUrl: urlOf(authorizations, challenge) };
     });
     const after = withResponses(this.stored.challenges, responded, request.clock());
-    await ports.orders.challenged(request.lease, this.stored.id, after);
-    this.stored.challenges = [...after];
+    this.keep({ challenges: [...after] });
+    this.hasNewChallenges = true;
     return null;
   }
 
   private async finalize(order: AcmeOrder): Promise<AcmeOrder> {
     const { lease, csr, clock } = this.request;
     await this.about('finalize');
-    await this.ports.orders.finalizing(lease, this.stored.id);
+    const challenges = this.hasNewChallenges ? this.stored.challenges : null;
+    await this.ports.orders.finalizing(lease, this.stored.id, challenges);
+    this.hasNewChallenges = false;
     this.keep({ finalizedAt: this.stored.finalizedAt ?? clock() }, 'finalized');
     return await this.session.account.finalize(order, csr);
   }
@@ -266,7 +278,7 @@ export class OrderRun {
     await trialAt(this.request.trial, this.session.authority.name)?.passed();
   }
 
-  private keep(change: Partial<AcmeOrderEntity>, stage: OrderStage): void {
+  private keep(change: Partial<AcmeOrderEntity>, stage: OrderStage = this.doing.stage): void {
     this.stored = { ...this.stored, ...change };
     this.doing = { ...this.doing, stage };
   }

@@ -160,9 +160,9 @@ describe('an order', () => {
     );
     const orders = acme.orderRepository();
     const ariId = 'YWJj.ZGVm';
-    const replacedBy = async () =>
-      await Promise.resolve({ authority: 'faulty', caAccountId: isSame ? account.id : '999999', ariId });
-    const replacing = Object.assign(Object.create(orders) as typeof orders, { replacedBy });
+    const replaced = { authority: 'faulty', caAccountId: isSame ? account.id : '999999', ariId };
+    const before = async () => await Promise.resolve({ standingId: null, replaced });
+    const replacing = Object.assign(Object.create(orders) as typeof orders, { before });
     const opened = await order();
     await acme.timePasses();
     await acme.worker(acme.asWorker, { orders: replacing }).run(opened.issuanceId);

@@ -50,11 +50,7 @@ export async function obtain(
 ): Promise<Obtained> {
   let reference: string | null = null;
   for (let turn = 0; turn < maxTurns; turn += 1) {
-    if (reference === null) {
-      const submitted = await process().submit(request);
-      if (submitted.kind === 'refused') throw new Error(`refused: ${JSON.stringify(submitted.error)}`);
-      ({ reference } = submitted);
-    }
+    reference ??= await referenceAt(process(), request);
     const collected = await process().collect(reference, request);
     if (collected.kind === 'issued') return { reference, issued: collected.issued };
     if (collected.kind === 'rejected') throw new Error(`rejected: ${JSON.stringify(collected.error)}`);
@@ -62,6 +58,16 @@ export async function obtain(
     await delay(pauseMs);
   }
   throw new Error('the CA did not issue');
+}
+
+/** @throws Error when the CA refuses */
+export async function referenceAt(
+  authority: CertificateAuthority,
+  request: CertificateRequest,
+): Promise<string> {
+  const submitted = await authority.submit(request);
+  if (submitted.kind === 'refused') throw new Error(`refused: ${JSON.stringify(submitted.error)}`);
+  return submitted.reference;
 }
 
 /** Outcome of one attempt, as the worker distinguishes them. */
