@@ -53,7 +53,8 @@ export async function connectionsAtRest(databaseUrl: string, redisUrl: string) {
     for (const { name, isCt, count } of rows) of(name)[isCt ? 'ct' : 'core'] += count;
     // The longest first: monitoring-worker is not monitoring.
     const processes = [...documentedConnections().keys()].sort((one, other) => other.length - one.length);
-    for (const [, name = ''] of clients.matchAll(/ name=(\S+)/g))
+    // `spec` is this connection.
+    for (const [, name = ''] of clients.matchAll(/ name=(?!spec )(\S+)/g))
       of(processes.find((process) => name.startsWith(`${process}-`)) ?? name).redis += 1;
     return open;
   } finally {
