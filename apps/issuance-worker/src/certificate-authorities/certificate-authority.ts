@@ -1,5 +1,5 @@
 import type { IssuanceError, KeyType, NameApproval, Product } from '@certwright/issuance';
-import type { Lease } from '@certwright/core-schema';
+import type { Lease, Tx } from '@certwright/core-schema';
 import type { Trial } from './health/trial';
 
 /** Request for one certificate. Names, key and terms are the same in every retry of an issuance. */
@@ -94,6 +94,8 @@ export interface IssuedChain {
   /** Each one certifies the previous certificate, starting with the leaf; without the root. */
   readonly chain: readonly Uint8Array[];
   readonly root: Uint8Array;
+  /** Further writes of the adapter, in the transaction that attaches the certificate; null: it is not attached. */
+  readonly store?: (tx: Tx | null) => Promise<void>;
   /** Identifies the renewal information (RFC 9773); absent: the CA has none. */
   readonly renewalInfo?: { readonly authority: string; readonly ariId: string };
 }
