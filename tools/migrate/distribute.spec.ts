@@ -175,9 +175,7 @@ describeOnCitus('a database on Citus', () => {
         for (let after = '0'; ;) {
           const { issuances } = await page(after);
           if (issuances.length === 0) return found;
-          found.push(
-            ...issuances.map(({ position, tbsSha256 }) => `${position} ${tbsSha256.toString('hex')}`),
-          );
+          found.push(...issuances.map(({ position, tbsSha256 }) => `${position} ${tbsSha256}`));
           after = issuances.at(-1)?.position ?? '';
         }
       };

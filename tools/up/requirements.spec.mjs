@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import path from 'node:path';
 import { NODE_MACHINES, POSTGRES_MACHINES } from '../embedded/machine.mjs';
 import { requireParts } from './requirements.mjs';
-import { nodeProblem, workspaceRoot } from './workspace.mjs';
+import { nodeProblem, withHeapLimit, workspaceRoot } from './workspace.mjs';
 
 const { PATH } = process.env;
 let folder;
@@ -106,4 +106,10 @@ it('has the packages of every machine in the lock file, at one version', () => {
     expect(new Set(group.map(({ version }) => version)).size).toBe(1);
   }
   expect(existsSync(path.join(workspaceRoot, 'node_modules/.package-lock.json'))).toBe(true);
+});
+
+it('processes have a heap limit, which the caller can change', () => {
+  expect(withHeapLimit()).toBe('--max-old-space-size=512');
+  expect(withHeapLimit('--trace-warnings')).toBe('--trace-warnings --max-old-space-size=512');
+  expect(withHeapLimit('--max_old_space_size=900')).toBe('--max_old_space_size=900');
 });

@@ -8,7 +8,7 @@ import { redisBinary } from '../embedded/redis-binaries.mjs';
 import { startRedis } from '../embedded/redis.mjs';
 import { bundleFolder } from './apps.mjs';
 import { home, places } from './home.mjs';
-import { MALLOC_SETTINGS, NODE_FLAGS, workspaceRoot } from './workspace.mjs';
+import { MALLOC_SETTINGS, NODE_FLAGS, withHeapLimit, workspaceRoot } from './workspace.mjs';
 
 /** Until the process is ready; a loaded machine with two cores needs a few seconds. */
 const APP_READY_WITHIN_MS = 60_000;
@@ -64,7 +64,8 @@ export function appService(app, deployment, node) {
   const pidFile = places.pidFile(app.name);
   // Compiled code of an earlier start: a process then needs a quarter less CPU until it is ready.
   const own = { PID_FILE: pidFile, NODE_COMPILE_CACHE: path.join(home, 'compile-cache') };
-  const environment = { ...inherited(), ...MALLOC_SETTINGS, ...app.environment(deployment), ...own };
+  const memory = { ...MALLOC_SETTINGS, NODE_OPTIONS: withHeapLimit(process.env['NODE_OPTIONS']) };
+  const environment = { ...inherited(), ...memory, ...app.environment(deployment), ...own };
   return {
     name: app.name,
     program,

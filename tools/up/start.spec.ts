@@ -3,6 +3,7 @@ import path from 'node:path';
 import { type Child, eventually, isAlive, startChild } from '@certwright/testing';
 import { describeCertificateClients, type Started, startWebServer } from '../e2e/certs-v2-clients';
 import { describeManagedDemo } from '../e2e/managed-demo';
+import { connectionsAtRest, documentedConnections } from '../e2e/connections';
 import { freePortOffset } from '../e2e/port-offset';
 
 const root = path.join(__dirname, '../..');
@@ -11,6 +12,8 @@ const startWithinMs = 300_000;
 jest.setTimeout(startWithinMs);
 
 interface State extends Started {
+  readonly database_url: string;
+  readonly redis_url: string;
   readonly supervisor: number | null;
   readonly ops: Readonly<Record<string, string>>;
   readonly pid_files: Readonly<Record<string, string>>;
@@ -90,6 +93,26 @@ describe('npm start', () => {
       },
       // Without a key there are few such queries an hour.
       { withinMs: 120_000, everyMs: 8_000 },
+    );
+  });
+
+  it('opens the connections that docs/operating.md lists', async () => {
+    const documented = documentedConnections();
+    await eventually(
+      async () => {
+        const open = await connectionsAtRest(first.database_url, first.redis_url);
+        expect([...open.keys()].sort()).toEqual([...documented.keys()].sort());
+        for (const [process, { redis, core, ct }] of documented) {
+          const own = open.get(process);
+          expect({ process, redis: own?.redis }).toEqual({ process, redis });
+          expect({ process, core: (own?.core ?? 0) <= core.max, ct: (own?.ct ?? 0) <= ct.max }).toEqual({
+            process,
+            core: true,
+            ct: true,
+          });
+        }
+      },
+      { withinMs: 60_000, everyMs: 500 },
     );
   });
 

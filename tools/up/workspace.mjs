@@ -23,6 +23,18 @@ export const NODE_FLAGS = ['--enable-source-maps', '--max-semi-space-size=8', '-
 /** Of every process, too: the allocator of glibc returns what it does not need, 15 MB. */
 export const MALLOC_SETTINGS = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' };
 
+/** MiB. In a container, Node derives half of the container's memory; on a machine of its own it would allow some 4 GiB. */
+const HEAP_LIMIT_MIB = 512;
+
+/**
+ * @param {string} [options] value of the caller's NODE_OPTIONS, which may set another limit
+ * @returns the same with a limit
+ */
+export const withHeapLimit = (options = '') =>
+  /--max[-_]old[-_]space[-_]size/.test(options)
+    ? options
+    : `${options} --max-old-space-size=${HEAP_LIMIT_MIB}`.trim();
+
 /** Exits with a message instead of a syntax error if Node is too old. */
 export function requireNode() {
   if (isAtLeast(process.versions.node, OLDEST_NODE)) return;

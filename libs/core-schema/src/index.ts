@@ -17,6 +17,7 @@ export { type StoredSan } from './certs-v2/cert-object-v2.entity';
 export { coreDataSource, coreDataSourceOptions, usedCoreSchema } from './core-data-source';
 export { claimDeployment } from './deployment/deployment';
 export { findHold, type IssuanceHold, issuancesAreHeld, watchTimeline } from './deployment/issuance-hold';
+export { JointWork, together } from './transactions/joint-work';
 export { isOpen, type Lease, underLease } from './leases/issuance-lease';
 export { AgentEntity, ClusterEnrolmentEntity } from './managed-orders/agent.entity';
 export {

@@ -4,12 +4,13 @@ import type { PageReader } from './page-reader';
 import { findPositions, type Reach } from './runs/find-positions';
 import { endOfReading } from './visible-end';
 
+/** Digests are in lower-case hexadecimal. */
 export interface StoredIssuance {
   readonly position: string;
-  readonly tbsSha256: Buffer;
-  readonly certSha256: Buffer;
+  readonly tbsSha256: string;
+  readonly certSha256: string;
   readonly precertificate: boolean;
-  readonly spkiSha256: Buffer;
+  readonly spkiSha256: string;
   readonly issuer: number;
   /** The revocation list that the certificate names; null: none. */
   readonly crl: number | null;
@@ -88,12 +89,17 @@ export async function pageOfKeysBy<Issuance extends Pick<StoredIssuance, 'positi
   return { issuances: page, isCut: false };
 }
 
-/** The next issuances with any names, also expired ones, in the order of discovery. */
+/**
+ * The next issuances with any names, also expired ones, in the order of discovery.
+ *
+ * @param withNames false: `dnsNames` is empty
+ */
 export async function pageOfAll(
   reader: Pick<PageReader, 'query' | 'isSharded'>,
-  { after, limit }: PageRequest,
+  request: PageRequest,
+  withNames = true,
 ): Promise<IssuancePage> {
-  return await issuancesBehind(reader, after, limit);
+  return await issuancesBehind(reader, request, withNames);
 }
 
 /** Also an expired one, while it is kept. */

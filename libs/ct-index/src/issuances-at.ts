@@ -1,4 +1,4 @@
-import type { StoredIssuance } from './issuance-pages';
+import type { PageRequest, StoredIssuance } from './issuance-pages';
 import { issuanceTable } from './partitions';
 import { addRevocations, packedIssuances, type RevocationsRead, unpackIssuances } from './packed-issuances';
 import type { Lookup, PageReader } from './page-reader';
@@ -18,10 +18,13 @@ export interface IssuancePage {
  */
 const maxNameBytes = { stored: 1_048_576, sent: 4_194_304 };
 
-/** Max bytes of the names of an issuance in a batched lookup. Only compressed names are read to determine their length. */
+/** Max bytes of the names of an issuance that are read before the length of all is known. */
 const short = 10_240;
-const isShort = `CASE WHEN pg_column_size(dns_names) > ${short} THEN false
-  WHEN pg_column_compression(dns_names) IS NULL THEN true ELSE octet_length(array_send(dns_names)) <= ${short} END`;
+
+/** Not less than the bytes of the names; NULL: they are not short. Only compressed names are read to determine their length. */
+const shortLength = `CASE WHEN pg_column_size(dns_names) > ${short} THEN NULL
+  WHEN pg_column_compression(dns_names) IS NULL THEN pg_column_size(dns_names) ELSE octet_length(array_send(dns_names)) END`;
+const shortNames = (length: string) => `CASE WHEN ${length} <= ${short} THEN dns_names END`;
 
 /** In one partition, or in all, whose bounds prune a generic plan: positions are in order. */
 const inPartition = (table: string) => `FROM ${table} AS issuance WHERE position = ANY ($1::bigint[])`;
@@ -32,7 +35,7 @@ const inAll = `FROM ct_issuance AS issuance
 type IssuanceLookup = Lookup<number, StoredIssuance | undefined>;
 
 function lookupIn(from: string, read: RevocationsRead): IssuanceLookup {
-  const packed = packedIssuances(isShort, read);
+  const packed = packedIssuances(shortNames(shortLength), read);
   return {
     async of(reader, positions) {
       const wanted = [...new Set(positions)].sort((one, other) => one - other);
@@ -85,7 +88,7 @@ export async function issuancesAt(
   );
   const issuances = pages.flat().filter((each) => each !== undefined);
   if (issuances.length < positions.length) return await cutPage(reader, read, inAll, [positions]);
-  return { issuances: read === 'later' ? await addRevocations(reader, issuances) : issuances, isCut: false };
+  return { issuances: await withRevocations(reader, read, issuances), isCut: false };
 }
 
 /** The revocation lists are on the server that processes connect to. */
@@ -110,14 +113,26 @@ async function lookUp(
   }
 }
 
-/** The next ones after a position. */
+/** The next ones after a position. @param withNames false: `dnsNames` is empty */
 export async function issuancesBehind(
   reader: Pick<PageReader, 'query' | 'isSharded'>,
-  after: string,
-  limit: number,
+  { after, limit }: PageRequest,
+  withNames: boolean,
 ): Promise<IssuancePage> {
   const { from, values } = behindPosition(after, limit, await endOfReading(reader));
-  return await cutPage(reader, await readBy(reader), from, values);
+  const read = await readBy(reader);
+  const names = withNames ? shortNames('length') : `'{}'::text[]`;
+  // Nearly every page fits, and comparing sums costs a third of comparing the sum at each row.
+  const [row] = await reader.query<{ packed: string | null; fits: boolean | null }[]>(
+    `SELECT ${packedIssuances(names, read, 'ORDER BY position')} AS packed,
+       bool_and(coalesce(length, ${short} + 1) <= ${short}) AND sum(length) <= ${maxNameBytes.sent}
+         AND sum(pg_column_size(dns_names)) <= ${maxNameBytes.stored} AS fits
+     FROM (SELECT *, ${shortLength} AS length ${from}) AS issuance`,
+    values,
+  );
+  if (row?.fits === false) return await cutPage(reader, read, from, values);
+  const issuances = unpackIssuances(row?.packed ?? null);
+  return { issuances: await withRevocations(reader, read, issuances), isCut: false };
 }
 
 /** As many as fit the size limit, at least one. */
@@ -128,7 +143,7 @@ async function cutPage(
   values: unknown[],
 ): Promise<IssuancePage> {
   const [row] = await reader.query<{ packed: string | null; isCut: boolean | null }[]>(
-    `SELECT ${packedIssuances('fits', read, 'ORDER BY position')} AS packed, NOT bool_and(fits) AS "isCut" FROM (
+    `SELECT ${packedIssuances('CASE WHEN fits THEN dns_names END', read, 'ORDER BY position')} AS packed, NOT bool_and(fits) AS "isCut" FROM (
        SELECT *, stored_fits AND sum(sent) OVER (ORDER BY position) - sent <= ${maxNameBytes.sent} AS fits FROM (
          SELECT *, CASE WHEN stored_fits THEN octet_length(array_send(dns_names)) END AS sent FROM (
            SELECT *, sum(stored) OVER (ORDER BY position) - stored <= ${maxNameBytes.stored} AS stored_fits FROM (
@@ -136,8 +151,13 @@ async function cutPage(
     values,
   );
   const issuances = unpackIssuances(row?.packed ?? null);
-  return {
-    issuances: read === 'later' ? await addRevocations(reader, issuances) : issuances,
-    isCut: row?.isCut === true,
-  };
+  return { issuances: await withRevocations(reader, read, issuances), isCut: row?.isCut === true };
+}
+
+async function withRevocations(
+  reader: Pick<PageReader, 'query'>,
+  read: RevocationsRead,
+  issuances: readonly StoredIssuance[],
+): Promise<readonly StoredIssuance[]> {
+  return read === 'later' ? await addRevocations(reader, issuances) : issuances;
 }

@@ -107,12 +107,12 @@ export class IssuanceSchema extends ExpandableMembers {
 export function issuanceJson(facts: IssuanceFacts, expansion: IssuanceExpansion): string {
   const { issuance, revocation, certificate } = facts;
   // A body that was read after the issuance may already be the certificate's.
-  const certSha256 = (certificate?.sha256 ?? issuance.certSha256).toString('hex');
+  const certSha256 = certificate?.sha256.toString('hex') ?? issuance.certSha256;
   const members: Omit<IssuanceSchema, keyof ExpandableMembers> = {
     id: issuance.position,
-    tbs_sha256: issuance.tbsSha256.toString('hex'),
+    tbs_sha256: issuance.tbsSha256,
     cert_sha256: certSha256,
-    pubkey_sha256: issuance.spkiSha256.toString('hex'),
+    pubkey_sha256: issuance.spkiSha256,
     not_before: timestamp(issuance.notBefore),
     not_after: timestamp(issuance.notAfter),
     revoked: revocation.status === 'unknown' ? null : revocation.status === 'revoked',

@@ -28,9 +28,12 @@ const maxBodyBytes = 16 * 1024 * 1024;
 /** The same, processed before yielding to other requests: some milliseconds. */
 const workAtOnce = 256 * 1024;
 
+/** Max characters of a page that are in one string. */
+const textAtOnce = 16 * 1024;
+
 export interface PresentedPage {
-  /** A JSON array. */
-  readonly json: string;
+  /** A JSON array; a long one in UTF-8. */
+  readonly json: string | Buffer;
   /** Number of its elements. */
   readonly count: number;
 }
@@ -54,7 +57,7 @@ export class PresentIssuances {
       this.issuersOf(reader, issuances, expansion),
       bodiesOf(reader, issuances, expansion),
     ]);
-    let json = '';
+    const json = new PageText();
     let count = 0;
     const work = new PageWork();
     for (const [nth, issuance] of issuances.entries()) {
@@ -65,18 +68,19 @@ export class PresentIssuances {
       const certificate = body === undefined ? null : certificateOf(body);
       const issuer = issuers?.get(issuance.issuer) ?? null;
       const member = issuanceJson({ issuance, revocation, issuer, certificate }, expansion);
-      json += `${nth === 0 ? '' : ','}${member}`;
+      json.add(`${nth === 0 ? '[' : ','}${member}`);
       work.add(member.length + (certificate?.der.length ?? 0));
       count += 1;
     }
-    return { json: `[${json}]`, count };
+    json.add(count === 0 ? '[]' : ']');
+    return { json: json.all(), count };
   }
 
   /** A single one, a JSON object. @throws Problem `not_found` once it is deleted; what the reader throws */
   async one(reader: Reader, issuance: StoredIssuance, expansion: IssuanceExpansion): Promise<string> {
     const { json, count } = await this.page(reader, [issuance], expansion);
     if (count === 0) throw new Problem('not_found', 'This issuance is no longer stored.');
-    return json.slice(1, -1);
+    return json.toString().slice(1, -1);
   }
 
   private async issuersOf(
@@ -86,6 +90,23 @@ export class PresentIssuances {
   ): Promise<ReadonlyMap<number, Issuer> | null> {
     if (!needsIssuer(expansion)) return null;
     return await this.issuers.of(reader, new Set(issuances.map(({ issuer }) => issuer)));
+  }
+}
+
+/** A text of unknown length. A long string would be copied several times until it is sent, and its parts kept until then. */
+class PageText {
+  private readonly bytes: Buffer[] = [];
+  private text = '';
+
+  add(text: string): void {
+    this.text += text;
+    if (this.text.length < textAtOnce) return;
+    this.bytes.push(Buffer.from(this.text));
+    this.text = '';
+  }
+
+  all(): string | Buffer {
+    return this.bytes.length === 0 ? this.text : Buffer.concat([...this.bytes, Buffer.from(this.text)]);
   }
 }
 

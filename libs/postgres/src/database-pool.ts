@@ -13,6 +13,8 @@ export type DatabaseUrl = string | (() => string);
 export type DatabasePooler = 'none' | 'transaction' | 'transaction-prepared';
 
 export interface DatabaseClientConfig extends Omit<pg.PoolConfig, 'connectionString'> {
+  /** Sends a statement while the results of earlier ones on the connection are still to come. Default: false. */
+  readonly pipeline?: boolean;
   readonly url?: DatabaseUrl;
   /** Default: none. */
   readonly pooler?: DatabasePooler;

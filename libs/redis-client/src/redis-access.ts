@@ -16,7 +16,7 @@ export interface RedisUse {
    * - `worker`: runs jobs with BullMQ; a command waits until it succeeds
    */
   readonly kind: 'commands' | 'queue' | 'worker';
-  /** Shown by `CLIENT LIST`. */
+  /** Shown by `CLIENT LIST`, after the name of the process. */
   readonly name: string;
   /** Timeout of a command, ms. Default: 500 for `commands`, 5,000 for `queue`; a worker has none. */
   readonly commandTimeoutMs?: number;
@@ -58,6 +58,7 @@ export class RedisAccess {
   /** Of every key and channel. */
   readonly prefix: string;
   readonly #settings: RedisSettings;
+  readonly #process: string | undefined;
   readonly #credentials: RedisCredentials;
   readonly #claim: PrefixClaim | undefined;
   readonly #connectors: Partial<ReturnType<typeof admittedConnectors>>;
@@ -74,6 +75,7 @@ export class RedisAccess {
     this.#connectors = {};
     if (tenancy === undefined) return;
     const { name, findOwner, log } = tenancy;
+    this.#process = name;
     const client = this.open({ kind: 'commands', name: `${name}-claim` });
     this.#opened.delete(client);
     logChanges(client, `${name}-claim`, log);
@@ -162,11 +164,15 @@ export class RedisAccess {
     for (const client of this.#opened) if (client.status === 'ready') client.disconnect(true);
   }
 
+  #ofProcess(name: string): string {
+    return this.#process === undefined || name.startsWith(this.#process) ? name : `${this.#process}-${name}`;
+  }
+
   #options({ kind, name, commandTimeoutMs, connectTimeoutMs = 5_000 }: RedisUse) {
     const timeoutMs = commandTimeoutMs ?? { commands: 500, queue: 5_000, worker: undefined }[kind];
     return {
       ...this.#credentials.options(),
-      connectionName: name,
+      connectionName: this.#ofProcess(name),
       connectTimeout: connectTimeoutMs,
       socketTimeout: Math.max(maxSilenceMs[kind], timeoutMs ?? 0),
       ...(timeoutMs === undefined ? {} : { commandTimeout: timeoutMs }),

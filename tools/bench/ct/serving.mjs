@@ -19,7 +19,8 @@ import { indexDatabase, mergeAll, revokeSome, store } from './index-database.mjs
 const usualIssuances = 2_000_000;
 const perCommit = 16_384;
 const inFlight = 32;
-const requestsEach = 20_000;
+const requestsPerTurn = 4_000;
+const [turnsBefore, turns] = [2, 7];
 const readyWithinMs = 30_000;
 /** Shorter than a certificate, so that loading is fast: pages are requested without bodies. */
 const bodyBytes = 64;
@@ -31,9 +32,7 @@ export async function serving(issuances = usualIssuances) {
   try {
     const domains = await load(world, issuances);
     const api = await startSearch(world, undo);
-    const rows = [];
-    for (const [what, at] of pages(domains)) rows.push({ what, ...(await measured(api, at)) });
-    return section(issuances, rows);
+    return section(issuances, await inTurns(api, pages(domains)));
   } finally {
     for (const step of undo.reverse()) await step();
   }
@@ -80,7 +79,7 @@ function pages(domains) {
   ];
 }
 
-async function startSearch({ url, createDatabase }, undo) {
+async function startSearch({ url, serverPid, createDatabase }, undo) {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'certwright-bench-search-'));
   undo.push(() => rmSync(folder, { recursive: true, force: true }));
   const coreUrl = await createDatabase('bench_core');
@@ -111,7 +110,7 @@ async function startSearch({ url, createDatabase }, undo) {
   undo.push(() => stopChild(child, { graceMs: 10_000 }));
   const ready = httpProbe(`http://${LOOPBACK}:${ops}/readyz`);
   await untilReady(ready, { child, what: 'ct-search', withinMs: readyWithinMs });
-  return { port, pid: child.pid, key };
+  return { port, pid: child.pid, serverPid, key };
 }
 
 /** Key of an account whose plan allows more than the measured rate. */
@@ -140,24 +139,45 @@ async function apiKey(coreUrl) {
   return api_key;
 }
 
-async function measured({ port, pid, key }, at) {
+/** Medians of several turns, in which every kind of page is requested: other load affects all equally. */
+async function inTurns(api, kinds) {
   const agent = new Agent({ keepAlive: true, maxSockets: inFlight });
+  const rows = kinds.map(([what, at]) => ({ what, at, next: 0, turns: [] }));
+  for (let turn = 0; turn < turnsBefore + turns; turn += 1)
+    for (const row of rows) {
+      const measured = await measure(api, agent, row);
+      if (turn >= turnsBefore) row.turns.push(measured);
+    }
+  agent.destroy();
+  return rows.map(({ what, turns: of }) => {
+    const medians = Object.keys(of[0]).map((name) => [name, median(of.map((each) => each[name]))]);
+    return { what, ...Object.fromEntries(medians) };
+  });
+}
+
+async function measure({ port, pid, serverPid, key }, agent, row) {
   const headers = { authorization: `Bearer ${key}` };
-  const requestNth = async (nth) => await exchange({ agent, host: LOOPBACK, port, path: at(nth), headers });
-  const requests = at(0).includes('firehose') ? requestsEach / 40 : requestsEach;
-  await requestAll(requestNth, Math.ceil(requests / 4));
-  const [cpu, begun] = [cpuSeconds(pid), performance.now()];
+  const requestNth = async (nth) => {
+    const at = row.at(row.next + nth);
+    return await exchange({ agent, host: LOOPBACK, port, path: at, headers });
+  };
+  const requests = row.at(0).includes('firehose') ? requestsPerTurn / 40 : requestsPerTurn;
+  const cpuOf = () => [pid, serverPid].map((each) => cpuSeconds(each));
+  const [cpu, begun] = [cpuOf(), performance.now()];
   const { timesMs, bytes } = await requestAll(requestNth, requests);
   const seconds = (performance.now() - begun) / 1_000;
-  agent.destroy();
+  const used = cpuOf();
+  row.next += requests;
   timesMs.sort((one, other) => one - other);
+  const [cpuMs, serverCpuMs] = used.map((each, nth) => ((each - cpu[nth]) * 1_000) / requests);
   return {
-    perSecond: timesMs.length / seconds,
-    p99Ms: timesMs[Math.floor(timesMs.length * 0.99)],
-    cpuMs: ((cpuSeconds(pid) - cpu) * 1_000) / timesMs.length,
-    bytes: bytes / timesMs.length,
+    perSecond: requests / seconds,
+    p99Ms: timesMs[Math.floor(requests * 0.99)],
+    ...{ cpuMs, serverCpuMs, bytes: bytes / requests },
   };
 }
+
+const median = (values) => [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)];
 
 /** Sends several requests at a time. */
 async function requestAll(requestNth, requests) {
@@ -196,15 +216,17 @@ function section(issuances, rows) {
   return [
     `### Over HTTP: ${issuances.toLocaleString('en')} issuances, ${inFlight} requests in flight`,
     '',
-    'One ct-search process, PostgreSQL and the client on one machine; each request has an API key, whose rate is counted in Redis.',
+    'One ct-search process, PostgreSQL and the client on one machine; each request has an API key, whose rate is counted in Redis. ' +
+      `Medians of ${turns} turns with every page.`,
     '',
     table([
-      ['page', 'per second', 'p99', 'CPU of the process', 'bytes', 'share of the first row'],
-      ...rows.map(({ what, perSecond, p99Ms, cpuMs, bytes }) => [
+      ['page', 'per second', 'p99', 'CPU of the process', 'of PostgreSQL', 'bytes', 'share of the first row'],
+      ...rows.map(({ what, perSecond, p99Ms, cpuMs, serverCpuMs, bytes }) => [
         what,
         Math.round(perSecond).toLocaleString('en'),
         `${p99Ms.toFixed(0)} ms`,
         `${cpuMs.toFixed(2)} ms`,
+        `${serverCpuMs.toFixed(2)} ms`,
         Math.round(bytes).toLocaleString('en'),
         (perSecond / floor.perSecond).toFixed(2),
       ]),

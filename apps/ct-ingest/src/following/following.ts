@@ -29,9 +29,26 @@ export function followLogs(
 ): Following {
   const stopping = new AbortController();
   const aside = new Aside(placesAside);
+  // While no log is due, one place looks for all.
+  const restMs = Math.min(idleMs, pollMs);
+  let restsUntilMs = -Infinity;
+  let leasing: Promise<unknown> = Promise.resolve();
+  const lease = async () => {
+    if (performance.now() < restsUntilMs) return null;
+    try {
+      const leased = await logs.lease(leaseMs);
+      if (leased === null) restsUntilMs = performance.now() + restMs;
+      return leased;
+    } catch (error) {
+      restsUntilMs = performance.now() + afterErrorMs;
+      throw error;
+    }
+  };
   const round = async () => {
-    const leased = await logs.lease(leaseMs);
-    if (leased === null) return Math.min(idleMs, pollMs);
+    const next = leasing.then(lease, lease);
+    leasing = next;
+    const leased = await next;
+    if (leased === null) return Math.max(0, restsUntilMs - performance.now());
     await aside.orEnded((onSlow) => follow.turn(leased, stopping.signal, onSlow));
     return 0;
   };

@@ -31,10 +31,29 @@ const opened = (maxRunning = 1, batchDelayMs = 0) =>
   );
 /** Waits until no task can continue. */
 const settle = async () => await new Promise((resolve) => setImmediate(resolve));
+/** The first lookup is sent; the others wait for it. */
+async function oneAndOthers<Input>(
+  inputs: readonly Input[],
+  look: (input: Input) => Promise<readonly unknown[]>,
+) {
+  const [first, ...others] = inputs.map((input) => async () => await look(input));
+  const sent = first?.();
+  await settle();
+  return [sent, ...others.map(async (other) => await other())];
+}
+
+it('sends lookups of the same tick together', async () => {
+  const batches = opened();
+  const lookups = [1, 2, 3].map(async (input) => await batches.look([input], soon));
+  await settle();
+  expect(statements.map(({ inputs }) => inputs)).toEqual([[1, 2, 3]]);
+  statements[0]?.resolve(['first', 'second', 'third']);
+  expect(await Promise.all(lookups)).toEqual([['first'], ['second'], ['third']]);
+});
 
 it('runs lookups immediately under low load, and batches waiting ones, each with its own result', async () => {
   const batches = opened();
-  const lookups = [1, 2, 3].map(async (input) => await batches.look([input], soon));
+  const lookups = await oneAndOthers([1, 2, 3], async (input) => await batches.look([input], soon));
   expect(statements.map(({ inputs }) => inputs)).toEqual([[1]]);
   statements[0]?.resolve(['first']);
   await settle();
@@ -45,7 +64,10 @@ it('runs lookups immediately under low load, and batches waiting ones, each with
 
 it('keeps lookups of one request together, in order', async () => {
   const batches = opened();
-  const lookups = [[0], [1, 2, 3], [], [4]].map(async (inputs) => await batches.look(inputs, soon));
+  const lookups = await oneAndOthers(
+    [[0], [1, 2, 3], [], [4]],
+    async (inputs) => await batches.look(inputs, soon),
+  );
   statements[0]?.resolve([0]);
   await settle();
   expect(statements[1]?.inputs).toEqual([1, 2, 3, 4]);
@@ -55,20 +77,21 @@ it('keeps lookups of one request together, in order', async () => {
 
 it('limits the number and size of concurrent statements', async () => {
   const batches = opened(2);
-  const lookups = Array.from({ length: 30 }, async (_, nth) => await batches.look([nth], soon));
+  const lookups = Array.from({ length: 50 }, async (_, nth) => await batches.look([nth], soon));
+  await settle();
   expect(statements).toHaveLength(2);
   // It grows meanwhile.
   for (const { inputs, resolve } of statements) {
     resolve(inputs);
     await settle();
   }
-  expect(await Promise.all(lookups)).toEqual(Array.from({ length: 30 }, (_, nth) => [nth]));
-  expect(statements.map(({ inputs }) => inputs.length)).toEqual([1, 1, 16, 12]);
+  expect(await Promise.all(lookups)).toEqual(Array.from({ length: 50 }, (_, nth) => [nth]));
+  expect(statements.map(({ inputs }) => inputs.length)).toEqual([16, 16, 16, 2]);
 });
 
 it('uses another connection when a statement is slow', async () => {
   const batches = opened(2, 50);
-  const lookups = [1, 2, 3].map(async (input) => await batches.look([input], soon));
+  const lookups = await oneAndOthers([1, 2, 3], async (input) => await batches.look([input], soon));
   await settle();
   expect(statements.map(({ inputs }) => inputs)).toEqual([[1]]);
   jest.advanceTimersByTime(70);
@@ -87,7 +110,7 @@ it('uses another connection when a statement is slow', async () => {
 it('waits as long as the longest time limit allows, and drops expired lookups', async () => {
   const batches = opened();
   const lookups = Promise.allSettled(
-    [5, 300, -1, 20].map(async (leftMs) => await batches.look([leftMs], () => leftMs)),
+    await oneAndOthers([5, 300, -1, 20], async (leftMs) => await batches.look([leftMs], () => leftMs)),
   );
   statements[0]?.resolve(['first']);
   await settle();
@@ -103,7 +126,9 @@ it('waits as long as the longest time limit allows, and drops expired lookups', 
 
 it('runs each lookup alone when a batch returns the wrong number of results', async () => {
   const batches = opened();
-  const lookups = Promise.allSettled([1, 2, 3].map(async (input) => await batches.look([input], soon)));
+  const lookups = Promise.allSettled(
+    await oneAndOthers([1, 2, 3], async (input) => await batches.look([input], soon)),
+  );
   statements[0]?.resolve(['first']);
   await settle();
   statements[1]?.resolve(['of one of them']);
@@ -117,7 +142,7 @@ it('runs each lookup alone when a batch returns the wrong number of results', as
 
 it('runs each lookup alone when the batch is too slow', async () => {
   const batches = opened();
-  const lookups = [1, 2, 3].map(async (input) => await batches.look([input], soon));
+  const lookups = await oneAndOthers([1, 2, 3], async (input) => await batches.look([input], soon));
   statements[0]?.resolve(['first']);
   await settle();
   statements[1]?.fail(Object.assign(new Error('canceling statement'), { code: '57014' }));
@@ -137,7 +162,7 @@ it('runs each lookup alone when the batch is too slow', async () => {
 it('also runs each alone when one may use up the time of the others', async () => {
   const batches = opened();
   const shortly = () => 100;
-  const lookups = [1, 2, 3].map(async (input) => await batches.look([input], shortly));
+  const lookups = await oneAndOthers([1, 2, 3], async (input) => await batches.look([input], shortly));
   statements[0]?.resolve(['first']);
   await settle();
   jest.advanceTimersByTime(60);
@@ -166,7 +191,7 @@ it('does not run a settled lookup again while it waits for a connection', async 
     },
     { maxRunning: 1 },
   );
-  const lookups = [1, 2, 3].map(async (input) => await batches.look([input], () => 100));
+  const lookups = await oneAndOthers([1, 2, 3], async (input) => await batches.look([input], () => 100));
   for (let ms = 0; ms < 200; ms += 10) {
     jest.advanceTimersByTime(10);
     await settle();
@@ -180,15 +205,18 @@ it('does not run a settled lookup again while it waits for a connection', async 
 
 it('uses all allowed connections for lookups behind a slow one', async () => {
   const batches = opened(3, 20);
-  for (let nth = 0; nth < 40; nth += 1) void batches.look([nth], soon);
+  for (let nth = 0; nth < 50; nth += 1) void batches.look([nth], soon);
+  await settle();
   jest.advanceTimersByTime(200);
   await settle();
-  expect(statements.map(({ inputs }) => inputs.length)).toEqual([1, 16, 16]);
+  expect(statements.map(({ inputs }) => inputs.length)).toEqual([16, 16, 16]);
 });
 
 it('reports an outage to all, and continues', async () => {
   const batches = opened();
-  const lookups = Promise.allSettled([1, 2, 3].map(async (input) => await batches.look([input], soon)));
+  const lookups = Promise.allSettled(
+    await oneAndOthers([1, 2, 3], async (input) => await batches.look([input], soon)),
+  );
   const unavailable = Object.assign(new Error('unavailable'), { code: 'ECONNRESET' });
   statements[0]?.fail(unavailable);
   await settle();
@@ -196,6 +224,7 @@ it('reports an outage to all, and continues', async () => {
   const results = await lookups;
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   const later = batches.look([4], soon);
+  await settle();
   statements[2]?.resolve(['fourth']);
   expect(await later).toEqual(['fourth']);
 });

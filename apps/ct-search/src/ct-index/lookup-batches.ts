@@ -32,12 +32,13 @@ interface Waiting<Input, Result> {
   readonly fail: (error: unknown) => void;
 }
 
-/** Lookups of one kind: run immediately under low load, and waiting ones in batches. */
+/** Lookups of one kind: run immediately under low load, and those of the same tick and waiting ones in batches. */
 export class LookupBatches<Input, Result> {
   private readonly waiting: Waiting<Input, Result>[] = [];
   private running = 0;
   private lastSentMs = -Infinity;
   private timer: NodeJS.Timeout | undefined;
+  private sending: NodeJS.Immediate | undefined;
 
   private readonly maxRunning: number;
   private readonly maxPerBatch: number;
@@ -60,11 +61,19 @@ export class LookupBatches<Input, Result> {
       return await new Promise((resolve, fail) => {
         // Once it is settled, its unsent lookups are dropped.
         this.waiting.push({ inputs, timeoutMs: () => (isOver ? 0 : timeoutMs()), resolve, fail });
-        this.sendNext();
+        this.sendSoon();
       });
     } finally {
       isOver = true;
     }
+  }
+
+  /** The requests that a batch has answered, or that arrived together, continue in the same tick. */
+  private sendSoon(): void {
+    this.sending ??= setImmediate(() => {
+      this.sending = undefined;
+      this.sendNext();
+    });
   }
 
   private sendNext(): void {

@@ -52,8 +52,9 @@ export class FirehoseController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const reader = this.readers.within(access);
-    const { issuances, isCut } = await streamPage(reader, after, new Date());
-    const page = await this.present.page(reader, issuances, issuanceExpansion(expand));
+    const expansion = issuanceExpansion(expand);
+    const { issuances, isCut } = await streamPage(reader, after, new Date(), expansion.dnsNames);
+    const page = await this.present.page(reader, issuances, expansion);
     const mayGoOn = isCut || issuances.length === streamPageSize;
     const next = { address: this.address, parameters: {}, expand };
     sendJson(reply, page.json, pageHeaders(issuances, page.count, mayGoOn, next));
@@ -74,9 +75,14 @@ const [beginsBackMs, retainedMs] = [3_600_000, 24 * 3_600_000];
  * @param after null: starts with the discoveries of the last hour
  * @throws Problem `lagging_client`, `timeout`, `service_outage`
  */
-async function streamPage(reader: IndexReader, after: string | null, now: Date): Promise<IssuancePage> {
+async function streamPage(
+  reader: IndexReader,
+  after: string | null,
+  now: Date,
+  withNames: boolean,
+): Promise<IssuancePage> {
   const from = after ?? (await positionBefore(reader, new Date(now.getTime() - beginsBackMs)));
-  const page = await pageOfAll(reader, { after: from, limit: streamPageSize });
+  const page = await pageOfAll(reader, { after: from, limit: streamPageSize }, withNames);
   const [next] = page.issuances;
   if (next !== undefined && next.discoveredAt.getTime() < now.getTime() - retainedMs) {
     throw new Problem(

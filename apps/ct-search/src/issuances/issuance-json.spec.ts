@@ -4,9 +4,8 @@ import { anIssuance } from '../testing/forged-issuance';
 it('returns the digest of the returned certificate, even if it was stored after the issuance was read', () => {
   const [before, after] = [anIssuance('example.com', { precertificate: true }), anIssuance('example.com')];
   const bytes = (digits: string) => Buffer.from(digits, 'hex');
-  const digests = { tbsSha256: bytes(before.tbsSha256), certSha256: bytes(before.certSha256) };
-  const more = { spkiSha256: bytes(before.spkiSha256), position: '7', issuer: 1, crl: null };
-  const issuance = { ...before, ...digests, ...more, discoveredAt: new Date(), revocation: null };
+  const more = { position: '7', issuer: 1, crl: null };
+  const issuance = { ...before, ...more, discoveredAt: new Date(), revocation: null };
   const revocation = { status: 'unknown', revokedAt: null, reason: null, checkedAt: null } as const;
   const certificate = { sha256: bytes(after.certSha256), precertificate: false, der: after.der };
   const facts = { issuance, revocation, issuer: null, certificate };

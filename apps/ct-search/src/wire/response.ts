@@ -5,7 +5,7 @@ const jsonContentType = 'application/json; charset=utf-8';
 type Headers = Readonly<Record<string, string>>;
 
 /** @param json already serialized */
-export function sendJson(reply: FastifyReply, json: string, headers: Headers = {}): void {
+export function sendJson(reply: FastifyReply, json: string | Buffer, headers: Headers = {}): void {
   void reply
     .code(200)
     .headers({ 'content-type': jsonContentType, ...headers })

@@ -311,4 +311,21 @@ describe.each(['before', 'after'] as const)('the database connection fails %s a 
     }
     expect(signings.size).toBeGreaterThan(8);
   }, 60_000);
+
+  it('creates one certificate each when several issuances share transactions, for every statement', async () => {
+    for (let nth = 1; ; nth += 1) {
+      const opened = [];
+      for (let count = 0; count < 3; count += 1) opened.push(await openIssuance(repositories, dnsNames, csr));
+      const faulty = new FaultyDatabase(asWorker, nth, when);
+      const struck = worker(faulty.source, issuing.caOver(faulty.source));
+      await Promise.allSettled(opened.map(async ({ issuanceId }) => await struck.run(issuanceId)));
+      await endLeasesAndWaits();
+      const next = worker(asWorker);
+      await Promise.all(opened.map(async ({ issuanceId }) => await next.run(issuanceId)));
+      for (const each of opened) {
+        expect({ nth, count: (await certificatesOf(each)).length }).toEqual({ nth, count: 1 });
+      }
+      if (!faulty.struck) return expect(nth).toBeGreaterThan(20);
+    }
+  }, 120_000);
 });

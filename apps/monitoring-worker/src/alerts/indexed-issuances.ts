@@ -34,8 +34,8 @@ export class IndexedIssuances {
     const last = BigInt(bodies.at(-1)?.position ?? -1);
     const rest = bodies.length === 0 ? [] : positions.filter((position) => BigInt(position) > last);
     const rows = await this.ct.query<StoredIssuance[]>(
-      `SELECT position, tbs_sha256 AS "tbsSha256", cert_sha256 AS "certSha256", precertificate, spki_sha256 AS "spkiSha256",
-         issuer, crl, serial, not_before AS "notBefore", not_after AS "notAfter", discovered_at AS "discoveredAt",
+      `SELECT position, encode(tbs_sha256, 'hex') AS "tbsSha256", encode(cert_sha256, 'hex') AS "certSha256",
+         encode(spki_sha256, 'hex') AS "spkiSha256", precertificate, issuer, crl, serial, not_before AS "notBefore", not_after AS "notAfter", discovered_at AS "discoveredAt",
          dns_names AS "dnsNames", NULL AS revocation
        FROM ct_issuance WHERE position = ANY ($1::bigint[])`,
       [bodies.map(({ position }) => position)],

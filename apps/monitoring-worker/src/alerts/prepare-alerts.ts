@@ -36,7 +36,7 @@ export class PrepareAlerts {
     const issuanceOf = ({ position, tbsSha256 }: DueAlert) => {
       const issuance = issuances.get(position ?? '');
       // After the index was restored, the position may be another certificate's.
-      return issuance?.issuance.tbsSha256.equals(tbsSha256) === true ? issuance : null;
+      return issuance?.issuance.tbsSha256 === tbsSha256.toString('hex') ? issuance : null;
     };
     const [operators, caa] = await Promise.all([
       this.operatorsOf(now),

@@ -46,7 +46,7 @@ export class Issuances {
     const shown = await this.ct.read(async (reader) => {
       const stored = await storedAt(reader, positions);
       const { json } = await this.presenting.page(reader, stored, expansion);
-      return JSON.parse(json) as readonly IssuanceSchema[];
+      return JSON.parse(json.toString()) as readonly IssuanceSchema[];
     });
     // After a restore, the index may have another certificate at a position.
     return new Map((shown ?? []).map((issuance) => [issuance.tbs_sha256, issuance]));

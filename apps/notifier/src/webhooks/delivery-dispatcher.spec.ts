@@ -1,3 +1,4 @@
+import { statementsOf } from '@certwright/core-testing';
 import { LeasedDeliveries } from './leased-deliveries';
 import type { Drain, RunningProcess } from '@certwright/service';
 import { eventually } from '@certwright/testing';
@@ -126,6 +127,27 @@ describe('the dispatcher', () => {
     expect(maxAtOnce.get('https://healthy.example.com/')).toBeLessThanOrEqual(maxPlaces);
     expect(errors).toEqual([]);
   }, 90_000);
+
+  it('delivers one webhook with 6 statements and 2 commits, and 60 with fewer than 3 statements each', async () => {
+    const costOf = async (count: number) => {
+      const { ids } = await endpointWith(count, `https://of-${count}.example.com/`);
+      const { dispatcher, posted } = dispatcherOf(always(204));
+      const statements = await statementsOf(async () => {
+        dispatcher.wakeDelivery(ids[0] ?? '');
+        await eventually(() => expect(posted).toHaveLength(count), patient);
+        // The attempts, and what follows them.
+        await dispatcher.beforeApplicationShutdown();
+        await dispatcher.beforeApplicationShutdown();
+      });
+      expect(await pendingAt(`of-${count}.`)).toBe(0);
+      return statements;
+    };
+    const one = await costOf(1);
+    expect(one).toHaveLength(6);
+    // The other commit is part of the statement that records the success.
+    expect(one.filter((statement) => statement === 'COMMIT')).toHaveLength(1);
+    expect((await costOf(60)).length).toBeLessThan(3 * 60);
+  });
 
   it('drains healthy endpoints while a hundred others never respond', async () => {
     for (let dead = 0; dead < 100; dead += 1) await endpointWith(2, `https://dead-${dead}.example.com/`);

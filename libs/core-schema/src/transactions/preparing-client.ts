@@ -24,10 +24,11 @@ class PreparingClient extends DatabaseClient {
   /** Without a response for this long, ms, the server counts as lost, regardless of TCP. */
   private readonly patienceMs: number;
   private patience: NodeJS.Timeout | undefined;
+  private isCorked = false;
   private endWait: () => void = () => undefined;
 
   constructor(config: DatabaseClientConfig = {}) {
-    super(config);
+    super({ ...config, pipeline: true });
     this.patienceMs = patienceFor(Number(config.session?.['statement_timeout'] ?? 0));
     // Every statement that was sent has been answered.
     this.on('drain', () => this.endPatience());
@@ -37,11 +38,24 @@ class PreparingClient extends DatabaseClient {
   // pg declares a dozen overloads; TypeORM calls the one with text and values.
   override query(...args: unknown[]): never {
     if (this.patience === undefined) this.beginPatience();
+    this.cork();
     const [text, values, callback] = args;
     const plain = super.query.bind(this) as (...args: unknown[]) => never;
     if (typeof text !== 'string' || !Array.isArray(values) || values.length === 0) return plain(...args);
     const config = { name: statementName(text), text, values };
     return callback === undefined ? plain(config) : plain(config, callback as Callback);
+  }
+
+  /** Statements of the same turn of the event loop are sent in one piece. */
+  private cork(): void {
+    if (this.isCorked) return;
+    this.isCorked = true;
+    const { stream } = (this as unknown as { connection: { stream: Socket } }).connection;
+    stream.cork();
+    process.nextTick(() => {
+      this.isCorked = false;
+      stream.uncork();
+    });
   }
 
   private beginPatience(): void {

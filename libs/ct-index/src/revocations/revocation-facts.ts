@@ -41,25 +41,28 @@ export async function revocationFacts(
   const nowMs = Date.now();
   const isUnknown = ({ serial, notAfter }: StoredIssuance) =>
     serial.length === 0 || notAfter.getTime() <= nowMs;
-  const lists = new Map<string, NamedList>();
-  for (const each of issuances)
-    if (each.revocation === null && !isUnknown(each)) lists.set(listOf(each), each);
-  const checkedAt = lists.size === 0 ? [] : await coverage([...lists.values()]);
-  const covered = new Map(Array.from(lists.keys(), (list, nth) => [list, goodAt(checkedAt[nth])]));
+  // Nested: texts as keys would take longer to build than to find.
+  const ofIssuer = new Map<number, Map<NamedList['crl'], NamedList>>();
+  for (const each of issuances) {
+    if (each.revocation !== null || isUnknown(each)) continue;
+    const lists = ofIssuer.get(each.issuer);
+    if (lists === undefined) ofIssuer.set(each.issuer, new Map([[each.crl, each]]));
+    else if (!lists.has(each.crl)) lists.set(each.crl, each);
+  }
+  const lists = [...ofIssuer.values()].flatMap((of) => [...of.values()]);
+  const checkedAt = lists.length === 0 ? [] : await coverage(lists);
+  const covered = new Map(lists.map((list, nth) => [list, goodAt(checkedAt[nth])]));
   return issuances.map((each) => {
     if (isUnknown(each)) return unknown;
     if (each.revocation !== null) return { status: 'revoked', ...each.revocation };
-    const facts = covered.get(listOf(each)) ?? unknown;
+    const list = ofIssuer.get(each.issuer)?.get(each.crl);
+    const facts = (list && covered.get(list)) ?? unknown;
     return facts.checkedAt !== null && facts.checkedAt > each.discoveredAt ? facts : unknown;
   });
 }
 
 function goodAt(checkedAt: Date | null | undefined): RevocationFacts {
   return checkedAt ? { status: 'good', revokedAt: null, reason: null, checkedAt } : unknown;
-}
-
-function listOf({ issuer, crl }: NamedList): string {
-  return `${issuer} ${crl}`;
 }
 
 /** The current status, in one statement. */

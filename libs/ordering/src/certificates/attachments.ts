@@ -5,7 +5,7 @@ import type { Lease } from '@certwright/core-schema';
 import { saveProgress } from '../issuances/leased-issuances';
 import { mailIssued } from '@certwright/delivery';
 import type { PlanOwner } from '@certwright/core-schema';
-import { type Tx, Transactions } from '@certwright/core-schema';
+import { JointWork, together, type Tx, Transactions } from '@certwright/core-schema';
 import { announceCurrent } from './announce-current';
 import { moveCurrent, validCertificates } from './certificates';
 
@@ -38,6 +38,15 @@ export interface Attachment {
   } | null;
 }
 
+interface Attaching {
+  readonly lease: Lease;
+  readonly attachment: Attachment;
+  readonly chainSha256: Buffer;
+}
+
+/** The plan was paused or closed: the transaction is rolled back. */
+class PlanAtRest extends Error {}
+
 interface PlanRow {
   readonly paused: boolean;
   readonly closed: boolean;
@@ -49,10 +58,17 @@ export class Attachments {
   /** Chains that this process has seen committed: few, and the same for every leaf of a CA. */
   private readonly knownChains = new Set<string>();
 
-  constructor(private readonly transactions: Transactions) {}
+  private readonly attaching: JointWork<Attaching, void>;
+
+  constructor(transactions: Transactions) {
+    const inTransaction = async (tx: Tx, attaching: Attaching) => await this.attachIn(tx, attaching);
+    const alone = async (attaching: Attaching) =>
+      await transactions.run(async (tx) => await inTransaction(tx, attaching));
+    this.attaching = new JointWork(transactions, { alone, inTransaction });
+  }
 
   /**
-   * One transaction: insert the certificate, move `current`, close the issuance.
+   * One transaction: insert the certificate, move `current`, close the issuance. Attachments that wait share it.
    *
    * @returns false when the plan was paused or closed meanwhile: then no row was written
    * @throws LeaseLost
@@ -61,29 +77,38 @@ export class Attachments {
     const chainSha256 = createHash('sha256')
       .update(Buffer.concat([...attachment.chain, attachment.root]))
       .digest();
-    const attached = await this.transactions.run(async (tx) => {
-      const plan = await lockPlan(tx, attachment.planId);
-      if (plan.paused || plan.closed) return false;
-      const { approvals } = attachment;
-      await saveProgress(tx, lease, { state: 'issued', approvals, failures: 0, lastError: null }, 'release');
-      await this.storeChain(tx, chainSha256, attachment);
-      const { candidates, now } = await validCertificates(tx, attachment.planId);
-      // It matches the terms of its request: later changes have no certificate yet.
-      const { dnsNames, spkiSha256 } = attachment;
-      const wanted = { dnsNames, spkiSha256 };
-      const certificate = asCertificate(attachment);
-      const best = bestCertificate([...candidates, certificate], wanted, now);
-      const becomesCurrent = best?.id === attachment.certificateId;
-      if (becomesCurrent && candidates.some(({ isCurrent }) => isCurrent))
-        await moveCurrent(tx, attachment.planId, null);
-      await insert(tx, lease, attachment, chainSha256, becomesCurrent);
-      await watchRenewalInfo(tx, attachment);
-      if (becomesCurrent) await announceCurrent(tx, attachment.planId, certificate);
-      if (plan.owner === 'certs-v2') await mailIssued(tx, attachment.accountId, attachment.certificateId);
-      return true;
-    });
-    if (attached) this.knownChains.add(chainSha256.toString('hex'));
-    return attached;
+    try {
+      await this.attaching.run({ lease, attachment, chainSha256 });
+    } catch (error) {
+      if (error instanceof PlanAtRest) return false;
+      throw error;
+    }
+    this.knownChains.add(chainSha256.toString('hex'));
+    return true;
+  }
+
+  /** Statements that need no results of each other are sent together; the server executes them in this order. */
+  private async attachIn(tx: Tx, { lease, attachment, chainSha256 }: Attaching): Promise<void> {
+    const { planId, accountId, certificateId, dnsNames, spkiSha256, approvals } = attachment;
+    const [plan, { candidates, now }] = await together([
+      lockPlan(tx, planId),
+      validCertificates(tx, planId),
+      saveProgress(tx, lease, { state: 'issued', approvals, failures: 0, lastError: null }, 'release'),
+      this.storeChain(tx, chainSha256, attachment),
+    ]);
+    // It matches the terms of its request: later changes have no certificate yet.
+    const wanted = { dnsNames, spkiSha256 };
+    const certificate = asCertificate(attachment);
+    const best = bestCertificate([...candidates, certificate], wanted, now);
+    const becomesCurrent = best?.id === certificateId;
+    const replaces = becomesCurrent && candidates.some(({ isCurrent }) => isCurrent);
+    await together([
+      replaces ? moveCurrent(tx, planId, null) : null,
+      insert(tx, lease, attachment, chainSha256, becomesCurrent),
+      watchRenewalInfo(tx, attachment),
+      becomesCurrent ? announceCurrent(tx, planId, certificate) : null,
+      plan.owner === 'certs-v2' ? mailIssued(tx, accountId, certificateId) : null,
+    ]);
   }
 
   private async storeChain(tx: Tx, sha256: Buffer, { chain, root }: Attachment): Promise<void> {
@@ -102,6 +127,7 @@ async function lockPlan(tx: Tx, planId: string): Promise<PlanRow> {
     [planId],
   );
   if (row === undefined) throw new Error(`plan ${planId} is missing`);
+  if (row.paused || row.closed) throw new PlanAtRest();
   return row;
 }
 

@@ -9,7 +9,9 @@ import {
   baseNameInSql,
   isOpen,
   issuancesAreHeld,
+  JointWork,
   type Lease,
+  Transactions,
   type Tx,
   underLease,
 } from '@certwright/core-schema';
@@ -38,13 +40,18 @@ export interface DueIssuance extends TracedRow {
 
 @Injectable()
 export class LeasedIssuances {
-  constructor(private readonly database: DataSource) {}
+  private readonly leasing: JointWork<Leasing, LeasedWork | null>;
+
+  constructor(private readonly database: DataSource) {
+    this.leasing = new JointWork(new Transactions(database), {
+      alone: async (leasing) => await leaseIn(database, leasing),
+      inTransaction: leaseIn,
+    });
+  }
 
   /** @returns null when it is not due, not open any more, or in other hands */
   async lease(issuanceId: string, leaseMs: number): Promise<LeasedWork | null> {
-    const rows: LeaseRow[] = await this.database.query(leaseStatement, [issuanceId, leaseMs]);
-    const [row] = rows;
-    return row === undefined ? null : leasedWork(row);
+    return await this.leasing.run({ issuanceId, leaseMs });
   }
 
   /**
@@ -76,6 +83,19 @@ export class LeasedIssuances {
     const shared = new Set(shares.map(({ id }) => id));
     return [...shares, ...oldest.filter(({ id }) => !shared.has(id))].slice(0, limit);
   }
+}
+
+interface Leasing {
+  readonly issuanceId: string;
+  readonly leaseMs: number;
+}
+
+async function leaseIn(
+  database: Pick<Tx, 'query'>,
+  { issuanceId, leaseMs }: Leasing,
+): Promise<LeasedWork | null> {
+  const [row] = await database.query<[LeaseRow?]>(leaseStatement, [issuanceId, leaseMs]);
+  return row === undefined ? null : leasedWork(row);
 }
 
 /** @throws LeaseLost */

@@ -23,7 +23,7 @@ export interface QuestionServerOptions {
 }
 
 /** How long one wait for a question lasts, seconds; stopping takes as long, since a wait that is cut may lose a question. */
-const waitS = 0.5;
+const waitS = 1;
 /** A wait that is overdue by this much is on a dead connection. */
 const overdueMs = 2_000;
 /** After an error: Redis is unavailable; retry later. */

@@ -3,7 +3,7 @@ import { toStoredApproval } from '@certwright/outcome-messages';
 import { LeaseLost } from '@certwright/postgres';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { type Lease, underLease } from '@certwright/core-schema';
+import { JointWork, type Lease, Transactions, type Tx, underLease } from '@certwright/core-schema';
 
 export interface SigningIntent {
   /** Content bytes of the DER INTEGER. */
@@ -29,7 +29,14 @@ const firstIntermediate = 'intermediate';
 /** Ledger of the built-in CA's signatures, written before signing. */
 @Injectable()
 export class CaSignings {
-  constructor(private readonly database: DataSource) {}
+  private readonly recording: JointWork<Recording, RecordedOrHeld>;
+
+  constructor(private readonly database: DataSource) {
+    this.recording = new JointWork(new Transactions(database), {
+      alone: async (recording) => await recordIn(database, recording),
+      inTransaction: recordIn,
+    });
+  }
 
   /**
    * Records what will be signed for an issuance; the first record is kept. The same statement stores in the issuance that it
@@ -39,23 +46,8 @@ export class CaSignings {
    * @throws LeaseLost when the caller may no longer write and nothing is recorded
    */
   async record(lease: Lease, intent: SigningIntent, approvals?: readonly NameApproval[]): Promise<Recorded> {
-    const { serialNumber, tbs, issuer, notAfter } = intent;
-    // The column has this default; it is missing before the migration "ca-keys".
-    const [column, value, values] =
-      issuer === firstIntermediate ? ['', '', []] : [', issuer', ', $7', [issuer]];
-    const [row]: [{ is_held: boolean; is_new: boolean }] = await this.database.query(
-      `WITH held AS (
-         UPDATE issuance SET ca_reference = issuance.id::text, approvals = coalesce($6::jsonb, approvals), last_error = NULL
-         WHERE ${underLease('$1', '$2')} RETURNING issuance.id),
-       recorded AS (
-         INSERT INTO ca_signing (issuance_id, serial_number, tbs, not_after${column})
-         SELECT held.id, $3, $4, $5${value} FROM held ON CONFLICT (issuance_id) DO NOTHING RETURNING issuance_id)
-       SELECT EXISTS (SELECT 1 FROM held) AS is_held, EXISTS (SELECT 1 FROM recorded) AS is_new`,
-      [
-        ...[lease.issuanceId, lease.token, serialNumber, tbs, notAfter],
-        ...[approvals === undefined ? null : JSON.stringify(approvals.map(toStoredApproval)), ...values],
-      ],
-    );
+    const row = await this.recording.run({ lease, intent, approvals });
+    const { tbs, issuer } = intent;
     if (row.is_new) return { signing: { tbs, issuer }, isHeld: true };
     const signing = await this.recordedFor(lease.issuanceId);
     if (signing === null) throw new LeaseLost('issuance', lease.issuanceId, lease.token);
@@ -94,4 +86,39 @@ export class CaSignings {
     );
     return rows[0] ?? null;
   }
+}
+
+interface Recording {
+  readonly lease: Lease;
+  readonly intent: SigningIntent;
+  readonly approvals: readonly NameApproval[] | undefined;
+}
+
+interface RecordedOrHeld {
+  readonly is_held: boolean;
+  readonly is_new: boolean;
+}
+
+async function recordIn(
+  database: Pick<Tx, 'query'>,
+  { lease, intent, approvals }: Recording,
+): Promise<RecordedOrHeld> {
+  const { serialNumber, tbs, issuer, notAfter } = intent;
+  // The column has this default; it is missing before the migration "ca-keys".
+  const [column, value, values] =
+    issuer === firstIntermediate ? ['', '', []] : [', issuer', ', $7', [issuer]];
+  const [row] = await database.query<[RecordedOrHeld]>(
+    `WITH held AS (
+         UPDATE issuance SET ca_reference = issuance.id::text, approvals = coalesce($6::jsonb, approvals), last_error = NULL
+         WHERE ${underLease('$1', '$2')} RETURNING issuance.id),
+       recorded AS (
+         INSERT INTO ca_signing (issuance_id, serial_number, tbs, not_after${column})
+         SELECT held.id, $3, $4, $5${value} FROM held ON CONFLICT (issuance_id) DO NOTHING RETURNING issuance_id)
+       SELECT EXISTS (SELECT 1 FROM held) AS is_held, EXISTS (SELECT 1 FROM recorded) AS is_new`,
+    [
+      ...[lease.issuanceId, lease.token, serialNumber, tbs, notAfter],
+      ...[approvals === undefined ? null : JSON.stringify(approvals.map(toStoredApproval)), ...values],
+    ],
+  );
+  return row;
 }
