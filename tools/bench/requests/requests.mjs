@@ -11,11 +11,11 @@ import { startPlatform } from '../issuance/platform.mjs';
 import { table } from '../report.mjs';
 import { Clients, requestBytes } from './http-clients.mjs';
 
-const usage = `npm run bench -- requests [--beside FOLDER] [--turns N] [--only TEXT] [--keep]
+const usage = `npm run bench -- requests [--beside FOLDER] [--turns N] [--only PATTERN] [--keep]
 
   --beside FOLDER  another checkout with installed packages, which is measured in turns with this one
   --turns N        default 9; each row runs for 0.4 s of a turn
-  --only TEXT      only rows and loads whose label contains it; docs/benchmarks.md stays as it is
+  --only PATTERN   only rows and loads whose label matches it; docs/benchmarks.md stays as it is
   --keep           prints the processes and waits, for a profiler`;
 
 const inFlight = 16;
@@ -46,9 +46,10 @@ export async function requests(args) {
     const processes = await startApps(platform, checkouts);
     const instance = await prepare(platform, processes);
     if (values.keep) await kept(processes, instance);
-    const wanted = ({ what, app }) => `${app} ${what}`.includes(values.only);
+    const only = new RegExp(values.only);
+    const wanted = ({ what, app }) => only.test(`${app} ${what}`);
     const rows = rowsOf(instance).filter(wanted);
-    const measured = await inTurns(processes, rows, Number(values.turns));
+    const measured = await inTurns(platform, processes, rows, Number(values.turns));
     const loaded = await underLoad(processes, loads().filter(wanted));
     const result = section({ checkouts, rows, measured, loaded, turns: values.turns });
     if (values.only === '') return result;
@@ -162,7 +163,7 @@ function posts() {
 }
 
 /** All rows of all checkouts in each turn. @returns {Promise<Map<object, Map<string, object>>>} row → checkout → figures */
-async function inTurns(processes, rows, turns) {
+async function inTurns(platform, processes, rows, turns) {
   const runs = rows.flatMap((row) =>
     processes
       .filter(({ app }) => app === row.app)
@@ -172,6 +173,7 @@ async function inTurns(processes, rows, turns) {
         rates: [],
         count: 0,
         cpuS: 0,
+        databaseS: 0,
         clients: new Clients(each.target, inFlight),
       })),
   );
@@ -180,19 +182,21 @@ async function inTurns(processes, rows, turns) {
       const { row, target, clients, pid } = run;
       const text = row.what.startsWith('POST') ? null : row.bytes(target);
       const next = () => text ?? row.bytes(target);
-      const before = cpuSeconds(pid);
+      const [before, databaseBefore] = [pid, platform.pids.PostgreSQL].map(cpuSeconds);
       const { count, seconds } = await clients.asFastAsPossible(next, turnMs, row.status);
       if (turn < 0) continue;
       run.rates.push(count / seconds);
       run.count += count;
       run.cpuS += cpuSeconds(pid) - before;
+      run.databaseS += cpuSeconds(platform.pids.PostgreSQL) - databaseBefore;
     }
   for (const { clients } of runs) clients.close();
-  return runs.map(({ row, checkout, rates, count, cpuS }) => ({
+  return runs.map(({ row, checkout, rates, count, cpuS, databaseS }) => ({
     row,
     checkout,
     perSecond: median(rates),
-    cpuMs: (cpuS * 1_000) / count,
+    cpuUs: (cpuS * 1e6) / count,
+    databaseUs: (databaseS * 1e6) / count,
   }));
 }
 
@@ -229,15 +233,16 @@ async function underLoad(processes, wanted) {
 function section({ checkouts, rows, measured, loaded, turns }) {
   const [own, other] = checkouts;
   const of = (row, checkout) => measured.find((each) => each.row === row && each.checkout === checkout);
+  const us = (value) => `${value.toFixed(0)} µs`;
   const cells = (row, checkout) => {
-    const { perSecond, cpuMs } = of(row, checkout);
+    const { perSecond, cpuUs, databaseUs } = of(row, checkout);
     const floor = rows.find(({ app, what }) => app === row.app && what === row.floor);
     const share = floor === undefined ? '' : (perSecond / of(floor, checkout).perSecond).toFixed(2);
-    return [Math.round(perSecond).toLocaleString('en'), `${(cpuMs * 1_000).toFixed(0)} µs`, share];
+    return [Math.round(perSecond).toLocaleString('en'), share, us(cpuUs), us(databaseUs)];
   };
   const shown = other === undefined ? [own] : [other, own];
   const titles = (checkout) =>
-    ['per second', 'CPU', 'share'].map((title) =>
+    ['per second', 'share', 'CPU', 'CPU of PostgreSQL'].map((title) =>
       other === undefined ? title : `${title}, ${checkout === own ? 'now' : 'before'}`,
     );
   const at = (timesMs, share) => timesMs[Math.min(timesMs.length - 1, Math.floor(timesMs.length * share))];

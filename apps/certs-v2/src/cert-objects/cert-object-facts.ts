@@ -3,12 +3,8 @@ import { Delegations, WebRules } from '@certwright/approvals';
 import { type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { ApprovalFactsRepository } from '../instances/approval-facts.repository';
 import type { ApprovalFacts } from '../wire/approval-json';
 import type { PlacedWay } from './approval-ways';
-
-/** Max names that are looked up together with those of other requests, which wait for them. */
-const maxShared = 100;
 
 /** Reads the data shown with the objects of an account; with a transaction, on its connection. */
 @Injectable()
@@ -17,7 +13,6 @@ export class CertObjectFactsReader {
     private readonly database: DataSource,
     private readonly delegations: Delegations,
     private readonly webRules: WebRules,
-    private readonly shared: ApprovalFactsRepository,
   ) {}
 
   async subject(accountId: string, reader: Pick<Tx, 'query'> = this.database): Promise<AccountSubject> {
@@ -31,16 +26,13 @@ export class CertObjectFactsReader {
 
   /** Data that a method does not need is not read. */
   async approvals(accountId: string, ways: readonly PlacedWay[], tx?: Tx): Promise<ApprovalFacts> {
-    const ofDns = ways.filter(({ method }) => method === 'dns').map(({ recordPlace }) => recordPlace);
-    const places = [...new Set(ofDns)];
+    const places = ways.filter(({ method }) => method === 'dns').map(({ recordPlace }) => recordPlace);
     const byHttp = ways.some(({ method }) => method === 'http');
-    if (places.length === 0 && !byHttp) return { labels: new Map(), ruleSecret: null };
-    if (tx === undefined && places.length <= maxShared) return await this.shared.of(accountId, places);
     return {
       labels:
         places.length === 0
           ? new Map<string, string>()
-          : await this.delegations.ofNames(accountId, places, tx),
+          : await this.delegations.ofNames(accountId, [...new Set(places)], tx),
       ruleSecret: byHttp ? await this.webRules.ofAccount(accountId, tx) : null,
     };
   }

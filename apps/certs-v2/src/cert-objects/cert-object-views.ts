@@ -5,6 +5,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
 import { InstanceViews } from '../instances/instance-views';
 import { type CertObjectJson, certObjectJson, wantsStatus } from './cert-object-json';
+import type { ApprovalFacts } from '../wire/approval-json';
 import type { Expansion } from '../wire/expansion';
 import { ApprovalStatuses, ReadyApprovals } from './approval-statuses';
 import { type PlacedWay, placedWaysOf } from './approval-ways';
@@ -21,6 +22,7 @@ export interface Beforehand {
 /** What a caller has read already. */
 interface Known extends Partial<Beforehand> {
   readonly subject?: AccountSubject;
+  readonly approvals?: ApprovalFacts;
 }
 
 /** Shows certificate objects with the requested expansions, in a constant number of queries. */
@@ -57,7 +59,7 @@ export class CertObjectViews {
       known.ready ??
       (tx === undefined ? await this.ready(accountId, planIds, ways, expansion) : ReadyApprovals.none);
     const subject = known.subject ?? (await this.facts.subject(accountId, tx));
-    const approvals = await this.facts.approvals(accountId, ways, tx);
+    const approvals = known.approvals ?? (await this.facts.approvals(accountId, ways, tx));
     const instances = await this.instancesOf(planIds, expansion, tx);
     const now = new Date();
     return shown.map(({ object, ways }) => {

@@ -1,11 +1,14 @@
 import { type NewTerms, Plans } from '@certwright/ordering';
 import type { AccountSubject } from '@certwright/accounts';
-import { inOrderOf, SharedReads, type Tx } from '@certwright/core-schema';
+import { baseNameInSql, inOrderOf, SharedReads, type Tx } from '@certwright/core-schema';
+import { baseName } from '@certwright/dns-names';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { CertsConfig } from '../config';
 import { Refusal } from '../wire/reasons';
-import type { CertObject, StoredCertObject } from './cert-object';
+import { type ApprovalFactsRow, factsOf } from '../instances/approval-facts.repository';
+import type { ApprovalFacts } from '../wire/approval-json';
+import { type CertObject, defaultSanOf, type StoredCertObject } from './cert-object';
 
 interface CertObjectRow extends Omit<StoredCertObject, 'csr'> {
   readonly csr: Buffer;
@@ -29,11 +32,13 @@ interface ObjectKey {
   readonly cn: string;
 }
 
-type FoundRow = AccountSubject & (CertObjectRow | { readonly planId: null });
+type FoundRow = AccountSubject & ApprovalFactsRow & (CertObjectRow | { readonly planId: null });
 
 /** What an account shows under a common name. */
 export interface FoundCertObject {
   readonly subject: AccountSubject;
+  /** Of the names of the object, or of those that it would have by default. */
+  readonly approvals: ApprovalFacts;
   /** Null: the account has no object of this common name. */
   readonly object: StoredCertObject | null;
 }
@@ -69,18 +74,30 @@ export class CertObjectsRepository {
   private async findAll(keys: readonly ObjectKey[]): Promise<FoundCertObject[]> {
     // LATERAL … LIMIT has one plan, whatever the planner knows of the tables.
     const rows: (FoundRow & { readonly nth: number })[] = await this.database.query(
-      `SELECT wanted.nth::int, account.country, account.state, account.locality, account.organization, found.*
-       FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS wanted (account_id, cn, nth)
+      `SELECT wanted.nth::int, account.country, account.state, account.locality, account.organization, found.*,
+         (SELECT secret FROM web_rule WHERE web_rule.account_id = wanted.account_id) AS secret,
+         (SELECT coalesce(jsonb_object_agg(dns_name, label), '{}') FROM delegation
+          WHERE delegation.account_id = wanted.account_id AND delegation.dns_name = ANY (ARRAY[wanted.base_cn, wanted.added] ||
+            ARRAY(SELECT ${baseNameInSql(`san ->> 'value'`)} FROM jsonb_array_elements(found.sans) AS san))) AS labels
+       FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY AS wanted (account_id, cn, base_cn, added, nth)
        CROSS JOIN LATERAL (SELECT * FROM account WHERE account.id = wanted.account_id LIMIT 1) AS account
        LEFT JOIN LATERAL (
          ${objects} WHERE object.account_id = wanted.account_id AND object.cn = wanted.cn LIMIT 1) AS found ON true`,
-      [keys.map(({ accountId }) => accountId), keys.map(({ cn }) => cn)],
+      [
+        keys.map(({ accountId }) => accountId),
+        ...[(cn: string) => cn, baseName, (cn: string) => baseName(defaultSanOf(cn))].map((nameOf) =>
+          keys.map(({ cn }) => nameOf(cn)),
+        ),
+      ],
     );
     return inOrderOf<FoundRow>(keys, rows).map((row, at) => {
       if (row === null) throw new Error(`account ${keys[at]?.accountId} does not exist`);
-      const { country, state, locality, organization, ...object } = row;
-      const subject = { country, state, locality, organization };
-      return { subject, object: object.planId === null ? null : storedCertObject(object) };
+      const { country, state, locality, organization, secret, labels, ...object } = row;
+      return {
+        subject: { country, state, locality, organization },
+        approvals: factsOf({ secret, labels }),
+        object: object.planId === null ? null : storedCertObject(object),
+      };
     });
   }
 

@@ -48,9 +48,9 @@ export class RetrieveCertObjects {
 
   /** A common name that the account has no object of is shown as one that does not exist. */
   async one(accountId: string, cn: string, expansion: Expansion): Promise<HttpResponse> {
-    const { object, subject } = await this.objects.findShown(accountId, cn);
-    if (object === null) return jsonResponse(missingCertObjectJson(cn, subject, expansion));
-    const [shown] = await this.views.show([object], expansion, undefined, { subject });
+    const { object, ...known } = await this.objects.findShown(accountId, cn);
+    if (object === null) return jsonResponse(missingCertObjectJson(cn, known.subject, expansion));
+    const [shown] = await this.views.show([object], expansion, undefined, known);
     return jsonResponse(shown);
   }
 

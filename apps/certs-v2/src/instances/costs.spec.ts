@@ -19,20 +19,20 @@ afterAll(() => api.stop());
 const workOf = async (work: () => Promise<unknown>) =>
   (await api.statementsOf(work)).filter((statement) => !/^(START TRANSACTION|COMMIT)/.test(statement));
 
-it('a purchase takes at most 14 statements, its refusal 2', async () => {
+it('a purchase takes at most 11 statements, its refusal 2', async () => {
   const bought = await workOf(() => tenant.post(`${pathOf(cn)}/buy`));
   expect(bought.length).toBeGreaterThan(5);
-  expect(bought.length).toBeLessThanOrEqual(14);
+  expect(bought.length).toBeLessThanOrEqual(11);
   const refused = await workOf(() => tenant.post(`${pathOf(cn)}/buy`));
   expect(refused.filter((statement) => statement !== 'ROLLBACK').length).toBeLessThanOrEqual(2);
 });
 
-it('an instance needs at most 3 statements, a poll of a pending one 1', async () => {
+it('an instance needs at most 2 statements, a poll of a pending one 1', async () => {
   const { id } = (await tenant.get(`${pathOf(cn)}?expand=pending`)).json.pending;
   expect(await workOf(() => tenant.get(`${pathOf(cn)}/instances/${id}?poll=0`))).toHaveLength(1);
   expect(
     (await workOf(() => tenant.get(`${pathOf(cn)}/instances/${id}?expand=crt`))).length,
-  ).toBeLessThanOrEqual(3);
+  ).toBeLessThanOrEqual(2);
 });
 
 it('a revocation takes a number of statements that grows with what is revoked by one each', async () => {

@@ -24,7 +24,6 @@ import {
 
 /** Data shown with an instance besides its own rows. */
 export interface InstanceFacts extends ApprovalFacts {
-  readonly invoiceNumber: string | null;
   readonly now: Date;
 }
 
@@ -114,7 +113,7 @@ export function instanceJson(
     sha1_fingerprint: served === null ? null : sha1Hex(served),
     sha256_fingerprint: served === null ? null : (certificate?.sha256.toString('hex') ?? sha256Hex(served)),
     expiration: certificate === null ? null : Math.floor(certificate.notAfter.getTime() / 1_000),
-    invoice_id: facts.invoiceNumber,
+    invoice_id: attempt?.invoiceNumber ?? null,
     ...ownApprovalJson(attempt, context),
     ...pemMembers(instance, served, expansion),
   };

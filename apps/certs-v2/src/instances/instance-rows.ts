@@ -6,6 +6,7 @@ import {
   type StoredIssuanceError,
 } from '@certwright/outcome-messages';
 import type { StoredSan } from '@certwright/core-schema';
+import { invoiceNumberOf } from '../invoices/invoices.repository';
 import type { Attempt, InstanceCertificate, StoredInstance } from './instance';
 
 /** Which big columns are read. */
@@ -43,10 +44,14 @@ const csrColumn = {
   all: 'terms.csr',
 } as const satisfies Record<InstanceNeeds['csr'], string>;
 
-/** The same columns from both sides, since an issuance may have no certificate, and a certificate no issuance. */
-export function sources({ csr, chain }: InstanceNeeds): InstanceSources {
+/**
+ * The same columns from both sides, since an issuance may have no certificate, and a certificate no issuance.
+ *
+ * @param more columns in front of them
+ */
+export function sources({ csr, chain }: InstanceNeeds, more?: string): InstanceSources {
   const columns = `
-    SELECT coalesce(issuance.public_id, certificate.id) AS id,
+    SELECT ${more === undefined ? '' : `${more},`} coalesce(issuance.public_id, certificate.id) AS id,
       coalesce(issuance.plan_id, certificate.plan_id) AS "planId",
       coalesce(issuance.account_id, certificate.account_id) AS "accountId",
       coalesce(issuance.opened_at, certificate.created_at) AS "openedAt",
@@ -55,6 +60,7 @@ export function sources({ csr, chain }: InstanceNeeds): InstanceSources {
       issuance.id AS "issuanceId", issuance.state AS "attemptState", issuance.approvals,
       issuance.last_error AS "lastError", terms.product, terms.dns_names AS "dnsNames",
       terms.owner_facts AS "ownerFacts", terms.approval_ways AS "approvalWays", ${csrColumn[csr]} AS csr,
+      ${invoiceNumberOf('issuance.id')} AS "invoiceNumber",
       certificate.id AS "certificateId", certificate.not_before AS "notBefore", certificate.not_after AS "notAfter",
       certificate.revoked_at AS "revokedAt", certificate.sha256, certificate.leaf,
       ${chain ? 'certificate_chain.chain, certificate_chain.root' : 'NULL::bytea[] AS chain, NULL::bytea AS root'}`;
@@ -90,6 +96,7 @@ export function storedInstance(row: InstanceRow): StoredInstance {
             approvals: row.approvals.map(approvalOf),
             lastError: row.lastError === null ? null : issuanceErrorOf(row.lastError),
             csr: row.csr,
+            invoiceNumber: row.invoiceNumber,
           },
     certificate:
       certificateId === null

@@ -1,11 +1,10 @@
 import { baseName } from '@certwright/dns-names';
-import { Invoices } from '../invoices/invoices.repository';
 import { type Tx } from '@certwright/core-schema';
 import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
 import type { ApprovalFacts } from '../wire/approval-json';
 import { Expansion } from '../wire/expansion';
-import { ApprovalFactsRepository, noFacts } from './approval-facts.repository';
+import { ApprovalFactsRepository } from './approval-facts.repository';
 import type { StoredInstance } from './instance';
 import { type InstanceJson, instanceJson, type InstanceContext } from './instance-json';
 import type { InstanceNeeds } from './instance-rows';
@@ -39,7 +38,6 @@ export class InstanceViews {
 
   constructor(
     private readonly instances: InstancesRepository,
-    private readonly invoices: Invoices,
     private readonly approvals: ApprovalFactsRepository,
     @Inject(CertsConfig) config: Config,
   ) {
@@ -57,8 +55,8 @@ export class InstanceViews {
     { current, pending }: ShownOfPlans,
     tx?: Tx,
   ): Promise<ReadonlyMap<string, InstancesOfPlan>> {
-    const currents = current === null ? [] : await this.instances.currentOf(planIds, needsOf([current]), tx);
-    const pendings = pending === null ? [] : await this.instances.pendingOf(planIds, needsOf([pending]), tx);
+    const needs = { current: current && needsOf([current]), pending: pending && needsOf([pending]) };
+    const { currents, pendings } = await this.instances.ofPlans(planIds, needs, tx);
     const show = await this.withFactsOf([...currents, ...pendings], tx);
     const byPlan = (read: readonly StoredInstance[], expansion = Expansion.none) =>
       new Map(read.map((instance) => [instance.planId, show(instance, expansion)]));
@@ -110,13 +108,10 @@ export class InstanceViews {
 
   /** Reads the data shown besides the instances' own rows. */
   private async withFactsOf(instances: readonly StoredInstance[], tx?: Tx): Promise<Show> {
-    const issuanceIds = instances.flatMap(({ attempt }) => (attempt === null ? [] : [attempt.issuanceId]));
-    const invoices = issuanceIds.length === 0 ? null : await this.invoices.ofIssuances(issuanceIds, tx);
     const approvals = await this.approvalFactsOf(instances, tx);
     const now = new Date();
     return (instance, expansion) => {
-      const invoiceNumber = invoices?.get(instance.attempt?.issuanceId ?? '') ?? null;
-      const facts = { ...(approvals.get(instance.accountId) ?? noFacts), invoiceNumber, now };
+      const facts = { ...(approvals.get(instance.accountId) ?? noFacts), now };
       return instanceJson(instance, expansion, facts, this.context);
     };
   }
@@ -132,6 +127,8 @@ export class InstanceViews {
     return names.length === 0 ? new Map() : await this.approvals.ofNames(names, tx);
   }
 }
+
+const noFacts: ApprovalFacts = { labels: new Map(), ruleSecret: null };
 
 /** Which big columns these expansions need together. */
 export function needsOf(expansions: readonly Expansion[]): InstanceNeeds {

@@ -25,6 +25,8 @@ export interface Attempt {
   readonly lastError: IssuanceError | null;
   /** PKCS#10, DER; null if not requested. */
   readonly csr: Buffer | null;
+  /** Of the invoice that paid for it; null: it is free. */
+  readonly invoiceNumber: string | null;
 }
 
 export interface InstanceCertificate {

@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { InvoicesModule } from '../invoices/invoices.module';
 import { ApprovalFactsRepository } from './approval-facts.repository';
 import { ClosedInstances } from './closed-instances';
 import { InstanceViews } from './instance-views';
@@ -8,7 +7,6 @@ import { RetrieveInstance } from './retrieve-instance.use-case';
 import { EndWaitingRequests, pendingInstances } from './waiting-requests';
 
 @Module({
-  imports: [InvoicesModule],
   providers: [
     ApprovalFactsRepository,
     ClosedInstances,
@@ -18,6 +16,6 @@ import { EndWaitingRequests, pendingInstances } from './waiting-requests';
     EndWaitingRequests,
     RetrieveInstance,
   ],
-  exports: [ApprovalFactsRepository, InstanceViews, InstancesRepository, RetrieveInstance],
+  exports: [InstanceViews, InstancesRepository, RetrieveInstance],
 })
 export class InstancesModule {}

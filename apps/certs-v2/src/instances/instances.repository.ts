@@ -14,6 +14,21 @@ interface InstanceKey {
   readonly value: string | Buffer;
 }
 
+export interface NeedsOfPlans {
+  /** Null: they are not read. */
+  readonly current: InstanceNeeds | null;
+  readonly pending: InstanceNeeds | null;
+}
+
+export interface InstancesOfPlans {
+  readonly currents: readonly StoredInstance[];
+  readonly pendings: readonly StoredInstance[];
+}
+
+interface RowOfPlan extends InstanceRow {
+  readonly shown: 'current' | 'pending';
+}
+
 type FoundInstance = StoredInstance | 'no object' | null;
 
 const conditions = {
@@ -34,6 +49,8 @@ const conditions = {
 export class InstancesRepository {
   /** By kind of the reference, and big columns: one statement each. */
   private readonly reads = new Map<string, SharedReads<InstanceKey, FoundInstance>>();
+  /** By what is needed. */
+  private readonly readsOfPlans = new Map<string, SharedReads<readonly string[], InstancesOfPlans>>();
 
   constructor(private readonly database: DataSource) {}
 
@@ -105,26 +122,36 @@ export class InstancesRepository {
     return await read(reader, statement, certificateIds);
   }
 
-  /** The instance of the current certificate of each plan that has one. An expired certificate is never current. */
-  async currentOf(
-    planIds: readonly string[],
-    needs: InstanceNeeds,
-    reader: Reader = this.database,
-  ): Promise<StoredInstance[]> {
-    const statement = `${sources(needs).certificates} WHERE certificate.plan_id = ANY ($1::bigint[])
-       AND certificate.is_current AND certificate.revoked_at IS NULL AND certificate.not_after >= now()`;
-    return await read(reader, statement, planIds);
+  /** The instance of the current certificate of each plan, which never has expired, and the pending one. */
+  async ofPlans(planIds: readonly string[], needs: NeedsOfPlans, reader?: Reader): Promise<InstancesOfPlans> {
+    if (reader !== undefined) return instancesOfPlans(await this.rowsOfPlans(planIds, needs, reader));
+    const variant = JSON.stringify(needs);
+    const reads =
+      this.readsOfPlans.get(variant) ??
+      new SharedReads<readonly string[], InstancesOfPlans>(async (keys) => {
+        const rows = await this.rowsOfPlans(keys.flat(), needs, this.database);
+        const byPlan = Map.groupBy(rows, ({ planId }) => planId);
+        return keys.map((ids) => instancesOfPlans(ids.flatMap((id) => byPlan.get(id) ?? [])));
+      });
+    this.readsOfPlans.set(variant, reads);
+    return await reads.read(planIds);
   }
 
-  /** The pending instance of each plan that has one. */
-  async pendingOf(
+  private async rowsOfPlans(
     planIds: readonly string[],
-    needs: InstanceNeeds,
-    reader: Reader = this.database,
-  ): Promise<StoredInstance[]> {
-    const { attempts } = sources(needs);
-    const statement = `${attempts} WHERE issuance.plan_id = ANY ($1::bigint[]) AND issuance.state = 'open'`;
-    return await read(reader, statement, planIds);
+    { current, pending }: NeedsOfPlans,
+    reader: Reader,
+  ): Promise<RowOfPlan[]> {
+    const currents =
+      current &&
+      `${sources(current, `'current' AS shown`).certificates} WHERE certificate.plan_id = ANY ($1::bigint[])
+         AND certificate.is_current AND certificate.revoked_at IS NULL AND certificate.not_after >= now()`;
+    const pendings =
+      pending &&
+      `${sources(pending, `'pending' AS shown`).attempts} WHERE issuance.plan_id = ANY ($1::bigint[])
+         AND issuance.state = 'open'`;
+    const statement = [currents, pendings].filter((each) => each !== null).join(' UNION ALL ');
+    return statement === '' ? [] : await reader.query(statement, [[...new Set(planIds)]]);
   }
 
   /**
@@ -166,4 +193,10 @@ export class InstancesRepository {
 
 async function read(reader: Reader, statement: string, ids: readonly string[]): Promise<StoredInstance[]> {
   return (await reader.query<InstanceRow[]>(statement, [ids])).map(storedInstance);
+}
+
+function instancesOfPlans(rows: readonly RowOfPlan[]): InstancesOfPlans {
+  const shownAs = (wanted: RowOfPlan['shown']) =>
+    rows.filter(({ shown }) => shown === wanted).map(storedInstance);
+  return { currents: shownAs('current'), pendings: shownAs('pending') };
 }

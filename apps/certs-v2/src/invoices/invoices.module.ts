@@ -8,6 +8,5 @@ import { RetrieveInvoices } from './retrieve-invoices.use-case';
   imports: [AccountsModule],
   controllers: [InvoicesController],
   providers: [Invoices, RetrieveInvoices],
-  exports: [Invoices],
 })
 export class InvoicesModule {}

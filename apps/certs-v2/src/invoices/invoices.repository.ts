@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { type InvoiceEntity, SharedReads, type Tx } from '@certwright/core-schema';
+import type { InvoiceEntity } from '@certwright/core-schema';
 
 export type Invoice = Readonly<InvoiceEntity>;
 
@@ -11,11 +11,6 @@ const invoices = `
 /** Charges of accounts. */
 @Injectable()
 export class Invoices {
-  private readonly reads = new SharedReads<readonly string[], ReadonlyMap<string, string>>(async (keys) => {
-    const numbers = await this.ofIssuances(keys.flat(), this.database);
-    return keys.map((ids) => new Map([...numbers].filter(([id]) => ids.includes(id))));
-  });
-
   constructor(private readonly database: DataSource) {}
 
   /**
@@ -41,28 +36,17 @@ export class Invoices {
     ]);
     return rows[0] ?? null;
   }
-
-  /**
-   * Issuance id → number of the invoice that paid for it: the newest that serves it, else the one that it was opened
-   * with. Free issuances are omitted.
-   */
-  async ofIssuances(
-    issuanceIds: readonly string[],
-    reader?: Pick<Tx, 'query'>,
-  ): Promise<ReadonlyMap<string, string>> {
-    if (issuanceIds.length === 0) return new Map();
-    if (reader === undefined) return await this.reads.read(issuanceIds);
-    const rows = await reader.query<{ issuance_id: string; number: string }[]>(
-      `SELECT served.issuance_id, invoice.number FROM (
-         SELECT issuance_id, id, true AS serves FROM charge
-         WHERE issuance_id = ANY($1::bigint[]) AND refunded_at IS NULL
-         UNION ALL
-         SELECT made_for_issuance_id, id, false FROM charge WHERE made_for_issuance_id = ANY($1::bigint[])) AS served
-       JOIN invoice ON invoice.charge_id = served.id
-       ORDER BY served.serves, served.id`,
-      [issuanceIds],
-    );
-    // Of several of one issuance the last one stays.
-    return new Map(rows.map((row) => [row.issuance_id, row.number]));
-  }
 }
+
+/**
+ * Number of the invoice that paid for an issuance: the newest that serves it, else the one that it was opened with. Null for
+ * a free issuance.
+ *
+ * @param issuanceId an SQL expression
+ */
+export const invoiceNumberOf = (issuanceId: string): string => `(
+  SELECT invoice.number FROM (
+    SELECT id, true AS serves FROM charge WHERE issuance_id = ${issuanceId} AND refunded_at IS NULL
+    UNION ALL
+    SELECT id, false FROM charge WHERE made_for_issuance_id = ${issuanceId}) AS paid
+  JOIN invoice ON invoice.charge_id = paid.id ORDER BY paid.serves DESC, paid.id DESC LIMIT 1)`;

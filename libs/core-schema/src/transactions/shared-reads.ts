@@ -7,8 +7,11 @@ import {
   withoutDatabaseTime,
 } from './database-time';
 
-/** Statements of one kind at a time: while one runs, the process handles the results of the other. */
-const maxRunning = 2;
+/** One statement of a kind runs at a time, for all that wait; another one only while it takes longer than this, ms. */
+const patienceMs = 5;
+
+/** Statements of one kind at a time, when all of them are slow: reads from disk wait in parallel. */
+const maxRunning = 4;
 
 /** In one statement; PostgreSQL looks them up one after the other, some ten microseconds each. */
 const maxKeys = 64;
@@ -23,15 +26,16 @@ interface Waiting<Key, Found> {
 
 /**
  * Reads of one kind for concurrent requests: those that begin in the same turn of the event loop share a statement, and so
- * do those that wait while `maxRunning` are under way. The round trip is most of what such a read costs. Each statement
- * begins after the requests that it reads for.
+ * do those that wait while another one runs. The round trip is most of what such a read costs. Each statement begins after
+ * the requests that it reads for.
  *
  * @param readAll what is found for each key, in the order of the keys; its only effects are reads
  */
 export class SharedReads<Key, Found> {
   #waiting: Waiting<Key, Found>[] = [];
   #running = 0;
-  #isScheduled = false;
+  #turn: NodeJS.Immediate | undefined;
+  #patience: NodeJS.Timeout | undefined;
 
   constructor(private readonly readAll: (keys: readonly Key[]) => Promise<readonly Found[]>) {}
 
@@ -60,19 +64,23 @@ export class SharedReads<Key, Found> {
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#running >= maxRunning || this.#waiting.length === 0) return;
-    this.#isScheduled = true;
-    setImmediate(() => {
-      this.#isScheduled = false;
-      const batch = this.#waiting.splice(0, maxKeys);
-      if (batch.length === 0) return;
-      this.#running += 1;
-      void this.#readFor(batch).finally(() => {
-        this.#running -= 1;
-        this.#schedule();
-      });
+    if (this.#waiting.length === 0 || this.#running >= maxRunning) return;
+    if (this.#running === 0) this.#turn ??= setImmediate(() => this.#begin());
+    else this.#patience ??= setTimeout(() => this.#begin(), patienceMs);
+  }
+
+  #begin(): void {
+    clearImmediate(this.#turn);
+    clearTimeout(this.#patience);
+    [this.#turn, this.#patience] = [undefined, undefined];
+    const batch = this.#waiting.splice(0, maxKeys);
+    if (batch.length === 0) return;
+    this.#running += 1;
+    void this.#readFor(batch).finally(() => {
+      this.#running -= 1;
       this.#schedule();
     });
+    this.#schedule();
   }
 
   async #readFor(batch: readonly Waiting<Key, Found>[]): Promise<void> {
