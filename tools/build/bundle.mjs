@@ -1,6 +1,6 @@
 // Bundles one entry point: our own sources and the npm packages that they need, in one CommonJS file.
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -181,37 +181,63 @@ function workspaceAliases() {
 }
 
 /**
- * Bundles what has changed since the last time.
+ * Bundles what has changed since the last time. Several processes may do so at the same time, while others load a bundle:
+ * each file is replaced as a whole.
  * @param {Record<string, string>} entryPoints output name without ending → source file, from the workspace root
  * @param {string} outdir from the workspace root, or absolute
  */
 export async function bundle(entryPoints, outdir) {
   const changed = Object.entries(entryPoints).filter(([name, source]) => !isCurrent(outdir, name, source));
   if (changed.length === 0) return;
+  const target = path.resolve(workspaceRoot, outdir);
+  await mkdir(target, { recursive: true });
+  // Beside it, so that paths relative to it are the same.
+  const folder = await mkdtemp(path.join(path.dirname(target), '.building-'));
+  try {
+    const isCertain = await bundleInto(folder, Object.fromEntries(changed), outdir);
+    if (!isCertain) for (const [name] of changed) await rm(inputsFile(outdir, name), { force: true });
+    await moveFiles(folder, target);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** @returns false: a source changed meanwhile, and may be in the bundle as it was before */
+async function bundleInto(folder, entryPoints, outdir) {
   const begunMs = Date.now();
-  const options = { ...bundleOptions(Object.fromEntries(changed), outdir), metafile: true };
+  const options = { ...bundleOptions(entryPoints, outdir), outdir: folder, metafile: true };
   const { metafile } = await require('esbuild').build(options);
   const outputs = Object.values(metafile.outputs);
-  for (const [name, source] of changed) {
+  let areCertain = true;
+  for (const [name, source] of Object.entries(entryPoints)) {
     const all = Object.keys(outputs.find(({ entryPoint }) => entryPoint === source)?.inputs ?? {});
     const inputs = all.filter((file) => !file.startsWith(`${noDriver}:`));
-    await escapeBeyondAscii(path.resolve(workspaceRoot, outdir, `${name}.js`));
-    await shrinkSourceMap(path.resolve(workspaceRoot, outdir, `${name}.js.map`));
+    await escapeBeyondAscii(path.join(folder, `${name}.js`));
+    await shrinkSourceMap(path.join(folder, `${name}.js.map`));
     for (const data of inputs.filter((file) => isBeside(path.resolve(workspaceRoot, file))))
-      await copyFile(
-        path.resolve(workspaceRoot, data),
-        path.resolve(workspaceRoot, outdir, path.basename(data)),
-      );
+      await copyFile(path.resolve(workspaceRoot, data), path.join(folder, path.basename(data)));
     if (source.endsWith('src/main.ts') && entryPointsOf(source.replace('/src/main.ts', '')).openapi)
-      await copyDocumentationPage(path.resolve(workspaceRoot, outdir));
+      await writeDocumentationPage(folder);
     // The lock file decides what the files of packages contain.
     const own = inputs.filter((file) => !isOfPackage(file));
-    const files = [...own, ...builders, `${outdir}/${name}.js`].map((file) => [file, stampOf(file)]);
-    // A source that changed during the build may be in the bundle as it was before.
+    const files = [...own, ...builders].map((file) => [file, stampOf(file)]);
+    files.push([`${outdir}/${name}.js`, stampOf(path.join(folder, `${name}.js`))]);
     const isCertain = own.every((file) => statSync(path.resolve(workspaceRoot, file)).mtimeMs < begunMs);
-    if (isCertain) await writeFile(inputsFile(outdir, name), JSON.stringify({ source, files }));
-    else await rm(inputsFile(outdir, name), { force: true });
-    await writeFile(path.resolve(workspaceRoot, outdir, `${name}.packages.json`), packagesJson(inputs));
+    areCertain &&= isCertain;
+    if (isCertain) await writeFile(inputsFile(folder, name), JSON.stringify({ source, files }));
+    await writeFile(path.join(folder, `${name}.packages.json`), packagesJson(inputs));
+  }
+  return areCertain;
+}
+
+async function moveFiles(from, to) {
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const [source, target] = [path.join(from, entry.name), path.join(to, entry.name)];
+    if (!entry.isDirectory()) await rename(source, target);
+    else {
+      await mkdir(target, { recursive: true });
+      await moveFiles(source, target);
+    }
   }
 }
 
@@ -232,13 +258,12 @@ async function shrinkSourceMap(file) {
 }
 
 /** Served by the documentation of an API, compressed. */
-async function copyDocumentationPage(outdir) {
+async function writeDocumentationPage(folder) {
   const from = path.dirname(require.resolve('swagger-ui-dist/package.json'));
-  await rm(path.join(outdir, 'swagger-ui'), { recursive: true, force: true });
-  await mkdir(path.join(outdir, 'swagger-ui'), { recursive: true });
+  await mkdir(path.join(folder, 'swagger-ui'));
   for (const file of documentationFiles) {
     const compressed = gzipSync(await readFile(path.join(from, file)), { level: 9 });
-    await writeFile(path.join(outdir, 'swagger-ui', `${file}.gz`), compressed);
+    await writeFile(path.join(folder, 'swagger-ui', `${file}.gz`), compressed);
   }
 }
 
