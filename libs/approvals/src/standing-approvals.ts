@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Tx } from '@certwright/core-schema';
+import { together, type Tx } from '@certwright/core-schema';
 import { baseName, secretBytes, secretLabel } from '@certwright/dns-names';
 import { Injectable } from '@nestjs/common';
 import { Delegations } from './delegations/delegations';
@@ -25,7 +25,9 @@ export class StandingApprovals {
     { accountId, dnsNames }: { readonly accountId: string; readonly dnsNames: readonly string[] },
     { webRule }: { readonly webRule: boolean },
   ): Promise<void> {
-    await this.delegations.ensure(tx, accountId, [...new Set(dnsNames.map(baseName))], freshLabel);
-    if (webRule) await this.webRules.ensure(accountId, freshLabel, tx);
+    await together([
+      this.delegations.ensure(tx, accountId, [...new Set(dnsNames.map(baseName))], freshLabel),
+      webRule ? this.webRules.ensure(accountId, freshLabel, tx) : null,
+    ]);
   }
 }

@@ -63,7 +63,8 @@ export class AuthoritiesInOrder implements Issuers {
     const { acme } = this.ports;
     const candidates = this.candidates(request.product);
     const usesAcme = candidates.some(({ name }) => name !== builtInName);
-    const before = acme !== null && usesAcme ? await acme.before(request.lease) : nothingBefore;
+    const mayExist = usesAcme && request.hasHistory;
+    const before = acme !== null && mayExist ? await acme.before(request.lease) : nothingBefore;
     if (before.standingId !== null) return { kind: 'submitted', reference: acmeReference(before.standingId) };
     const refusals: Refusal[] = [...request.refusals];
     for (const candidate of candidates) {

@@ -1,5 +1,5 @@
 import type { IssuanceError, KeyType, NameApproval, Product } from '@certwright/issuance';
-import type { Lease } from '@certwright/core-schema';
+import type { Lease, Tx } from '@certwright/core-schema';
 import type { Trial } from './health/trial';
 
 /** Request for one certificate. Names, key and terms are the same in every retry of an issuance. */
@@ -29,6 +29,8 @@ export interface CertificateRequest {
   readonly trial: Trial | null;
   /** CAs that have refused since this attempt began. */
   readonly refusals: readonly Refusal[];
+  /** False: nothing can be submitted yet for the issuance, and it replaces no certificate. */
+  readonly hasHistory: boolean;
   /** From the `submit` right before this `collect`; null: it was earlier, or in another process. */
   readonly begun: object | null;
   /** Database time when the step began. */
@@ -92,6 +94,8 @@ export interface IssuedChain {
   /** Each one certifies the previous certificate, starting with the leaf; without the root. */
   readonly chain: readonly Uint8Array[];
   readonly root: Uint8Array;
+  /** Further writes of the adapter, in the transaction that attaches the certificate; null: it is not attached. */
+  readonly store?: (tx: Tx | null) => Promise<void>;
   /** Identifies the renewal information (RFC 9773); absent: the CA has none. */
   readonly renewalInfo?: { readonly authority: string; readonly ariId: string };
 }

@@ -1,3 +1,4 @@
+import type { Tx } from '@certwright/core-schema';
 import type { Outcome } from '@certwright/issuance';
 
 /** What a CA looks up: a TXT value at a standing record's target, or an HTTP response through a web server rule. */
@@ -39,7 +40,8 @@ export interface ChallengePublisher {
   publish(challenges: readonly PublishedChallenge[]): Promise<NotYet | null>;
   /** Why a CA would not find all values yet; null: it would. */
   unseen(challenges: readonly PublishedChallenge[], signal?: AbortSignal): Promise<Outcome | null>;
-  withdraw(challenges: readonly PublishedChallenge[]): Promise<void>;
+  /** @param tx in which they are withdrawn; null: on its own */
+  withdraw(challenges: readonly PublishedChallenge[], tx?: Tx | null): Promise<void>;
 }
 
 type OfType<T extends PublishedChallenge['type']> = Extract<PublishedChallenge, { readonly type: T }>;

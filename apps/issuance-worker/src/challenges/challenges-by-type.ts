@@ -1,3 +1,4 @@
+import type { Tx } from '@certwright/core-schema';
 import type { Outcome } from '@certwright/issuance';
 import type { ChallengePublisher, NotYet, PublishedChallenge } from './challenge-publisher';
 import { ofType } from './challenge-publisher';
@@ -17,8 +18,8 @@ export class ChallengesByType implements ChallengePublisher {
     return records ?? (await this.places['http-01'].unseen(ofType(challenges, 'http-01'), signal));
   }
 
-  async withdraw(challenges: readonly PublishedChallenge[]): Promise<void> {
-    await this.places['dns-01'].withdraw(ofType(challenges, 'dns-01'));
-    await this.places['http-01'].withdraw(ofType(challenges, 'http-01'));
+  async withdraw(challenges: readonly PublishedChallenge[], tx: Tx | null = null): Promise<void> {
+    await this.places['dns-01'].withdraw(ofType(challenges, 'dns-01'), tx);
+    await this.places['http-01'].withdraw(ofType(challenges, 'http-01'), tx);
   }
 }

@@ -1,3 +1,4 @@
+import type { Tx } from '@certwright/core-schema';
 import type { Outcome } from '@certwright/issuance';
 import type { Challenges } from '@certwright/approvals';
 import type { HostedChallengeRecords } from '../integrations/hosted-challenge-records';
@@ -51,7 +52,7 @@ export class HostedChallenges implements ChallengePublisher {
     return await this.ports.seen.unseen(ofType(challenges, 'dns-01'), signal);
   }
 
-  async withdraw(challenges: readonly PublishedChallenge[]): Promise<void> {
-    await this.ports.stored.withdrawRecords(ofType(challenges, 'dns-01'));
+  async withdraw(challenges: readonly PublishedChallenge[], tx: Tx | null = null): Promise<void> {
+    await this.ports.stored.withdrawRecords(ofType(challenges, 'dns-01'), tx);
   }
 }

@@ -1,3 +1,4 @@
+import type { Tx } from '@certwright/core-schema';
 import type { Outcome } from '@certwright/issuance';
 import type { Challenges } from '@certwright/approvals';
 import type { ChallengePlace, ChallengeValues } from '@certwright/redis';
@@ -32,11 +33,10 @@ export class StoredChallenges implements ChallengePublisher {
     return await this.seen.unseen(ofType(challenges, 'dns-01'), signal);
   }
 
-  async withdraw(challenges: readonly PublishedChallenge[]): Promise<void> {
-    const records = ofType(challenges, 'dns-01');
-    await this.stored.withdrawRecords(records);
-    await this.stored.withdrawFiles(ofType(challenges, 'http-01'));
-    await this.notify(records);
+  /** Copies of approval-responder may return a withdrawn value for 30 s more. */
+  async withdraw(challenges: readonly PublishedChallenge[], tx: Tx | null = null): Promise<void> {
+    await this.stored.withdrawRecords(ofType(challenges, 'dns-01'), tx);
+    await this.stored.withdrawFiles(ofType(challenges, 'http-01'), tx);
   }
 
   /** A change that is not published because Redis is unavailable is seen after 30 s at most. */

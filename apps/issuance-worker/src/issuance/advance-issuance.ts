@@ -225,6 +225,7 @@ export class AdvanceIssuance {
       this.ports.events.changed(issuance);
       return null;
     }
+    await issued.store?.(null);
     return await this.ends.end(run, { state: 'canceled' });
   }
 

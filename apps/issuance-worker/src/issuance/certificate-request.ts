@@ -31,6 +31,7 @@ export function certificateRequest(work: RequestedWork): CertificateRequest {
     ...{ lease, accountId, product, dnsNames, keyType, csr, lifetimeDays, expiresBy, subjectCommonName },
     ...{ approvals, delegationLabels, failures, refusals, clock, trial },
     stalledSince: work.stalledSince,
+    hasHistory: work.hasHistory,
     begun: work.begun,
     now: clock(),
     hold: held.hold,

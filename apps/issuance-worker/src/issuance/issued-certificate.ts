@@ -18,7 +18,7 @@ export function certificateFaults(
 }
 
 export function attachmentOf(
-  { leaf, chain, root, renewalInfo }: IssuedChain,
+  { leaf, chain, root, renewalInfo, store }: IssuedChain,
   issuance: Issuance,
   terms: Terms,
   certificateId: string,
@@ -45,5 +45,6 @@ export function attachmentOf(
     root,
     approvals: issuance.approvals,
     renewalInfo: renewalInfo ?? null,
+    ...(store !== undefined && { also: store }),
   };
 }

@@ -8,7 +8,7 @@ import type { BeforeApplicationShutdown, OnModuleDestroy } from '@nestjs/common'
 export type Pause = (forMs: number) => Promise<boolean>;
 
 /** Max paused runs for each slot: waits of seconds between steps of milliseconds. */
-const maxPausedPerSlot = 16;
+const maxPausedPerSlot = 64;
 
 /** How long runs may take to finish when the process stops, ms; their leases end by themselves. */
 const closingMs = 4_000;

@@ -265,11 +265,15 @@ export class AcmeIssuing {
     return new AuthoritiesInOrder({ builtIn: this.issuing.ca, acme, stored, builtInAlone: false });
   }
 
-  worker(source: DataSource = this.asWorker, also: Partial<AcmePorts> = {}): AdvanceIssuance {
+  worker(
+    source: DataSource = this.asWorker,
+    also: Partial<AcmePorts> = {},
+    attachments = new Attachments(new Transactions(source)),
+  ): AdvanceIssuance {
     return new AdvanceIssuance({
       ...this.issuing.ports(),
       leasedIssuances: new LeasedIssuances(source),
-      attachments: new Attachments(new Transactions(source)),
+      attachments,
       approvers: (['dns', 'http', 'email'] as const).map((method) => this.approver(method)),
       issuers: this.issuers(source, also),
       events: {

@@ -30,19 +30,12 @@ const afterErrorMs = 60_000;
 const afterStopMs = 0;
 
 /** Result of an attempt, for the pace of its endpoint; null when it shows nothing about the endpoint. */
-export type Sent = (Tried & Pick<Recorded, 'hasMore'>) | null;
-
-interface Recorded {
-  readonly followed: TriedDelivery;
-  /** The endpoint may have had more deliveries that were due. */
-  readonly hasMore: boolean;
-}
+export type Sent = Tried | null;
 
 /** One attempt of one leased delivery: send, classify, record. */
 @Injectable()
 export class DeliverWebhook {
-  /** Whether the endpoint has more to send; null: it was not recorded. */
-  readonly #successes: Batches<DeliveredAttempt, boolean | null>;
+  readonly #successes: Batches<DeliveredAttempt, boolean>;
 
   constructor(
     private readonly deliveries: LeasedDeliveries,
@@ -53,7 +46,7 @@ export class DeliverWebhook {
   ) {
     this.#successes = new Batches(maxRecorded, async (delivered) => {
       const recorded = await deliveries.recordDelivered(delivered);
-      return delivered.map(({ lease }) => recorded.get(lease.deliveryId) ?? null);
+      return delivered.map(({ lease }) => recorded.has(lease.deliveryId));
     });
   }
 
@@ -98,35 +91,34 @@ export class DeliverWebhook {
     const attempt = { startedAt: leased.now, durationMs, status, problem };
     // The endpoint has it: waits for the end of a database outage, so that it is not sent again.
     const record = async () => await this.record(leased, attempt, outcome);
-    const recorded = await repeatDuringOutage(record, {
+    const followed = await repeatDuringOutage(record, {
       forMs: responseTimeoutMs,
       signal: this.drain.signal,
     });
-    if (recorded === null) {
+    if (followed === null) {
       this.events.leaseLost(leased);
       return null;
     }
-    this.events.tried(leased, attempt, recorded.followed);
-    return { isDelivered: outcome.kind === 'delivered', durationMs, hasMore: recorded.hasMore };
+    this.events.tried(leased, attempt, followed);
+    return { isDelivered: outcome.kind === 'delivered', durationMs };
   }
 
   private async record(
     leased: LeasedDelivery,
     attempt: WebhookAttempt,
     outcome: TryOutcome,
-  ): Promise<Recorded | null> {
+  ): Promise<TriedDelivery | null> {
     const { lease, endpoint, delivery } = leased;
     const now = new Date(leased.now.getTime() + attempt.durationMs);
     const tried = { attempts: delivery.attempts + 1, isTest: delivery.event === testEvent };
     const jitter = Math.random();
     if (outcome.kind === 'delivered' && endpoint.failingSince === null) {
-      const hasMore = await this.#successes.add({ lease, attempt });
-      if (hasMore !== null) return { followed: nextTry(tried, outcome, endpoint, now, jitter), hasMore };
+      const isRecorded = await this.#successes.add({ lease, attempt });
+      if (isRecorded) return nextTry(tried, outcome, endpoint, now, jitter);
     }
-    const followed = await this.deliveries.recordAttempt(lease, attempt, (health) =>
+    return await this.deliveries.recordAttempt(lease, attempt, (health) =>
       nextTry(tried, outcome, health, now, jitter),
     );
-    return followed && { followed, hasMore: true };
   }
 
   private request({ delivery, endpoint, now }: LeasedDelivery): PostRequest {

@@ -33,15 +33,13 @@ interface Endpoint {
   pace: Pace;
   /** Start of each delivery in progress, ms, by its id; the oldest first. */
   readonly underWay: Map<string, number>;
-  /** More deliveries were found while all slots were in use, or while an older one of the same plan was in progress. */
-  hasMore: boolean;
 }
 
 /**
  * Decides which deliveries this process sends next. Half of the slots are for fast endpoints, a quarter for untested
  * ones, a quarter for failing or slow ones: no group can use the slots of another. A delivery that waits long for its
  * response releases its slot, so that dead endpoints do not delay each other or recovered ones. A slot that becomes
- * free after a success is filled at once if more is due; a failing endpoint waits for the next sweep.
+ * free after a success is filled at once; a failing endpoint waits for the next sweep.
  */
 @Injectable()
 export class DeliveryDispatcher implements OnModuleDestroy, BeforeApplicationShutdown {
@@ -73,7 +71,7 @@ export class DeliveryDispatcher implements OnModuleDestroy, BeforeApplicationShu
 
   /** Endpoints found by the sweep: recovers lost wake-ups, and retries failing endpoints. */
   sweep(waiting: readonly WaitingEndpoint[]): void {
-    this.#enqueueWaiting(waiting);
+    for (const endpoint of waiting) this.#enqueue(this.#endpoint(endpoint));
     this.#wake();
   }
 
@@ -131,7 +129,7 @@ export class DeliveryDispatcher implements OnModuleDestroy, BeforeApplicationShu
     if (this.#woken.size > 0) {
       const woken = [...this.#woken];
       this.#woken = new Set();
-      this.#enqueueWaiting(await this.deliveries.waitingAt(woken));
+      for (const endpoint of await this.deliveries.waitingAt(woken)) this.#enqueue(this.#endpoint(endpoint));
     }
     const requests = this.#nextRequests();
     if (requests.length === 0) return;
@@ -141,14 +139,6 @@ export class DeliveryDispatcher implements OnModuleDestroy, BeforeApplicationShu
     // Until there is nothing more to request: a round is bounded, and its leases may be followed by more.
     this.#isWanted = true;
     this.#retryLater(retry);
-  }
-
-  #enqueueWaiting(waiting: readonly WaitingEndpoint[]): void {
-    for (const each of waiting) {
-      const endpoint = this.#endpoint(each);
-      endpoint.hasMore = endpoint.underWay.size > 0;
-      this.#enqueue(endpoint);
-    }
   }
 
   /** Endpoints that filled their requested lease count may have more waiting. */
@@ -241,8 +231,7 @@ export class DeliveryDispatcher implements OnModuleDestroy, BeforeApplicationShu
   #finish(endpoint: Endpoint, sent: Sent): void {
     if (sent === null) return;
     endpoint.pace = paceAfter(endpoint.pace, sent);
-    if (!sent.isDelivered || !(sent.hasMore || endpoint.hasMore)) return;
-    endpoint.hasMore = false;
+    if (!sent.isDelivered) return;
     this.#enqueue(endpoint);
     this.#wake();
   }
@@ -266,7 +255,6 @@ export class DeliveryDispatcher implements OnModuleDestroy, BeforeApplicationShu
       accountId,
       pace: firstPace(isFailing),
       underWay: new Map<string, number>(),
-      hasMore: false,
     };
     this.#known.delete(id);
     this.#known.set(id, endpoint);

@@ -71,8 +71,7 @@ export const leaseStatement = () => `
 
 /**
  * $1 deliveries, $2 tokens, $3 to $5 their attempts. Successes at endpoints that were not failing: the endpoint does
- * not change, so its row need not be locked. Returns what it recorded, and whether its endpoint has more to send; the rest
- * is recorded one by one.
+ * not change, so its row need not be locked. Returns what it recorded; the rest is recorded one by one.
  */
 export const recordDeliveredStatement = `
   WITH tried AS (
@@ -91,16 +90,10 @@ export const recordDeliveredStatement = `
       state = CASE WHEN state = 'pending' THEN 'delivered' ELSE state END,
       finished_at = CASE WHEN state = 'pending' THEN clock_timestamp() ELSE finished_at END
     FROM locked WHERE delivery.id = locked.id
-    RETURNING delivery.id, delivery.endpoint_id),
-  logged AS (
-    INSERT INTO webhook_attempt (delivery_id, started_at, duration_ms, status)
-    SELECT tried.id, tried.started_at, tried.duration_ms, tried.status FROM tried JOIN recorded ON recorded.id = tried.id
-    RETURNING delivery_id)
-  SELECT recorded.id AS "deliveryId", (
-    SELECT true FROM webhook_delivery AS next
-    WHERE next.endpoint_id = recorded.endpoint_id AND next.state = 'pending' AND next.due_at <= now() AND ${leases.isFree('next')}
-    LIMIT 1) IS NOT NULL AS "hasMore"
-  FROM logged JOIN recorded ON recorded.id = logged.delivery_id`;
+    RETURNING delivery.id)
+  INSERT INTO webhook_attempt (delivery_id, started_at, duration_ms, status)
+  SELECT tried.id, tried.started_at, tried.duration_ms, tried.status FROM tried JOIN recorded ON recorded.id = tried.id
+  RETURNING delivery_id`;
 
 /**
  * $1 delivery, $2 token, $3 state, $4 due; $5 to $8 the attempt. An ended delivery keeps its state, but the attempt

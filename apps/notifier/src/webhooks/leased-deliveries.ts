@@ -83,21 +83,18 @@ export class LeasedDeliveries {
   /**
    * Records successes at endpoints that were not failing.
    *
-   * @returns ids of the deliveries that were recorded, and whether their endpoint had more to send before; the others are
-   *   left to `recordAttempt`: their lease is lost, their endpoint began to fail, or another transaction holds their row
+   * @returns ids of the deliveries that were recorded; the others are left to `recordAttempt`: their lease is lost, their
+   *   endpoint began to fail, or another transaction holds their row
    */
-  async recordDelivered(delivered: readonly DeliveredAttempt[]): Promise<ReadonlyMap<string, boolean>> {
-    const rows: { deliveryId: string; hasMore: boolean }[] = await this.database.query(
-      recordDeliveredStatement,
-      [
-        delivered.map(({ lease }) => lease.deliveryId),
-        delivered.map(({ lease }) => lease.token),
-        delivered.map(({ attempt }) => attempt.startedAt),
-        delivered.map(({ attempt }) => attempt.durationMs),
-        delivered.map(({ attempt }) => attempt.status),
-      ],
-    );
-    return new Map(rows.map(({ deliveryId, hasMore }) => [deliveryId, hasMore]));
+  async recordDelivered(delivered: readonly DeliveredAttempt[]): Promise<ReadonlySet<string>> {
+    const rows: { delivery_id: string }[] = await this.database.query(recordDeliveredStatement, [
+      delivered.map(({ lease }) => lease.deliveryId),
+      delivered.map(({ lease }) => lease.token),
+      delivered.map(({ attempt }) => attempt.startedAt),
+      delivered.map(({ attempt }) => attempt.durationMs),
+      delivered.map(({ attempt }) => attempt.status),
+    ]);
+    return new Set(rows.map(({ delivery_id }) => delivery_id));
   }
 
   /**

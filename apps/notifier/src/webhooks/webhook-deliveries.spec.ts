@@ -243,7 +243,7 @@ describe('lease', () => {
 describe('recordDelivered', () => {
   const success = { startedAt: new Date(), durationMs: 12, status: 204, problem: null };
 
-  it('records many successes at once with whether more is due, and skips lost leases, failing endpoints and locked rows', async () => {
+  it('records many successes at once, and skips lost leases, failing endpoints and locked rows', async () => {
     const endpoints = [await webhooks.endpoint(account), await webhooks.endpoint(account)];
     const [sound = '', failed = ''] = endpoints;
     for (const endpoint of [sound, sound, sound, failed]) await enqueued(endpoint);
@@ -258,15 +258,14 @@ describe('recordDelivered', () => {
     await core.transactions.run(async (tx) => {
       await tx.query(`SELECT 1 FROM webhook_delivery WHERE id = $1 FOR UPDATE`, [locked.lease.deliveryId]);
       const recorded = await webhooks.leased.recordDelivered([first, stale, locked, ofFailing]);
-      expect([...recorded]).toEqual([[first.lease.deliveryId, false]]);
+      expect([...recorded]).toEqual([first.lease.deliveryId]);
     });
     expect(await webhooks.log.get(account, sound, first.lease.deliveryId)).toMatchObject({
       state: 'delivered',
       attempts: [{ status: 204, durationMs: 12, problem: null }],
     });
     expect(await webhooks.stateOf(lost.lease.deliveryId)).toBe('pending');
-    await enqueued(sound);
-    expect([...(await webhooks.leased.recordDelivered([locked]))]).toEqual([[locked.lease.deliveryId, true]]);
+    expect([...(await webhooks.leased.recordDelivered([locked]))]).toEqual([locked.lease.deliveryId]);
   });
 
   it('keeps a delivery superseded that was superseded meanwhile, with its attempt in the log', async () => {

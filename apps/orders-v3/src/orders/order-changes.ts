@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { secretBytes } from '@certwright/dns-names';
 import { StandingApprovals } from '@certwright/approvals';
-import { type KeyRequestReason, type Tx } from '@certwright/core-schema';
+import { type KeyRequestReason, together, type Tx } from '@certwright/core-schema';
 import type { Product } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
 import { consequencesOf, type Order, type OrderCsr, sameNames, type StoredOrder } from './order';
@@ -21,13 +21,11 @@ export class OrderChanges {
 
   /** @throws Problem `payment_required`, or `bad_request` for a full cluster: then the transaction must not be committed */
   async create(tx: Tx, accountId: string, order: Order, product: Product): Promise<StoredOrder> {
-    const stored = await this.orders.insert(
-      tx,
-      accountId,
-      order,
-      randomBytes(secretBytes).toString('base64url'),
-    );
-    await this.standing.ensure(tx, stored, { webRule: true });
+    const downloadToken = randomBytes(secretBytes).toString('base64url');
+    const [stored] = await together([
+      this.orders.insert(tx, accountId, order, downloadToken),
+      this.standing.ensure(tx, { accountId, dnsNames: order.dnsNames }, { webRule: true }),
+    ]);
     await this.keys.follow(tx, null, stored);
     if (!stored.paused) await this.issuances.openFirst(tx, stored, product);
     return stored;

@@ -27,7 +27,7 @@ export class OrderIssuances {
 
   /** @throws Problem `payment_required`: then the transaction must not be committed */
   async openFirst(tx: Tx, order: StoredOrder, product: Product): Promise<void> {
-    await this.open(tx, order, product, { settlingMs: 0, kind: 'term' });
+    await this.open(tx, order, product, { settlingMs: 0, kind: 'term', isFirst: true });
   }
 
   /** @throws Problem `payment_required`: then the transaction must not be committed */
@@ -62,8 +62,8 @@ export class OrderIssuances {
   private async open(tx: Tx, order: StoredOrder, product: Product, opening: Opening): Promise<void> {
     const { planId, accountId, revision, termsId, dnsNames } = order;
     if (termsId === null) return;
-    const { settlingMs, kind } = opening;
-    const issuance = { planId, accountId, revision, termsId, dnsNames, settlingMs, product };
+    const { settlingMs, kind, isFirst = false } = opening;
+    const issuance = { planId, accountId, revision, termsId, dnsNames, settlingMs, isFirst, product };
     await this.purchases.open(tx, issuance, { kind });
   }
 }
@@ -71,6 +71,8 @@ export class OrderIssuances {
 interface Opening {
   readonly settlingMs: number;
   readonly kind: PurchaseKind;
+  /** Of an order that the transaction creates. */
+  readonly isFirst?: boolean;
 }
 
 /**

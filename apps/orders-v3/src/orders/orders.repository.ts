@@ -1,5 +1,12 @@
 import { type NewTerms, Plans } from '@certwright/ordering';
-import { inOrderOf, isForeignKeyViolation, keysOf, SharedReads, type Tx } from '@certwright/core-schema';
+import {
+  inOrderOf,
+  isForeignKeyViolation,
+  keysOf,
+  SharedReads,
+  together,
+  type Tx,
+} from '@certwright/core-schema';
 import { Problem } from '@certwright/errors';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -95,14 +102,16 @@ export class OrdersRepository {
   async insert(tx: Tx, accountId: string, order: Order, downloadToken: string): Promise<StoredOrder> {
     const { autoRenew, muted, paused } = order;
     const planId = await this.plans.create(tx, { accountId, autoRenew, muted, paused, downloadToken });
-    await withCluster(
-      tx,
-      `INSERT INTO order_v3 (plan_id, account_id, name, dns_names, approver_emails, cluster, product, key_type, csr, spki_sha256)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-      [planId, accountId, order.name, ...modifiableColumns(order)],
-    );
     const terms = termsOf(order);
-    const termsId = terms === null ? null : await this.plans.setTerms(tx, planId, terms);
+    const [, termsId] = await together([
+      withCluster(
+        tx,
+        `INSERT INTO order_v3 (plan_id, account_id, name, dns_names, approver_emails, cluster, product, key_type, csr, spki_sha256)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+        [planId, accountId, order.name, ...modifiableColumns(order)],
+      ),
+      terms === null ? null : this.plans.setTerms(tx, planId, terms, { isFirst: true }),
+    ]);
     return { ...order, planId, accountId, termsId, revision: 1, downloadToken };
   }
 

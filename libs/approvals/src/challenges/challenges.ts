@@ -1,3 +1,4 @@
+import type { Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
@@ -62,10 +63,13 @@ export class Challenges {
   }
 
   /** A value that may have been added through an integration stays as an expired row until it is removed there. */
-  async withdrawRecords(records: readonly Pick<ChallengeRecord, 'label' | 'value'>[]): Promise<void> {
+  async withdrawRecords(
+    records: readonly Pick<ChallengeRecord, 'label' | 'value'>[],
+    tx: Tx | null = null,
+  ): Promise<void> {
     if (records.length === 0) return;
     // Locked in one order: several issuances may withdraw the same values.
-    await this.database.query(
+    await (tx ?? this.database).query(
       `WITH withdrawn AS MATERIALIZED (
          SELECT record.label, record.value, record.attempted_at FROM challenge_record AS record
          JOIN unnest($1::text[], $2::text[]) AS gone (label, value) USING (label, value)
@@ -99,9 +103,12 @@ export class Challenges {
     );
   }
 
-  async withdrawFiles(files: readonly Pick<ChallengeFile, 'token' | 'accountId'>[]): Promise<void> {
+  async withdrawFiles(
+    files: readonly Pick<ChallengeFile, 'token' | 'accountId'>[],
+    tx: Tx | null = null,
+  ): Promise<void> {
     if (files.length === 0) return;
-    await this.database.query(
+    await (tx ?? this.database).query(
       `DELETE FROM challenge_file WHERE (token, account_id) IN (
          SELECT file.token, file.account_id FROM challenge_file AS file
          JOIN unnest($1::text[], $2::bigint[]) AS gone (token, account_id) USING (token, account_id)

@@ -37,9 +37,10 @@ export class Delegations {
     names: readonly string[],
     freshLabel: () => string,
   ): Promise<DelegationLabels> {
-    const known = labels(await heldRows(tx, accountId, names));
     // Sorted, so that two transactions of one account never deadlock.
-    const missing = names.filter((name) => !known.has(name)).sort();
+    const sorted = [...names].sort();
+    const known = labels(await heldRows(tx, accountId, sorted));
+    const missing = sorted.filter((name) => !known.has(name));
     if (missing.length === 0) return known;
     const rows: DelegationRow[] = await tx.query(
       `INSERT INTO delegation (account_id, dns_name, label)
@@ -82,7 +83,8 @@ export class Delegations {
 /**
  * Locked until the end of the transaction, so that no other process retires a name that its order is about to use.
  * Retired ones are excluded: they are written like missing ones, and a row that is locked for sharing first and
- * written then would deadlock two transactions.
+ * written then would deadlock two transactions. LATERAL, so that it looks up each name: a plan for a small table would
+ * read all names of the account, and be kept when there are many.
  */
 async function heldRows(
   tx: Tx,
@@ -90,8 +92,9 @@ async function heldRows(
   names: readonly string[],
 ): Promise<readonly DelegationRow[]> {
   return await tx.query(
-    `SELECT dns_name, label FROM delegation
-     WHERE account_id = $1 AND dns_name = ANY($2::text[]) AND retired_at IS NULL ORDER BY dns_name FOR SHARE`,
+    `SELECT held.dns_name, held.label FROM unnest($2::text[]) AS named (dns_name) CROSS JOIN LATERAL (
+       SELECT dns_name, label FROM delegation
+       WHERE account_id = $1 AND delegation.dns_name = named.dns_name AND retired_at IS NULL FOR SHARE) AS held`,
     [accountId, names],
   );
 }

@@ -29,6 +29,8 @@ export interface Attachment {
   readonly chain: readonly Uint8Array[];
   readonly root: Uint8Array;
   readonly approvals: readonly NameApproval[];
+  /** Writes of the CA's adapter in the same transaction, under the lease. Its only effects are through `tx`. */
+  readonly also?: (tx: Tx) => Promise<void>;
   /** URL of the CA's renewal information (RFC 9773); null or omitted: none. */
   readonly renewalInfo?: {
     /** Of the table of CAs. */
@@ -93,6 +95,7 @@ export class Attachments {
     const [plan, { candidates, now }] = await together([
       lockPlan(tx, planId),
       validCertificates(tx, planId),
+      attachment.also?.(tx),
       saveProgress(tx, lease, { state: 'issued', approvals, failures: 0, lastError: null }, 'release'),
       this.storeChain(tx, chainSha256, attachment),
     ]);

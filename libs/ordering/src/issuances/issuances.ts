@@ -33,6 +33,8 @@ export interface OpenIssuance {
   readonly expiresBy?: Date | null;
   /** How long it waits for further modifications, ms; 0: it begins at once. */
   readonly settlingMs: number;
+  /** The same transaction has created the plan: there is no open issuance, and this one begins at once. Default: false. */
+  readonly isFirst?: boolean;
 }
 
 export interface LatestIssuance extends Issuance {
@@ -61,6 +63,9 @@ type LatestRow = Omit<LatestIssuance, 'approvals' | 'lastError' | 'records'> & {
   })[];
 };
 
+/** Replaced by the id that the database gives to a new issuance. */
+const openedId = '{id}';
+
 /** Operations of the APIs on issuances: open one for new terms, close the open one, read the newest. */
 @Injectable()
 export class Issuances {
@@ -77,11 +82,17 @@ export class Issuances {
   async open(tx: Tx, request: OpenIssuance): Promise<string> {
     // Records that only the superseded issuance used are checked: they may no longer be needed.
     if (request.approvalWays) await tx.query(requestRecordChecks('$1'), [request.planId]);
-    const { now, dueAt } = await this.closeOpen(tx, request.planId, 'superseded');
-    const due = dueAfterModification(now, request.settlingMs, dueAt);
+    const later = request.isFirst === true ? null : await this.dueAfterOpen(tx, request);
+    const { name, id, payload } = advanceIssuance(openedId, 0);
     const [row] = await tx.query<[{ id: string }]>(
-      `INSERT INTO issuance (plan_id, account_id, terms_id, revision, state, approvals, due_at, expires_by)
-       VALUES ($1, $2, $3, $4, 'open', $5, $6, $7) RETURNING id`,
+      `WITH opened AS (
+         INSERT INTO issuance (plan_id, account_id, terms_id, revision, state, approvals, due_at, expires_by)
+         VALUES ($1, $2, $3, $4, 'open', $5, coalesce($6::timestamptz, clock_timestamp()), $7) RETURNING id),
+       woken AS (
+         INSERT INTO outbox (job, job_id, payload)
+         SELECT $8, replace($9, '${openedId}', id::text), replace($10, '${openedId}', id::text)::jsonb
+         FROM opened WHERE $6::timestamptz IS NULL)
+       SELECT id FROM opened`,
       [
         request.planId,
         request.accountId,
@@ -90,13 +101,25 @@ export class Issuances {
         JSON.stringify(
           request.dnsNames.map((dnsName) => pendingApproval(dnsName, request.approvalWays ?? null)),
         ),
-        due,
+        later,
         request.expiresBy ?? null,
+        name,
+        id,
+        JSON.stringify(payload),
       ],
     );
-    // An issuance that is due later needs no wake-up: the sweep finds it.
-    if (due.getTime() <= now.getTime()) await this.outbox.add(tx, advanceIssuance(row.id, 0));
     return row.id;
+  }
+
+  /**
+   * Closes the open issuance.
+   *
+   * @returns null: the new one is due now. One that is due later needs no wake-up: the sweep finds it.
+   */
+  private async dueAfterOpen(tx: Tx, { planId, settlingMs }: OpenIssuance): Promise<Date | null> {
+    const { now, dueAt } = await this.closeOpen(tx, planId, 'superseded');
+    const due = dueAfterModification(now, settlingMs, dueAt);
+    return due.getTime() <= now.getTime() ? null : due;
   }
 
   /**

@@ -20,6 +20,7 @@ export interface LeaseRow {
     readonly failures: number;
     readonly last_error: StoredIssuanceError | null;
     readonly lease_token: number;
+    readonly replaces_certificate_id: number | null;
   };
   readonly opened_at: Date;
   readonly due_at: Date;
@@ -108,6 +109,7 @@ export function leasedWork(row: LeaseRow): LeasedWork {
       currency: product.currency,
     },
     delegationLabels: new Map(Object.entries(row.delegation_labels ?? {})),
+    hasHistory: issuance.lease_token > 1 || issuance.replaces_certificate_id !== null,
     hasIntegrations: row.has_integrations,
     keyBlocked: row.key_blocked,
     validUntil: row.valid_until,

@@ -12,6 +12,8 @@ export interface LeasedWork {
   readonly keyBlocked: boolean;
   /** Name without `*.` → the label its standing record points to. */
   readonly delegationLabels: ReadonlyMap<string, string>;
+  /** An earlier lease existed, under which something may be submitted, or a certificate is replaced. */
+  readonly hasHistory: boolean;
   /** The account has, or had, an integration: its zones are worth checking. */
   readonly hasIntegrations: boolean;
   /** End of the valid certificate in use, if any. */

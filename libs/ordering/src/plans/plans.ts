@@ -49,15 +49,20 @@ export class Plans {
     return row.id;
   }
 
-  /** Stores new terms and makes them the plan's. @returns their id */
-  async setTerms(tx: Tx, planId: string, terms: NewTerms): Promise<string> {
+  /**
+   * Stores new terms and makes them the plan's.
+   *
+   * @param options.isFirst the same transaction has created the plan, so it has no approval records
+   * @returns their id
+   */
+  async setTerms(tx: Tx, planId: string, terms: NewTerms, { isFirst = false } = {}): Promise<string> {
     const [row] = await tx.query<[{ id: string }]>(
       `WITH stored AS (
          INSERT INTO terms (plan_id, product, dns_names, key_type, csr, spki_sha256, approver_emails, approval_ways,
            owner_facts)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id),
-       moved AS (UPDATE plan SET terms_id = stored.id FROM stored WHERE plan.id = $1),
-       requested AS (${requestRecordChecks('$1')})
+       moved AS (UPDATE plan SET terms_id = stored.id FROM stored WHERE plan.id = $1)
+       ${isFirst ? '' : `, requested AS (${requestRecordChecks('$1')})`}
        SELECT id FROM stored`,
       [
         planId,

@@ -212,10 +212,9 @@ export class AcmeAuthority {
       case 'pending':
         return end;
       case 'issued':
-        await run.withdraw();
-        return end;
+        return { ...end, issued: { ...end.issued, store: async (tx) => await run.issued(tx) } };
       case 'rootless': {
-        await run.withdraw();
+        await run.issued(null);
         return unusable(authority.name, `its chain leads to ${end.topmost}, which is not a trusted root`);
       }
       case 'failed': {

@@ -3,7 +3,7 @@ import { neutralMessage, storedOutcome, toStoredApproval } from '@certwright/out
 import { LeaseLost, leases } from '@certwright/postgres';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { type Lease, underLease } from '@certwright/core-schema';
+import { type Lease, type Tx, underLease } from '@certwright/core-schema';
 import { isUniqueViolation } from '@certwright/core-schema';
 import type { AcmeChallenge, AcmeOrderEntity } from '@certwright/core-schema';
 
@@ -208,10 +208,12 @@ export class AcmeOrders {
     await this.write(lease, id, ['open'], change, [challenges === null ? null : JSON.stringify(challenges)]);
   }
 
-  /** Repeatable. @throws LeaseLost */
-  async issued(lease: Lease, id: string, certificateUrl: string): Promise<void> {
+  /** Repeatable. @param tx null: on its own. @throws LeaseLost */
+  async issued(lease: Lease, id: string, certificateUrl: string, tx: Tx | null = null): Promise<void> {
     const change = `state = 'issued', certificate_url = $5, closed_at = coalesce(closed_at, clock_timestamp())`;
-    await this.write(lease, id, ['open', 'issued'], change, [certificateUrl]);
+    await this.write(lease, id, ['open', 'issued'], change, [certificateUrl], {
+      database: tx ?? this.database,
+    });
   }
 
   /** Another order may begin. Idempotent; the first problem is kept. @throws LeaseLost */
@@ -231,9 +233,12 @@ export class AcmeOrders {
     from: readonly AcmeOrderState[],
     change: string,
     values: readonly unknown[] = [],
-    { only = 'true' }: { readonly only?: string } = {},
+    {
+      only = 'true',
+      database = this.database,
+    }: { readonly only?: string; readonly database?: Pick<Tx, 'query'> } = {},
   ): Promise<void> {
-    const [, changed] = await this.database.query<[unknown, number]>(
+    const [, changed] = await database.query<[unknown, number]>(
       `WITH held AS (${heldIssuance})
        UPDATE acme_order SET ${change} FROM held
        WHERE acme_order.id = $3 AND acme_order.issuance_id = held.id AND acme_order.state = ANY ($4::text[])
@@ -241,15 +246,15 @@ export class AcmeOrders {
       [lease.issuanceId, lease.token, id, from, ...values],
     );
     if (changed > 0) return;
-    if (!(await this.holds(lease))) throw new LeaseLost('issuance', lease.issuanceId, lease.token);
+    if (!(await this.holds(lease, database))) throw new LeaseLost('issuance', lease.issuanceId, lease.token);
     throw new Error(`ACME order ${id} of issuance ${lease.issuanceId} rejects the change: ${change}`);
   }
 
-  private async holds(lease: Lease): Promise<boolean> {
-    const rows: unknown[] = await this.database.query(
-      `SELECT 1 FROM issuance WHERE ${underLease('$1', '$2')}`,
-      [lease.issuanceId, lease.token],
-    );
+  private async holds(lease: Lease, database: Pick<Tx, 'query'> = this.database): Promise<boolean> {
+    const rows = await database.query<unknown[]>(`SELECT 1 FROM issuance WHERE ${underLease('$1', '$2')}`, [
+      lease.issuanceId,
+      lease.token,
+    ]);
     return rows.length > 0;
   }
 

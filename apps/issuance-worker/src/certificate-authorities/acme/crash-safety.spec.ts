@@ -1,3 +1,5 @@
+import { Transactions } from '@certwright/core-schema';
+import { Attachments } from '@certwright/ordering';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CuttingProxy } from '../../testing/cutting-proxy';
 import { AcmeIssuing } from '../../testing/acme-issuing';
@@ -109,7 +111,7 @@ describeWithPebble.each(['before', 'after'] as const)(
 );
 
 describeWithPebble('a worker that is frozen past its lease', () => {
-  it.each(['newOrder', 'finalizing', 'issued'] as const)(
+  it.each(['newOrder', 'finalizing', 'attaching'] as const)(
     'in %s writes nothing when it wakes up',
     async (where) => {
       const opened = await acme.order(dnsNames, csr);
@@ -130,13 +132,18 @@ describeWithPebble('a worker that is frozen past its lease', () => {
           if (where === 'finalizing') await wake();
           await acmeOrders.finalizing(...args);
         },
-        issued: async (...args: Parameters<typeof acmeOrders.issued>) => {
-          if (where === 'issued') await wake();
-          await acmeOrders.issued(...args);
+      });
+      const attachments = new Attachments(new Transactions(acme.asWorker));
+      const freezingToo = Object.assign(Object.create(attachments) as typeof attachments, {
+        attach: async (...args: Parameters<typeof attachments.attach>) => {
+          if (where === 'attaching') await wake();
+          return await attachments.attach(...args);
         },
       });
       for (let turn = 0; turn < 20 && !frozen; turn += 1) {
-        await acme.worker(acme.asWorker, { orders: freezing }).run(opened.issuanceId, null, briefly);
+        await acme
+          .worker(acme.asWorker, { orders: freezing }, freezingToo)
+          .run(opened.issuanceId, null, briefly);
         await acme.timePasses();
       }
       expect(frozen).toBe(true);

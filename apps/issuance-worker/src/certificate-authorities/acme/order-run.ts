@@ -1,4 +1,4 @@
-import { type AcmeOrderEntity } from '@certwright/core-schema';
+import { type AcmeOrderEntity, together, type Tx } from '@certwright/core-schema';
 import { inSpan } from '@certwright/tracing';
 import { type AcmeOrders, OrderTaken } from './acme-orders';
 import {
@@ -148,10 +148,17 @@ export class OrderRun {
   }
 
   /** Withdraws this order's challenge values; values that cannot be attributed expire within a day. */
-  async withdraw(): Promise<void> {
-    await this.ports.challenges.withdraw(
-      publishedFor(this.stored.challenges, this.session.key, this.request),
-    );
+  async withdraw(tx: Tx | null = null): Promise<void> {
+    const published = publishedFor(this.stored.challenges, this.session.key, this.request);
+    await this.ports.challenges.withdraw(published, tx);
+  }
+
+  /** Stores that the certificate was downloaded, and withdraws the values. @throws LeaseLost */
+  async issued(tx: Tx | null): Promise<void> {
+    const { id, certificateUrl } = this.stored;
+    if (certificateUrl === null) throw new Error(`no certificate of ACME order ${id} was downloaded`);
+    const { lease } = this.request;
+    await together([this.ports.orders.issued(lease, id, certificateUrl, tx), this.withdraw(tx)]);
   }
 
   private async methods(
@@ -261,8 +268,7 @@ export class OrderRun {
       certificateUrl,
       async () => await this.about('certificate'),
     );
-    await this.ports.orders.issued(this.request.lease, this.stored.id, certificateUrl);
-    this.keep({ state: 'issued', certificateUrl }, 'issued');
+    this.keep({ certificateUrl }, 'issued');
     return downloaded;
   }
 

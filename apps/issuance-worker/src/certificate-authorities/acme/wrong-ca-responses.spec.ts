@@ -164,6 +164,8 @@ describe('an order', () => {
     const before = async () => await Promise.resolve({ standingId: null, replaced });
     const replacing = Object.assign(Object.create(orders) as typeof orders, { before });
     const opened = await order();
+    // An issuance without an earlier lease that replaces nothing has nothing before its order.
+    await acme.database.query(`UPDATE issuance SET lease_token = 1 WHERE id = $1`, [opened.issuanceId]);
     await acme.timePasses();
     await acme.worker(acme.asWorker, { orders: replacing }).run(opened.issuanceId);
     const sent = server.requests.filter(({ path }) => path === '/newOrder').at(-1);

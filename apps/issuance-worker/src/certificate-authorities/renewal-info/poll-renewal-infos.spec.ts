@@ -1,6 +1,5 @@
 import { CertificateAuthorities } from '../certificate-authorities';
 import { RenewalInfos } from './renewal-infos';
-import { Transactions } from '@certwright/core-schema';
 import { altered, FakeAcmeServer } from '../../acme/testing/fake-acme-server';
 import { installedPebbles } from '../../acme/testing/pebble';
 import { AcmeIssuing } from '../../testing/acme-issuing';
@@ -36,7 +35,7 @@ const itWithNewer = installedPebbles.includes('newer') ? it : it.skip;
 function round(random = 0.5) {
   const { asWorker } = acme;
   return pollRenewalInfos({
-    infos: new RenewalInfos(asWorker, new Transactions(asWorker)),
+    infos: new RenewalInfos(asWorker),
     authorities: new CertificateAuthorities(asWorker),
     servers: acme.servers,
     random: () => random,

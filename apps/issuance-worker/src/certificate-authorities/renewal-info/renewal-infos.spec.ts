@@ -12,7 +12,7 @@ let infos: RenewalInfos;
 
 beforeAll(async () => {
   core = await CoreDatabaseFixture.open();
-  infos = new RenewalInfos(core.database, core.transactions);
+  infos = new RenewalInfos(core.database);
   await core.account(accountId);
   await caAccount(core, authority);
 });

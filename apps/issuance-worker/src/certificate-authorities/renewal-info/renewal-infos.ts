@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Transactions } from '@certwright/core-schema';
 
 export interface DueRenewalInfo {
   readonly certificateId: string;
@@ -31,10 +30,7 @@ export interface ReceivedRenewalInfo {
 /** Renewal information of CAs (RFC 9773). Used only while a certificate is the current one. */
 @Injectable()
 export class RenewalInfos {
-  constructor(
-    private readonly database: DataSource,
-    private readonly transactions: Transactions,
-  ) {}
+  constructor(private readonly database: DataSource) {}
 
   /** Claims those that are due, oldest first; other workers skip them for the given time. */
   async take(limit: number, forMs: number): Promise<readonly DueRenewalInfo[]> {
@@ -53,19 +49,16 @@ export class RenewalInfos {
 
   /** Stores the window, and the plan's renewal time while the certificate is the current one. */
   async received(certificateId: string, received: ReceivedRenewalInfo): Promise<void> {
-    await this.transactions.run(async (tx) => {
-      await tx.query(
-        `UPDATE renewal_info SET window_start = $2, window_end = $3, explanation_url = $4, due_at = $5, failures = 0
-         WHERE certificate_id = $1`,
-        [certificateId, received.windowStart, received.windowEnd, received.explanationUrl, received.dueAt],
-      );
-      if (received.renewAt === null) return;
-      await tx.query(
-        `UPDATE plan SET renew_at = $2 FROM certificate
-         WHERE certificate.id = $1 AND certificate.plan_id = plan.id AND certificate.is_current`,
-        [certificateId, received.renewAt],
-      );
-    });
+    const { windowStart, windowEnd, explanationUrl, dueAt, renewAt } = received;
+    await this.database.query(
+      `WITH received AS (
+         UPDATE renewal_info SET window_start = $2, window_end = $3, explanation_url = $4, due_at = $5, failures = 0
+         WHERE certificate_id = $1)
+       UPDATE plan SET renew_at = $6 FROM certificate
+       WHERE $6::timestamptz IS NOT NULL
+         AND certificate.id = $1 AND certificate.plan_id = plan.id AND certificate.is_current`,
+      [certificateId, windowStart, windowEnd, explanationUrl, dueAt, renewAt],
+    );
   }
 
   /** The CA is down: no request was sent. */

@@ -52,7 +52,10 @@ export async function obtain(
   for (let turn = 0; turn < maxTurns; turn += 1) {
     reference ??= await referenceAt(process(), request);
     const collected = await process().collect(reference, request);
-    if (collected.kind === 'issued') return { reference, issued: collected.issued };
+    if (collected.kind === 'issued') {
+      await collected.issued.store?.(null);
+      return { reference, issued: collected.issued };
+    }
     if (collected.kind === 'rejected') throw new Error(`rejected: ${JSON.stringify(collected.error)}`);
     if (collected.kind === 'given_up') reference = null;
     await delay(pauseMs);
