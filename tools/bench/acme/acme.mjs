@@ -10,14 +10,14 @@ import { startPebble } from '../../peers/pebble.mjs';
 import { certificationRequest } from '../issuance/certification-requests.mjs';
 import { measurePlatform } from './platform.mjs';
 import { openPresenter } from './challenge-server.mjs';
-import { section } from './section.mjs';
+import { platformSection, section } from './section.mjs';
 
 const usage = `npm run bench -- acme [N] [--concurrency N] [--rounds N] [--only NAME,NAME]
 
   N                certificates per client, without and with refused nonces each (default 100)
   --concurrency N  orders at a time (default 8)
   --rounds N       turns that each client takes (default 4)
-  --only …         without writing the page, of: ours, ours-waiting, acme-client, lego, certbot, platform`;
+  --only …         of: ours, ours-waiting, acme-client, lego, certbot, platform; of the page it writes only the platform's section`;
 
 export const clients = ['ours', 'ours-waiting', 'acme-client', 'lego', 'certbot'];
 /** Certificates that are issued before the measurement, to warm up long-running clients. */
@@ -56,10 +56,13 @@ export async function acme(args) {
     }
     const withPlatform = option('only') === undefined || names.includes('platform');
     const platform = withPlatform ? await measurePlatform({ folder, count, concurrency, say }) : null;
-    const written = section({ runs, platform, count, concurrency });
-    if (option('only') === undefined) return written;
+    const ofPlatform = platform === null ? [] : [platformSection(platform, concurrency)];
+    if (runs.length === 0) return ofPlatform;
+    const ofClients = section({ runs, count, concurrency });
+    if (option('only') === undefined) return [ofClients, ...ofPlatform];
     // A partial comparison is printed but not written to the page.
-    console.log(`\n${written.text}`);
+    console.log(`\n${ofClients.text}`);
+    return ofPlatform;
   } finally {
     process.removeListener('SIGINT', interrupted);
     await stop();
