@@ -47,22 +47,6 @@ it('retrieves an order with at most 5 statements, and one without expansion', as
   expect(await workOf(() => tenant.get('/api/v3/orders/warm?expand=issuance'))).toHaveLength(5);
 });
 
-it('retrieves an order for concurrent requests with statements that they share', async () => {
-  const names = Array.from({ length: 16 }, (_, at) => `shared-${at}`);
-  for (const name of names) await tenant.post('/api/v3/orders', { name, dns_names: ['example.com'], csr });
-  const stranger = await api.tenant();
-  await stranger.get('/api/v3/orders');
-  const work = await workOf(async () => {
-    const [own, others] = await Promise.all([
-      Promise.all(names.map(async (name) => await tenant.get(`/api/v3/orders/${name}`))),
-      Promise.all(names.map(async (name) => await stranger.get(`/api/v3/orders/${name}`))),
-    ]);
-    expect(own.map(({ json }) => json.name)).toEqual(names);
-    expect(others.map(({ status }) => status)).toEqual(names.map(() => 404));
-  });
-  expect(work.length).toBeLessThan(names.length);
-});
-
 it('lists orders with a number of statements that does not grow with theirs', async () => {
   const list = () => tenant.get('/api/v3/orders?expand=issuance&expand=current_cert&expand=csr');
   await list();

@@ -72,7 +72,7 @@ export { SearchPlanEntity } from './search-plans/search-plan.entity';
 export { SearchSubscriptionEntity } from './search-plans/search-subscription.entity';
 export { isForeignKeyViolation, isUniqueViolation } from './transactions/database-error';
 export { withinDatabaseTime, withoutDatabaseTime } from './transactions/database-time';
-export { inOrderOf, SharedReads } from './transactions/shared-reads';
+export { inOrderOf, keysOf, SharedReads } from './transactions/shared-reads';
 export { Transactions, type Tx } from './transactions/transactions';
 export { WriteConnections } from './transactions/write-connections';
 export { type DeliveryState, deliveryStates } from './webhooks/webhook-delivery.entity';

@@ -1,6 +1,6 @@
 import { type NewTerms, Plans } from '@certwright/ordering';
 import type { AccountSubject } from '@certwright/accounts';
-import { baseNameInSql, inOrderOf, SharedReads, type Tx } from '@certwright/core-schema';
+import { baseNameInSql, inOrderOf, keysOf, SharedReads, type Tx } from '@certwright/core-schema';
 import { baseName } from '@certwright/dns-names';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -79,7 +79,7 @@ export class CertObjectsRepository {
          (SELECT coalesce(jsonb_object_agg(dns_name, label), '{}') FROM delegation
           WHERE delegation.account_id = wanted.account_id AND delegation.dns_name = ANY (ARRAY[wanted.base_cn, wanted.added] ||
             ARRAY(SELECT ${baseNameInSql(`san ->> 'value'`)} FROM jsonb_array_elements(found.sans) AS san))) AS labels
-       FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY AS wanted (account_id, cn, base_cn, added, nth)
+       FROM ${keysOf('bigint', 'text', 'text', 'text')} AS wanted (account_id, cn, base_cn, added, nth)
        CROSS JOIN LATERAL (SELECT * FROM account WHERE account.id = wanted.account_id LIMIT 1) AS account
        LEFT JOIN LATERAL (
          ${objects} WHERE object.account_id = wanted.account_id AND object.cn = wanted.cn LIMIT 1) AS found ON true`,

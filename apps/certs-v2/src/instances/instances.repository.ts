@@ -1,4 +1,4 @@
-import { inOrderOf, SharedReads, type Tx } from '@certwright/core-schema';
+import { inOrderOf, keysOf, SharedReads, type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { StoredInstance } from './instance';
@@ -81,7 +81,7 @@ export class InstancesRepository {
     const rows: ((InstanceRow | { readonly id: null }) & { readonly nth: number })[] =
       await this.database.query(
         `SELECT wanted.nth::int, instance.*
-         FROM unnest($1::bigint[], $2::text[], $3::${type}[]) WITH ORDINALITY AS wanted (account_id, cn, value, nth)
+         FROM ${keysOf('bigint', 'text', type)} AS wanted (account_id, cn, value, nth)
          CROSS JOIN LATERAL (
            SELECT plan_id FROM cert_object_v2 WHERE account_id = wanted.account_id AND cn = wanted.cn LIMIT 1) AS object
          LEFT JOIN LATERAL (
@@ -144,11 +144,11 @@ export class InstancesRepository {
   ): Promise<RowOfPlan[]> {
     const currents =
       current &&
-      `${sources(current, `'current' AS shown`).certificates} WHERE certificate.plan_id = ANY ($1::bigint[])
+      `${sources(current, `'current' AS shown`).certificates} WHERE certificate.plan_id = ANY ((SELECT $1::bigint[])::bigint[])
          AND certificate.is_current AND certificate.revoked_at IS NULL AND certificate.not_after >= now()`;
     const pendings =
       pending &&
-      `${sources(pending, `'pending' AS shown`).attempts} WHERE issuance.plan_id = ANY ($1::bigint[])
+      `${sources(pending, `'pending' AS shown`).attempts} WHERE issuance.plan_id = ANY ((SELECT $1::bigint[])::bigint[])
          AND issuance.state = 'open'`;
     const statement = [currents, pendings].filter((each) => each !== null).join(' UNION ALL ');
     return statement === '' ? [] : await reader.query(statement, [[...new Set(planIds)]]);

@@ -1,5 +1,12 @@
 import { type NewTerms, Plans } from '@certwright/ordering';
-import { inOrderOf, isForeignKeyViolation, SharedReads, together, type Tx } from '@certwright/core-schema';
+import {
+  inOrderOf,
+  isForeignKeyViolation,
+  keysOf,
+  SharedReads,
+  together,
+  type Tx,
+} from '@certwright/core-schema';
 import { Problem } from '@certwright/errors';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -41,7 +48,7 @@ export class OrdersRepository {
   private async findAll(keys: readonly OrderKey[]): Promise<(StoredOrder | null)[]> {
     // LATERAL … LIMIT has one plan, whatever the planner knows of the tables.
     const rows: (OrderRow & { readonly nth: number })[] = await this.database.query(
-      `SELECT wanted.nth::int, found.* FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS wanted (account_id, name, nth)
+      `SELECT wanted.nth::int, found.* FROM ${keysOf('bigint', 'text')} AS wanted (account_id, name, nth)
        CROSS JOIN LATERAL (
          ${orders} WHERE order_v3.account_id = wanted.account_id AND order_v3.name = wanted.name LIMIT 1) AS found`,
       [keys.map(({ accountId }) => accountId), keys.map(({ name }) => name)],

@@ -36,6 +36,20 @@ it.each(probes)('returns the same for %s of another account as for an unknown on
   expect(comparable(foreign)).toEqual(comparable(missing));
 });
 
+it('returns each account its own order while both read orders of one name at the same time', async () => {
+  const [one, two] = await Promise.all([api.tenant(), api.tenant()]);
+  const names = Array.from({ length: 16 }, (_, at) => `shared-${at}`);
+  for (const name of names) {
+    await one.post('/api/v3/orders', { name, dns_names: ['example.com'], csr, muted: true });
+    await two.post('/api/v3/orders', { name, dns_names: ['example.com'], csr, muted: false });
+  }
+  const read = async (tenant: Tenant) =>
+    await Promise.all(names.map(async (name) => (await tenant.get(`/api/v3/orders/${name}`)).json));
+  const [own, others] = await Promise.all([read(one), read(two)]);
+  expect(own.map(({ name, muted }) => [name, muted])).toEqual(names.map((name) => [name, true]));
+  expect(others.map(({ name, muted }) => [name, muted])).toEqual(names.map((name) => [name, false]));
+});
+
 it('sends the same queries for a name of another account and for an unknown one', async () => {
   const countOf = async (name: string) => {
     await other.get(`/api/v3/orders/${name}`);

@@ -107,7 +107,17 @@ function withinTimeOf<T>(batch: readonly Pick<Waiting<unknown, unknown>, 'time'>
 }
 
 /**
- * Puts the rows of a statement over `unnest(…) WITH ORDINALITY` into the order of its keys.
+ * SQL: the keys of a statement, whose parameters are one array for each column, as rows with their number. The sub-selects
+ * hide the number of keys from the planner, which otherwise plans each execution again: few keys look cheaper than the number
+ * that it assumes for a plan of any.
+ *
+ * @param types of the columns
+ */
+export const keysOf = (...types: readonly string[]): string =>
+  `unnest(${types.map((type, at) => `(SELECT $${at + 1}::${type}[])`).join(', ')}) WITH ORDINALITY`;
+
+/**
+ * Puts the rows of a statement over `keysOf` into the order of its keys.
  *
  * @param rows at most one for each key; `nth` begins at 1
  * @returns without `nth`; null where there is no row

@@ -12,7 +12,7 @@ export type Logger = PinoLogger;
  * With tracing on, a line that is written in a span has its `trace_id` and `span_id`.
  *
  * @param name of the process, on every line
- * @param destination default: standard output, written synchronously, so that no line is lost when the process ends
+ * @param destination default: standard output, see `LinesOfTurn`
  */
 export function createLogger(
   name: string,
@@ -30,8 +30,43 @@ export function createLogger(
       hooks: { streamWrite: maskSecrets },
       ...(isTracing() ? { mixin: spanOfLogLine } : {}),
     },
-    destination ?? pino.destination({ fd: 1, sync: true }),
+    destination ?? standardOutput(),
   );
+}
+
+/** `warn`, as pino counts levels. */
+const urgentLevel = 40;
+
+/**
+ * Writes the lines of one turn of the event loop together, and warnings at once. Synchronously, so that no line is lost when
+ * the process ends; only a process that is killed may lose those of its last turn.
+ */
+export class LinesOfTurn implements DestinationStream {
+  /** Makes pino set `lastLevel` before each line. */
+  readonly [pino.symbols.needsMetadataGsym] = true;
+  lastLevel = 0;
+  private lines = '';
+
+  /** @param sink writes synchronously */
+  constructor(private readonly sink: DestinationStream) {}
+
+  write(line: string): void {
+    if (this.lines === '' && this.lastLevel < urgentLevel) setImmediate(() => this.flush());
+    this.lines += line;
+    if (this.lastLevel >= urgentLevel) this.flush();
+  }
+
+  flush(): void {
+    const { lines } = this;
+    this.lines = '';
+    if (lines !== '') this.sink.write(lines);
+  }
+}
+
+function standardOutput(): LinesOfTurn {
+  const lines = new LinesOfTurn(pino.destination({ fd: 1, sync: true }));
+  process.on('exit', () => lines.flush());
+  return lines;
 }
 
 export interface DescribedError {

@@ -1,4 +1,4 @@
-import { createLogger, maskSecrets, nestLogger } from './logger';
+import { createLogger, LinesOfTurn, maskSecrets, nestLogger } from './logger';
 
 const key = '93847561029384_Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4';
 
@@ -8,6 +8,31 @@ function logged(write: (log: ReturnType<typeof createLogger>) => void): Record<s
   expect(lines).toHaveLength(1);
   return JSON.parse(lines[0] ?? '') as Record<string, unknown>;
 }
+
+describe('log lines of one turn of the event loop', () => {
+  it('are written together, and a warning at once with those before it', async () => {
+    const writes: string[] = [];
+    const log = createLogger('spec', 'info', new LinesOfTurn({ write: (lines) => writes.push(lines) }));
+    const messages = () =>
+      writes.map((lines) =>
+        lines
+          .trim()
+          .split('\n')
+          .map((line) => (JSON.parse(line) as { msg: string }).msg),
+      );
+    log.info('one');
+    log.warn('two');
+    expect(messages()).toEqual([['one', 'two']]);
+    log.info('three');
+    log.info('four');
+    expect(writes).toHaveLength(1);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(messages()).toEqual([
+      ['one', 'two'],
+      ['three', 'four'],
+    ]);
+  });
+});
 
 describe('a log line', () => {
   it('is one JSON object with name, level, RFC 3339 time and message', () => {
