@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import * as pg from 'pg';
 import { beginReading, type SessionSettings, startupOptions } from './session-settings';
 
@@ -115,12 +116,14 @@ export class DatabasePool extends pg.Pool {
     configOf: () => pg.QueryConfig,
   ): Promise<pg.QueryResult<Row>> {
     for (let attempt = 1; ; attempt += 1) {
-      const client = (await this.connect()) as unknown as DatabaseClient & pg.PoolClient;
       try {
+        // A replica can also end a connection that is just being opened.
+        const client = (await this.connect()) as unknown as DatabaseClient & pg.PoolClient;
         return await this.readWith<Row>(client, configOf);
       } catch (error) {
         if (attempt >= maxReads || !isRecoveryConflict(error)) throw error;
       }
+      await pause(2 ** attempt);
     }
   }
 
@@ -141,8 +144,12 @@ export class DatabasePool extends pg.Pool {
   }
 }
 
-/** Max executions of a statement: the next one has a newer snapshot, so it conflicts only with what happens meanwhile. */
-const maxReads = 5;
+/**
+ * Max executions of a statement: the next one has a newer snapshot, so it conflicts only with what happens meanwhile. Before it
+ * is a pause, 2 ms and each time twice as long (a quarter of a second in total), since a primary that changes a lot at once
+ * conflicts with all executions of a few milliseconds.
+ */
+const maxReads = 8;
 
 /** Of a replica that ended a statement or session, so that it need not wait with what the primary did (PostgreSQL, 26.4.2). */
 const recoveryConflicts: ReadonlySet<unknown> = new Set([
