@@ -225,6 +225,13 @@ describe('an order that was finalized', () => {
     expect(pathOfOrder()).toMatch(/order/);
   });
 
+  it('is over when its certificate is for another key', async () => {
+    await trusting();
+    const opened = await order('one.example.com');
+    expect(await acme.advance(opened)).toMatchObject({ state: 'failed' });
+    expect(await acme.orders(opened)).toMatchObject([{ state: 'issued', problem: null }]);
+  });
+
   it('is not attached when its chain leads to no known root', async () => {
     await first();
     const opened = await order('one.example.com');

@@ -210,6 +210,8 @@ export class AdvanceIssuance {
       case 'issued': {
         // The exchange took time, and the CA may have issued during it.
         const faults = certificateFaults(collected.issued, run.terms, run.clock());
+        // It will not be attached, so no transaction of an attachment stores this.
+        if (faults.length > 0) await collected.issued.store?.(null);
         return { ...run, issued: collected.issued, faults };
       }
     }
