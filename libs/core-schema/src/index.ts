@@ -17,7 +17,6 @@ export { type StoredSan } from './certs-v2/cert-object-v2.entity';
 export { coreDataSource, coreDataSourceOptions, usedCoreSchema } from './core-data-source';
 export { claimDeployment } from './deployment/deployment';
 export { findHold, type IssuanceHold, issuancesAreHeld, watchTimeline } from './deployment/issuance-hold';
-export { JointWork, together } from './transactions/joint-work';
 export { isOpen, type Lease, underLease } from './leases/issuance-lease';
 export { AgentEntity, ClusterEnrolmentEntity } from './managed-orders/agent.entity';
 export {
@@ -70,8 +69,10 @@ export { InvoiceEntity, type InvoiceLine } from './purchases/invoice.entity';
 export { LedgerEntryEntity } from './purchases/ledger-entry.entity';
 export { SearchPlanEntity } from './search-plans/search-plan.entity';
 export { SearchSubscriptionEntity } from './search-plans/search-subscription.entity';
+export { Batches } from './transactions/batches';
 export { isForeignKeyViolation, isUniqueViolation } from './transactions/database-error';
 export { withinDatabaseTime, withoutDatabaseTime } from './transactions/database-time';
+export { JointWork, together } from './transactions/joint-work';
 export { inOrderOf, keysOf, SharedReads } from './transactions/shared-reads';
 export { Transactions, type Tx } from './transactions/transactions';
 export { WriteConnections } from './transactions/write-connections';

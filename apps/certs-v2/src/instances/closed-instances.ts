@@ -1,3 +1,4 @@
+import { Batches } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import type { Expansion } from '../wire/expansion';
 import type { InstanceJson } from './instance-json';
@@ -6,8 +7,6 @@ import { InstanceViews } from './instance-views';
 interface PendingRead {
   readonly issuanceId: string;
   readonly expansion: Expansion;
-  readonly resolve: (shown: InstanceJson | null) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 /** Instances in one read. */
@@ -19,33 +18,14 @@ const maxPerRead = 250;
  */
 @Injectable()
 export class ClosedInstances {
-  private queue: PendingRead[] = [];
-  private reading = false;
+  private readonly reads: Batches<PendingRead, InstanceJson | null>;
 
-  constructor(private readonly views: InstanceViews) {}
+  constructor(views: InstanceViews) {
+    this.reads = new Batches(maxPerRead, async (reads) => await views.ofIssuances(reads));
+  }
 
   /** @returns null when it does not exist */
   async show(issuanceId: string, expansion: Expansion): Promise<InstanceJson | null> {
-    return await new Promise((resolve, reject) => {
-      this.queue.push({ issuanceId, expansion, resolve, reject });
-      if (!this.reading) void this.read();
-    });
-  }
-
-  /** Never rejects. */
-  private async read(): Promise<void> {
-    this.reading = true;
-    // All clients that wake up by the same event call before the next turn of the event loop.
-    await new Promise(setImmediate);
-    while (this.queue.length > 0) {
-      const batch = this.queue.splice(0, maxPerRead);
-      try {
-        const shown = await this.views.ofIssuances(batch);
-        batch.forEach(({ resolve }, index) => resolve(shown[index] ?? null));
-      } catch (error) {
-        for (const { reject } of batch) reject(error);
-      }
-    }
-    this.reading = false;
+    return await this.reads.add({ issuanceId, expansion });
   }
 }

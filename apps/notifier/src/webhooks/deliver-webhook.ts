@@ -1,3 +1,4 @@
+import { Batches } from '@certwright/core-schema';
 import { credentialsContext, secretContext, testEvent } from '@certwright/webhooks';
 import { OutboundFault } from '@certwright/outbound';
 import type { DeliveredAttempt, LeasedDelivery, TriedDelivery } from './delivery-lease';
@@ -9,7 +10,6 @@ import { annotateSpan, inSpan } from '@certwright/tracing';
 import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../config';
 import { type ClassifiedResponse, classifyResponse } from './endpoint-response';
-import { Batches } from './batches';
 import type { Tried } from './endpoint-pace';
 import { nextTry, type TryOutcome } from './next-try';
 import { PostClient, type PostRequest } from './post.client';

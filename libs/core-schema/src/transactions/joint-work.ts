@@ -1,5 +1,6 @@
 import { databaseOutage } from '@certwright/errors';
 import { isTracing } from '@certwright/tracing';
+import { Batches } from './batches';
 import type { Transactions, Tx } from './transactions';
 
 /** Max items in one transaction. */
@@ -11,10 +12,9 @@ const maxItems = 32;
  */
 const maxHoldUpMs = 100;
 
-interface Waiting<Item, Result> {
-  readonly item: Item;
-  readonly resolve: (result: Result) => void;
-  readonly reject: (error: unknown) => void;
+/** Wrapped, so that a batch ends before the last of its items does. */
+interface Begun<Result> {
+  readonly result: Promise<Result>;
 }
 
 /**
@@ -23,8 +23,10 @@ interface Waiting<Item, Result> {
  * stored, and each runs alone; after an outage, all fail.
  */
 export class JointWork<Item, Result> {
-  private waiting: Waiting<Item, Result>[] = [];
-  private isRunning = false;
+  private readonly batches = new Batches<Item, Begun<Result>>(
+    maxItems,
+    async (items) => await this.begin(items),
+  );
 
   constructor(
     private readonly transactions: Pick<Transactions, 'run'>,
@@ -38,46 +40,34 @@ export class JointWork<Item, Result> {
   async run(item: Item): Promise<Result> {
     // Rows get the trace of the transaction that inserts them.
     if (isTracing()) return await this.work.alone(item);
-    return await new Promise((resolve, reject) => {
-      this.waiting.push({ item, resolve, reject });
-      if (!this.isRunning) setImmediate(() => void this.runWaiting());
-      this.isRunning = true;
-    });
+    const { result } = await this.batches.add(item);
+    return await result;
   }
 
-  private async runWaiting(): Promise<void> {
-    while (this.waiting.length > 0) {
-      const taken = this.waiting.splice(0, maxItems);
-      if (taken.length > 1) await this.runTogether(taken);
-      else await this.runEachAlone(taken);
-    }
-    this.isRunning = false;
+  private async begin(items: readonly Item[]): Promise<readonly Begun<Result>[]> {
+    const results = items.length > 1 ? await this.runTogether(items) : null;
+    if (results !== null) return results.map((result) => ({ result: Promise.resolve(result) }));
+    const runs = items.map(async (item) => await this.work.alone(item));
+    let timer: NodeJS.Timeout | undefined;
+    const holdUp = new Promise((resolve) => (timer = setTimeout(resolve, maxHoldUpMs)));
+    await Promise.race([Promise.allSettled(runs), holdUp]);
+    clearTimeout(timer);
+    return runs.map((result) => ({ result }));
   }
 
-  private async runTogether(taken: readonly Waiting<Item, Result>[]): Promise<void> {
+  /** @returns null: one failed, and nothing is stored. @throws after an outage: the outcome is unknown */
+  private async runTogether(items: readonly Item[]): Promise<readonly Result[] | null> {
     try {
-      const results = await this.transactions.run(async (tx) => {
+      return await this.transactions.run(async (tx) => {
         const limited = tx.query<unknown>(`SET LOCAL lock_timeout = ${maxHoldUpMs}`);
-        const works = taken.map(async ({ item }) => await this.work.inTransaction(tx, item));
+        const works = items.map(async (item) => await this.work.inTransaction(tx, item));
         await together([limited, ...works]);
         return await Promise.all(works);
       });
-      taken.forEach(({ resolve }, index) => resolve(results[index] as Result));
     } catch (error) {
-      // The outcome of the transaction is unknown.
-      if (databaseOutage(error) !== undefined) taken.forEach(({ reject }) => reject(error));
-      else await this.runEachAlone(taken);
+      if (databaseOutage(error) !== undefined) throw error;
+      return null;
     }
-  }
-
-  private async runEachAlone(taken: readonly Waiting<Item, Result>[]): Promise<void> {
-    const runs = taken.map(async ({ item, resolve, reject }) => {
-      await this.work.alone(item).then(resolve, reject);
-    });
-    let timer: NodeJS.Timeout | undefined;
-    const holdUp = new Promise((resolve) => (timer = setTimeout(resolve, maxHoldUpMs)));
-    await Promise.race([Promise.all(runs), holdUp]);
-    clearTimeout(timer);
   }
 }
 

@@ -1,7 +1,9 @@
 import { Batches } from './batches';
 
 describe('batches', () => {
-  it('run one at a time; items that arrive meanwhile form the next one, up to its limit', async () => {
+  const turn = async () => await new Promise((resolve) => setImmediate(resolve));
+
+  it('run one at a time: first the items of one turn, then those that arrived meanwhile, up to a limit', async () => {
     const ran: number[][] = [];
     const release: (() => void)[] = [];
     const batches = new Batches<number, number>(2, async (items) => {
@@ -9,14 +11,17 @@ describe('batches', () => {
       await new Promise<void>((resolve) => release.push(resolve));
       return items.map((item) => item * 10);
     });
-    const results = [1, 2, 3, 4].map(async (item) => await batches.add(item));
-    expect(ran).toEqual([[1]]);
+    const add = async (item: number) => await batches.add(item);
+    const results = [1, 2].map(add);
+    await turn();
+    expect(ran).toEqual([[1, 2]]);
+    results.push(...[3, 4, 5].map(add));
     for (let each = 0; each < 3; each += 1) {
       release.shift()?.();
-      await new Promise((resolve) => setImmediate(resolve));
+      await turn();
     }
-    expect(ran).toEqual([[1], [2, 3], [4]]);
-    expect(await Promise.all(results)).toEqual([10, 20, 30, 40]);
+    expect(ran).toEqual([[1, 2], [3, 4], [5]]);
+    expect(await Promise.all(results)).toEqual([10, 20, 30, 40, 50]);
   });
 
   it('fail together, and the next one still runs', async () => {

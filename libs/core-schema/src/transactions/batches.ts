@@ -5,8 +5,8 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Runs one batch at a time. Items that arrive meanwhile form the next batch, so that batches grow with the load, and
- * no item waits without load.
+ * Runs one batch at a time. Items of one turn of the event loop share a batch, and those that arrive while it runs form the
+ * next one, so that batches grow with the load, and no item waits without load.
  */
 export class Batches<Item, Result> {
   #waiting: Waiting<Item, Result>[] = [];
@@ -30,6 +30,7 @@ export class Batches<Item, Result> {
 
   async #runAll(): Promise<void> {
     this.#isRunning = true;
+    await new Promise(setImmediate);
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, this.maxItems);
       try {
