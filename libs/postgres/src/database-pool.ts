@@ -145,9 +145,8 @@ export class DatabasePool extends pg.Pool {
 }
 
 /**
- * Max executions of a statement: the next one has a newer snapshot, so it conflicts only with what happens meanwhile. Before it
- * is a pause, 2 ms and each time twice as long (a quarter of a second in total), since a primary that changes a lot at once
- * conflicts with all executions of a few milliseconds.
+ * Max executions of a statement: the next one has a newer snapshot, so it conflicts only with what happens meanwhile. The pauses
+ * between them are 2, 4, … 128 ms: a primary that changes a lot at once would conflict with all executions of a few milliseconds.
  */
 const maxReads = 8;
 

@@ -137,6 +137,31 @@ it('a join string is read from a file', async () => {
   expect((await run(['enrol', '--join-file', file])).code).toBe(0);
 });
 
+it('commands of the host get the environment without the join string and the memory settings of the unit', async () => {
+  const unit = readFileSync(
+    path.join(workspaceRoot, 'tools/agent-package/debian/certwright-agent.service'),
+    'utf8',
+  );
+  const [, settings = ''] = /^Environment=(.*)$/m.exec(unit) ?? [];
+  const ofUnit = Object.fromEntries(settings.split(' ').map((setting) => setting.split('=')));
+  expect(Object.keys(ofUnit)).toHaveLength(2);
+  const seen = path.join(host.folder, 'environment');
+  host.configure(`[service.web]
+test = ["sh", "-c", "env > ${seen}"]
+reload = ["true"]
+[[install]]
+order = "www.example.com"
+service = "web"
+`);
+  await join();
+  server.addOrder('www.example.com');
+  expect((await run(['once'], { ...ofUnit, CERTWRIGHT_JOIN: 'secret', OF_OPERATOR: 'kept' })).code).toBe(0);
+  const environment = readFileSync(seen, 'utf8');
+  expect(environment).toContain('OF_OPERATOR=kept');
+  for (const name of ['CERTWRIGHT_JOIN', ...Object.keys(ofUnit)])
+    expect(environment).not.toContain(`${name}=`);
+});
+
 it('runs under kill -9 at random moments, and servers always find a pair', async () => {
   const combined = path.join(host.folder, 'files/www.pem');
   host.configure(`[service.web]

@@ -142,13 +142,15 @@ export class InstancesRepository {
     { current, pending }: NeedsOfPlans,
     reader: Reader,
   ): Promise<RowOfPlan[]> {
+    // The number of plans is hidden from the planner, as in `keysOf`.
+    const isOneOfThem = '= ANY ((SELECT $1::bigint[])::bigint[])';
     const currents =
       current &&
-      `${sources(current, `'current' AS shown`).certificates} WHERE certificate.plan_id = ANY ((SELECT $1::bigint[])::bigint[])
+      `${sources(current, `'current' AS shown`).certificates} WHERE certificate.plan_id ${isOneOfThem}
          AND certificate.is_current AND certificate.revoked_at IS NULL AND certificate.not_after >= now()`;
     const pendings =
       pending &&
-      `${sources(pending, `'pending' AS shown`).attempts} WHERE issuance.plan_id = ANY ((SELECT $1::bigint[])::bigint[])
+      `${sources(pending, `'pending' AS shown`).attempts} WHERE issuance.plan_id ${isOneOfThem}
          AND issuance.state = 'open'`;
     const statement = [currents, pendings].filter((each) => each !== null).join(' UNION ALL ');
     return statement === '' ? [] : await reader.query(statement, [[...new Set(planIds)]]);

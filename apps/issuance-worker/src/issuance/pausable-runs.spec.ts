@@ -37,8 +37,8 @@ it('never has more runs in progress than slots, and those that pause continue be
   await all.start(steps.run('paused', 0, after.promise));
   const holding = all.start(async () => await held.promise);
   const waiting = all.start(async () => await Promise.resolve(void steps.log.push('new')));
-  // The pause is over, and no slot is free.
-  await new Promise((resolve) => setTimeout(resolve, 5));
+  // The pause is over, and no slot is free: a later timer of as long has ended.
+  await new Promise((resolve) => setTimeout(resolve, 0));
   expect(steps.log).toEqual(['paused begins']);
   held.resolve();
   await eventually(() => expect(steps.log).toEqual(['paused begins', 'paused continues']));

@@ -25,7 +25,7 @@ export const keyUsages = {
 /** Choices of GeneralName, RFC 5280, 4.2.1.6. */
 const generalNameType = { dnsName: 2, uri: 6 } as const;
 
-/** In DER, as all functions below return an Extension. */
+/** Object identifiers in DER. What the functions below return is an Extension in DER. */
 const oidDer = Object.fromEntries(
   Object.entries(oid).map(([name, dotted]) => [name, encodeObjectIdentifier(dotted)]),
 ) as Record<keyof typeof oid, Uint8Array>;
