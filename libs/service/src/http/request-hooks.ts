@@ -203,9 +203,10 @@ function faultInRequestTarget(target: string): string | undefined {
   if (!/^[\x21-\x7e]*$/.test(target)) return 'The URL contains characters that must be percent-encoded.';
   if (target.includes('%00')) return 'The URL contains a NUL character.';
   try {
+    const decoded = target.includes('%') ? decodeURIComponent(target) : target;
     // In a query, + may be a space as well as itself.
-    const decoded = decodeURIComponent(target);
-    const containsKey = holdsPrivateKey(decoded) || holdsPrivateKey(decoded.replaceAll('+', ' '));
+    const containsKey =
+      holdsPrivateKey(decoded) || (decoded.includes('+') && holdsPrivateKey(decoded.replaceAll('+', ' ')));
     return containsKey ? `The URL contains ${privateKeySent}` : undefined;
   } catch {
     return 'The URL contains a percent-encoding that is not UTF-8.';

@@ -24,7 +24,7 @@ export function createLogger(
       name,
       level,
       base: { pid: process.pid },
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: timeMember,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: describeError },
       hooks: { streamWrite: maskSecrets },
@@ -32,6 +32,15 @@ export function createLogger(
     },
     destination ?? standardOutput(),
   );
+}
+
+let lastTime = { ms: NaN, member: '' };
+
+/** The member of a line, as JSON. Lines of the same millisecond share its text. */
+function timeMember(): string {
+  const ms = Date.now();
+  if (ms !== lastTime.ms) lastTime = { ms, member: `,"time":"${new Date(ms).toISOString()}"` };
+  return lastTime.member;
 }
 
 /** `warn`, as pino counts levels. */
@@ -142,12 +151,16 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   [/:\/\/[^/\s"@]+@/g, '://[masked]@'],
   // PEM: a private key, or a CSR. Stops at a quote, so that the line remains valid JSON.
   [
-    /-----BEGIN ([A-Z0-9 ]{0,30}(?:PRIVATE KEY|REQUEST))-----[^"]*?(?:-----END \1-----|(?=")|$)/g,
-    '[masked $1]',
+    /-----BEGIN (?<kind>[A-Z0-9 ]{0,30}(?:PRIVATE KEY|REQUEST))-----[^"]*?(?:-----END \k<kind>-----|(?=")|$)/g,
+    '[masked $<kind>]',
   ],
 ];
 
+/** Matches every line that one of the patterns matches: most lines match none, and are searched once. */
+const suspicious = new RegExp(patterns.map(([{ source }]) => source).join('|'), 'i');
+
 export function maskSecrets(line: string): string {
+  if (!suspicious.test(line)) return line;
   let masked = line;
   for (const [pattern, mask] of patterns) masked = masked.replace(pattern, mask);
   return masked;
