@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events';
 import { eventually, type SeverableLink, severableLink, testDatabase } from '@certwright/testing';
 import { DatabasePool } from './database-pool';
 
@@ -80,4 +81,73 @@ it('replaces a connection whose server has become a standby', async () => {
   expect(await server()).not.toEqual(before);
   await expect(pool.query('SELECT 1 / 0')).rejects.toMatchObject({ code: '22012' });
   expect(await server()).toEqual(await server());
+});
+
+describe('a named statement', () => {
+  type Row = { readonly id: number; readonly at: Date | null; readonly bytes: Buffer };
+  const find = async (id: number) => {
+    const text = 'SELECT id, at, bytes FROM described WHERE id >= $1::int ORDER BY id';
+    return (await pool.query<Row>({ name: 'find', text, values: [id] })).rows;
+  };
+  const rows = [
+    { id: 1, at: new Date('2026-01-02T03:04:05Z'), bytes: Buffer.from([0, 255]) },
+    { id: 2, at: null, bytes: Buffer.alloc(0) },
+  ];
+
+  beforeEach(async () => {
+    await database.query('CREATE TABLE described (id integer, at timestamptz, bytes bytea)');
+    for (const { id, at, bytes } of rows)
+      await database.query('INSERT INTO described VALUES ($1, $2, $3)', [id, at, bytes]);
+  });
+
+  /** How often the server describes columns on the pool's connection. */
+  const described = async (pooler: 'none' | 'transaction-prepared') => {
+    await pool.end();
+    pool = new DatabasePool({ url: database.url, max: 1, pooler });
+    const client = await pool.connect();
+    let count = 0;
+    (client as unknown as { connection: EventEmitter }).connection.on('rowDescription', () => (count += 1));
+    client.release();
+    for (const from of [1, 2, 3, 1]) expect(await find(from)).toEqual(rows.filter(({ id }) => id >= from));
+    return count;
+  };
+
+  it('is described once on a connection, and its rows are read the same way each time', async () => {
+    expect(await described('none')).toBe(1);
+  });
+
+  it('is described each time behind a pooler, whose other sessions may have prepared it later', async () => {
+    expect(await described('transaction-prepared')).toBe(4);
+  });
+
+  it('is refused, and never misread, when its columns have changed', async () => {
+    await find(1);
+    await database.query('ALTER TABLE described DROP COLUMN bytes, ADD COLUMN bytes integer');
+    await expect(find(1)).rejects.toThrow('cached plan must not change result type');
+  });
+
+  it('can be used again after an execution failed', async () => {
+    const divide = async (by: number) =>
+      (
+        await pool.query<{ result: number }>({
+          name: 'divide',
+          text: 'SELECT 6 / $1::int AS result',
+          values: [by],
+        })
+      ).rows;
+    await expect(divide(0)).rejects.toThrow('division by zero');
+    expect(await divide(2)).toEqual([{ result: 3 }]);
+    await expect(divide(0)).rejects.toThrow('division by zero');
+    expect(await divide(3)).toEqual([{ result: 2 }]);
+  });
+
+  it('rejects with the place that ran it', async () => {
+    await find(1);
+    const client = await pool.connect();
+    const failing = async () =>
+      await client.query({ name: 'fails', text: 'SELECT 1 / $1::int', values: [0] });
+    const error: unknown = await failing().catch((caught: unknown) => caught);
+    client.release();
+    expect(error).toMatchObject({ code: '22012', stack: expect.stringContaining('failing') });
+  });
 });

@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as pg from 'pg';
+import { type ColumnsOfStatements, PreparedQuery } from './prepared-query';
 import { beginReading, type SessionSettings, startupOptions } from './session-settings';
 
 /** `postgres://user:password@host:port/database`; a function is called for each connection: the password may change. */
@@ -32,6 +33,7 @@ export class DatabaseClient extends pg.Client {
   private isOfStandby = false;
   private readonly pooler: DatabasePooler;
   private readonly session: SessionSettings;
+  private readonly columns: ColumnsOfStatements = new Map();
 
   constructor({ url, pooler = 'none', session = {}, ...config }: DatabaseClientConfig = {}) {
     super({
@@ -58,9 +60,17 @@ export class DatabaseClient extends pg.Client {
   override query(...args: unknown[]): never {
     const [config, ...others] = args;
     const plain = super.query.bind(this) as (...args: unknown[]) => never;
-    if (this.pooler !== 'transaction' || !isNamed(config)) return plain(...args);
-    const { name: _ofAnotherSession, ...unnamed } = config;
-    return plain(unnamed, ...others);
+    if (this.pooler === 'transaction-prepared' || !isNamed(config)) return plain(...args);
+    if (this.pooler === 'transaction') {
+      const { name: _ofAnotherSession, ...unnamed } = config;
+      return plain(unnamed, ...others);
+    }
+    const query = new PreparedQuery(config, this.columns);
+    // pg-pool passes no values before it.
+    const callback = others.find((each) => typeof each === 'function');
+    if (callback !== undefined) return plain(query, callback);
+    // Given a query object, `pg` returns that instead of a promise.
+    return resultOf((settle) => plain(query, settle)) as never;
   }
 
   /** One statement that only reads, with the settings of the session also behind a pooler: there in a transaction. */
@@ -85,7 +95,21 @@ export class DatabaseClient extends pg.Client {
   }
 }
 
-const isNamed = (config: unknown): config is { readonly name: string } =>
+type Settle = (error: Error | null, result: pg.QueryResult) => void;
+
+async function resultOf(run: (settle: Settle) => void): Promise<pg.QueryResult> {
+  try {
+    return await new Promise((resolve, reject) =>
+      run((error, result) => (error === null ? resolve(result) : reject(error))),
+    );
+  } catch (error) {
+    // Leads to the caller, instead of to the socket.
+    if (error instanceof Error) Error.captureStackTrace(error);
+    throw error;
+  }
+}
+
+const isNamed = (config: unknown): config is pg.QueryConfig & { readonly name: string } =>
   typeof config === 'object' && config !== null && 'name' in config && !('submit' in config);
 
 /** read_only_sql_transaction (PostgreSQL, appendix A). */

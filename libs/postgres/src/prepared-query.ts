@@ -1,0 +1,66 @@
+import * as pg from 'pg';
+
+/** The columns of a statement's rows, and how `pg` reads them. */
+interface Columns {
+  readonly fields: readonly pg.FieldDef[];
+  readonly _parsers: unknown;
+  readonly _prebuiltEmptyResultObject: unknown;
+}
+
+/** Of the statements that a connection has prepared, by name. */
+export type ColumnsOfStatements = Map<string, Columns>;
+
+/** What `pg` has, and does not declare. */
+interface Internals {
+  readonly name: string;
+  readonly values: readonly unknown[];
+  readonly _result: Columns;
+  _accumulateRows: boolean;
+  handleRowDescription(message: unknown): void;
+  prepare(connection: Connection): void;
+}
+
+interface Connection {
+  describe(message: unknown): void;
+}
+
+/**
+ * A named statement, whose columns are described on its first execution only. A session keeps them for as long as the statement
+ * is prepared: where a table has changed meanwhile, PostgreSQL refuses an execution that would return others.
+ */
+export class PreparedQuery extends (pg.Query as unknown as new (
+  config: pg.QueryConfig,
+) => pg.Query & Internals) {
+  /** Read by `pg`. */
+  readonly query_timeout: number | undefined;
+
+  constructor(
+    config: pg.QueryConfig & { readonly query_timeout?: number },
+    private readonly columns: ColumnsOfStatements,
+  ) {
+    super(config);
+    this.query_timeout = config.query_timeout;
+  }
+
+  override handleRowDescription(message: unknown): void {
+    super.handleRowDescription(message);
+    const { fields, _parsers, _prebuiltEmptyResultObject } = this._result;
+    this.columns.set(this.name, { fields, _parsers, _prebuiltEmptyResultObject });
+  }
+
+  override prepare(connection: Connection): void {
+    const known = this.columns.get(this.name);
+    if (known === undefined) return super.prepare(connection);
+    Object.assign(this._result, known);
+    this._accumulateRows = true;
+    const { describe } = connection;
+    connection.describe = nothing;
+    try {
+      super.prepare(connection);
+    } finally {
+      connection.describe = describe;
+    }
+  }
+}
+
+const nothing = (): void => undefined;
