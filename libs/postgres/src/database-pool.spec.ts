@@ -84,7 +84,11 @@ it('replaces a connection whose server has become a standby', async () => {
 });
 
 describe('a named statement', () => {
-  type Row = { readonly id: number; readonly at: Date | null; readonly bytes: Buffer };
+  interface Row {
+    readonly id: number;
+    readonly at: Date | null;
+    readonly bytes: Buffer;
+  }
   const find = async (id: number) => {
     const text = 'SELECT id, at, bytes FROM described WHERE id >= $1::int ORDER BY id';
     return (await pool.query<Row>({ name: 'find', text, values: [id] })).rows;
