@@ -2,7 +2,7 @@
 // Runs the services of docker/compose.yaml from the images that `npm run images` has built, without Docker: each image with
 // crun (read-only, its own user, no capabilities, seccomp), PostgreSQL, Redis and Caddy of this machine in place of their
 // images, and the demo DNS in place of the resolver, because nothing here reaches the Internet. It sets up a deployment
-// twice, orders a certificate with curl, and measures. Needs root, buildah, crun, caddy and redis-server.
+// twice, orders a certificate with curl, and measures. Needs root, buildah, crun and caddy.
 //
 //   npm run images:check
 import { spawn, spawnSync } from 'node:child_process';
@@ -23,6 +23,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { bundle } from '../build/bundle.mjs';
 import { httpProbe, launch, run, stopChild, untilReady } from '../embedded/child.mjs';
 import { startPostgres } from '../embedded/postgres.mjs';
+import { redisBinary } from '../embedded/redis-binaries.mjs';
 import { nodeBinary, workspaceRoot } from '../up/workspace.mjs';
 import { readCompose } from './compose.mjs';
 import { prepareContainer } from './container.mjs';
@@ -33,6 +34,7 @@ import { imageSizes } from './sizes.mjs';
 /** Of the layer with an app, not compressed; of a whole image, compressed. */
 const LIMITS = { appBytes: 15e6, compressedBytes: 60e6, readySeconds: 3, restBytes: 150e6 };
 const READY_WITHIN_MS = 60_000;
+const redisBinaries = path.join(workspaceRoot, '.certwright/redis-binaries');
 /** Memory is read after garbage of the start may have been collected. */
 const AT_REST_MS = 3_000;
 const SERVICES = ['postgres', 'redis', 'resolver', 'dns-gateway', ...images];
@@ -46,6 +48,8 @@ const check = (/** @type {boolean} */ holds, /** @type {string} */ problem) => {
 };
 
 if (process.argv[2] !== 'inside') {
+  // Where it is not installed it is fetched, which only works out here.
+  await redisBinary({ cache: redisBinaries, report: (line) => console.log(line) });
   const folder = mkdtempSync(path.join(os.tmpdir(), 'certwright-images-'));
   const hosts = path.join(folder, 'hosts');
   writeFileSync(hosts, `127.0.0.1 localhost ${SERVICES.join(' ')}\n`);
@@ -223,7 +227,9 @@ async function main() {
   await client.connect();
   await client.query(`ALTER ROLE certwright PASSWORD '${password}'`);
   await client.end();
-  await service('redis', 'redis-server', [path.join(secrets, 'redis/redis.conf'), '--bind', '127.0.0.1']);
+  const redis = await redisBinary({ cache: redisBinaries });
+  const redisArgs = [path.join(secrets, 'redis/redis.conf'), '--bind', '127.0.0.1'];
+  await service('redis', redis.command, redisArgs, redis.env);
   const printed = await once('setup');
   process.stdout.write(printed);
   const apiKey = /API key\s+(\S+)/.exec(printed)?.[1] ?? '';
