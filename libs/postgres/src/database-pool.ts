@@ -65,12 +65,11 @@ export class DatabaseClient extends pg.Client {
       const { name: _ofAnotherSession, ...unnamed } = config;
       return plain(unnamed, ...others);
     }
-    const query = new PreparedQuery(config, this.columns);
-    // pg-pool passes no values before it.
-    const callback = others.find((each) => typeof each === 'function');
-    if (callback !== undefined) return plain(query, callback);
-    // Given a query object, `pg` returns that instead of a promise.
-    return resultOf((settle) => plain(query, settle)) as never;
+    const result = resultOf(plain(new PreparedQuery(config, this.columns)));
+    // pg-pool passes one for its own `query`, and no values before it.
+    const callback = others.find((each) => typeof each === 'function') as Callback | undefined;
+    if (callback === undefined) return result as never;
+    return void result.then((rows) => callback(null, rows), callback) as never;
   }
 
   /** One statement that only reads, with the settings of the session also behind a pooler: there in a transaction. */
@@ -95,13 +94,11 @@ export class DatabaseClient extends pg.Client {
   }
 }
 
-type Settle = (error: Error | null, result: pg.QueryResult) => void;
+type Callback = (error: unknown, result?: pg.QueryResult) => void;
 
-async function resultOf(run: (settle: Settle) => void): Promise<pg.QueryResult> {
+async function resultOf(query: PromiseLike<pg.QueryResult>): Promise<pg.QueryResult> {
   try {
-    return await new Promise((resolve, reject) =>
-      run((error, result) => (error === null ? resolve(result) : reject(error))),
-    );
+    return await query;
   } catch (error) {
     // Leads to the caller, instead of to the socket.
     if (error instanceof Error) Error.captureStackTrace(error);

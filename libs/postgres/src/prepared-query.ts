@@ -15,10 +15,13 @@ interface Internals {
   readonly name: string;
   readonly values: readonly unknown[];
   readonly _result: Columns;
+  callback: Callback;
   _accumulateRows: boolean;
   handleRowDescription(message: unknown): void;
   prepare(connection: Connection): void;
 }
+
+type Callback = (error: Error | null, result: pg.QueryResult) => void;
 
 interface Connection {
   describe(message: unknown): void;
@@ -27,12 +30,16 @@ interface Connection {
 /**
  * A named statement, whose columns are described on its first execution only. A session keeps them for as long as the statement
  * is prepared: where a table has changed meanwhile, PostgreSQL refuses an execution that would return others.
+ *
+ * `pg` returns a query that it is given, instead of a promise. This one is a promise itself.
  */
-export class PreparedQuery extends (pg.Query as unknown as new (
-  config: pg.QueryConfig,
-) => pg.Query & Internals) {
+export class PreparedQuery
+  extends (pg.Query as unknown as new (config: pg.QueryConfig) => pg.Query & Internals)
+  implements PromiseLike<pg.QueryResult>
+{
   /** Read by `pg`. */
   readonly query_timeout: number | undefined;
+  readonly #result: Promise<pg.QueryResult>;
 
   constructor(
     config: pg.QueryConfig & { readonly query_timeout?: number },
@@ -40,6 +47,16 @@ export class PreparedQuery extends (pg.Query as unknown as new (
   ) {
     super(config);
     this.query_timeout = config.query_timeout;
+    this.#result = new Promise((resolve, reject) => {
+      this.callback = (error, result) => (error === null ? resolve(result) : reject(error));
+    });
+  }
+
+  then<Done = pg.QueryResult, Failed = never>(
+    done?: ((result: pg.QueryResult) => Done | PromiseLike<Done>) | null,
+    failed?: ((error: unknown) => Failed | PromiseLike<Failed>) | null,
+  ): Promise<Done | Failed> {
+    return this.#result.then(done, failed);
   }
 
   override handleRowDescription(message: unknown): void {
