@@ -84,7 +84,8 @@ export class Delegations {
  * Locked until the end of the transaction, so that no other process retires a name that its order is about to use.
  * Retired ones are excluded: they are written like missing ones, and a row that is locked for sharing first and
  * written then would deadlock two transactions. LATERAL, so that it looks up each name: a plan for a small table would
- * read all names of the account, and be kept when there are many.
+ * read all names of the account, and be kept when there are many. The sub-select hides the number of names from the planner
+ * (see `keysOf`).
  */
 async function heldRows(
   tx: Tx,
@@ -92,7 +93,7 @@ async function heldRows(
   names: readonly string[],
 ): Promise<readonly DelegationRow[]> {
   return await tx.query(
-    `SELECT held.dns_name, held.label FROM unnest($2::text[]) AS named (dns_name) CROSS JOIN LATERAL (
+    `SELECT held.dns_name, held.label FROM unnest((SELECT $2::text[])) AS named (dns_name) CROSS JOIN LATERAL (
        SELECT dns_name, label FROM delegation
        WHERE account_id = $1 AND delegation.dns_name = named.dns_name AND retired_at IS NULL FOR SHARE) AS held`,
     [accountId, names],
