@@ -1,3 +1,4 @@
+import { keysOf, SharedReads } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
@@ -7,8 +8,15 @@ const rowsPerStatement = 10_000;
 /** How the reason begins when a key is blocked because a certificate was revoked for it. */
 export const revokedKeyReason = 'keyCompromise said of certificate ';
 
+interface KeyOfAccount {
+  readonly spkiSha256: Uint8Array;
+  readonly accountId: string;
+}
+
 @Injectable()
 export class BlockedKeys {
+  private readonly reads = new SharedReads<KeyOfAccount, boolean>((keys) => this.haveAll(keys));
+
   constructor(private readonly database: DataSource) {}
 
   /**
@@ -17,11 +25,18 @@ export class BlockedKeys {
    * @param spkiSha256 SHA-256 over the DER SubjectPublicKeyInfo
    */
   async has(spkiSha256: Uint8Array, accountId: string): Promise<boolean> {
-    const rows: unknown[] = await this.database.query(
-      `SELECT 1 FROM blocked_key WHERE spki_sha256 = $1 AND account_id IN (0, $2)`,
-      [spkiSha256, accountId],
+    return await this.reads.read({ spkiSha256, accountId });
+  }
+
+  private async haveAll(keys: readonly KeyOfAccount[]): Promise<boolean[]> {
+    const rows: { readonly blocked: boolean }[] = await this.database.query(
+      `SELECT EXISTS (
+         SELECT 1 FROM blocked_key
+         WHERE blocked_key.spki_sha256 = wanted.spki_sha256 AND blocked_key.account_id IN (0, wanted.account_id)) AS blocked
+       FROM ${keysOf('bytea', 'bigint')} AS wanted (spki_sha256, account_id, nth) ORDER BY nth`,
+      [keys.map(({ spkiSha256 }) => spkiSha256), keys.map(({ accountId }) => accountId)],
     );
-    return rows.length > 0;
+    return rows.map(({ blocked }) => blocked);
   }
 
   /** Whether an operator has added keys. Keys blocked by a revocation do not count. */
