@@ -17,13 +17,13 @@ afterAll(() => api.stop());
 const workOf = async (work: () => Promise<unknown>) =>
   (await api.statementsOf(work)).filter((statement) => !/^(START TRANSACTION|COMMIT)/.test(statement));
 
-it('creates an order with 7 statements and one commit', async () => {
+it('creates an order with 6 statements and one commit', async () => {
   const create = () => tenant.post('/api/v3/orders', { name: 'new', dns_names: ['example.com'], csr });
   const sent = await api.statementsOf(create);
   expect(sent.filter((statement) => statement === 'COMMIT')).toHaveLength(1);
   // Products are read again every five seconds.
   const work = sent.filter((statement) => !/^(START TRANSACTION|COMMIT)|ProductEntity/.test(statement));
-  expect(work).toHaveLength(7);
+  expect(work).toHaveLength(6);
 });
 
 it('creates an order of a product that is sold by time with three statements more', async () => {

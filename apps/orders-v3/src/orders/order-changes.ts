@@ -23,12 +23,16 @@ export class OrderChanges {
   async create(tx: Tx, accountId: string, order: Order, product: Product): Promise<StoredOrder> {
     const downloadToken = randomBytes(secretBytes).toString('base64url');
     const [stored] = await together([
-      this.orders.insert(tx, accountId, order, downloadToken),
+      this.orders.createPlan(tx, accountId, order, downloadToken),
       this.standing.ensure(tx, { accountId, dnsNames: order.dnsNames }, { webRule: true }),
     ]);
-    await this.keys.follow(tx, null, stored);
-    if (!stored.paused) await this.issuances.openFirst(tx, stored, product);
+    await together([this.orders.insert(tx, stored), this.begin(tx, stored, product)]);
     return stored;
+  }
+
+  private async begin(tx: Tx, order: StoredOrder, product: Product): Promise<void> {
+    await this.keys.follow(tx, null, order);
+    if (!order.paused) await this.issuances.openFirst(tx, order, product);
   }
 
   /**

@@ -1,12 +1,5 @@
 import { type NewTerms, Plans } from '@certwright/ordering';
-import {
-  inOrderOf,
-  isForeignKeyViolation,
-  keysOf,
-  SharedReads,
-  together,
-  type Tx,
-} from '@certwright/core-schema';
+import { inOrderOf, isForeignKeyViolation, keysOf, SharedReads, type Tx } from '@certwright/core-schema';
 import { Problem } from '@certwright/errors';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -98,21 +91,31 @@ export class OrdersRepository {
     return new Map(rows.map(({ planId, name }) => [planId, name]));
   }
 
-  /** @throws unique_violation of `order_v3_name` when the account has an order of this name */
-  async insert(tx: Tx, accountId: string, order: Order, downloadToken: string): Promise<StoredOrder> {
+  /** The plan of a new order, with its terms; `insert` is to follow in the transaction. */
+  async createPlan(tx: Tx, accountId: string, order: Order, downloadToken: string): Promise<StoredOrder> {
     const { autoRenew, muted, paused } = order;
-    const planId = await this.plans.create(tx, { accountId, autoRenew, muted, paused, downloadToken });
+    const plan = { accountId, autoRenew, muted, paused, downloadToken };
     const terms = termsOf(order);
-    const [, termsId] = await together([
-      withCluster(
-        tx,
-        `INSERT INTO order_v3 (plan_id, account_id, name, dns_names, approver_emails, cluster, product, key_type, csr, spki_sha256)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-        [planId, accountId, order.name, ...modifiableColumns(order)],
-      ),
-      terms === null ? null : this.plans.setTerms(tx, planId, terms, { isFirst: true }),
-    ]);
+    const { planId, termsId } =
+      terms === null
+        ? { planId: await this.plans.create(tx, plan), termsId: null }
+        : await this.plans.createWithTerms(tx, plan, terms);
     return { ...order, planId, accountId, termsId, revision: 1, downloadToken };
+  }
+
+  /**
+   * Completes an order whose plan was created.
+   *
+   * @throws unique_violation of `order_v3_name` when the account has an order of this name
+   */
+  async insert(tx: Tx, order: StoredOrder): Promise<void> {
+    await withCluster(
+      tx,
+      `WITH moved AS (UPDATE plan SET terms_id = $11 WHERE id = $1 AND $11::bigint IS NOT NULL)
+       INSERT INTO order_v3 (plan_id, account_id, name, dns_names, approver_emails, cluster, product, key_type, csr, spki_sha256)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+      [order.planId, order.accountId, order.name, ...modifiableColumns(order), order.termsId],
+    );
   }
 
   /** The caller holds the rows of `before`. */

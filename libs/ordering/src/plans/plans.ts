@@ -34,47 +34,44 @@ export type PlanChange = Pick<Plan, 'autoRenew' | 'muted' | 'paused'>;
 export class Plans {
   /** @returns the plan's id; its revision is 1 and it has no terms yet */
   async create(tx: Tx, plan: NewPlan): Promise<string> {
-    const [row] = await tx.query<[{ id: string }]>(
-      `INSERT INTO plan (account_id, revision, auto_renew, muted, paused, download_token, owner)
-       VALUES ($1, 1, $2, $3, $4, $5, $6) RETURNING id`,
-      [
-        plan.accountId,
-        plan.autoRenew,
-        plan.muted,
-        plan.paused,
-        plan.downloadToken,
-        plan.owner ?? 'orders-v3',
-      ],
-    );
+    const [row] = await tx.query<[{ id: string }]>(`${insertPlan} RETURNING id`, planColumns(plan));
     return row.id;
+  }
+
+  /**
+   * The same with its first terms. A statement cannot change a row that it inserts: the caller sets `terms_id` of the plan with
+   * the next one.
+   */
+  async createWithTerms(
+    tx: Tx,
+    plan: NewPlan,
+    terms: NewTerms,
+  ): Promise<{ readonly planId: string; readonly termsId: string }> {
+    const [row] = await tx.query<[{ planId: string; termsId: string }]>(
+      `WITH created AS (${insertPlan} RETURNING id),
+       stored AS (
+         INSERT INTO terms (plan_id, ${termsColumnNames})
+         SELECT created.id, $7, $8, $9, $10, $11, $12, $13, $14 FROM created RETURNING id)
+       SELECT created.id AS "planId", stored.id AS "termsId" FROM created CROSS JOIN stored`,
+      [...planColumns(plan), ...termsColumns(terms)],
+    );
+    return row;
   }
 
   /**
    * Stores new terms and makes them the plan's.
    *
-   * @param options.isFirst the same transaction has created the plan, so it has no approval records
    * @returns their id
    */
-  async setTerms(tx: Tx, planId: string, terms: NewTerms, { isFirst = false } = {}): Promise<string> {
+  async setTerms(tx: Tx, planId: string, terms: NewTerms): Promise<string> {
     const [row] = await tx.query<[{ id: string }]>(
       `WITH stored AS (
-         INSERT INTO terms (plan_id, product, dns_names, key_type, csr, spki_sha256, approver_emails, approval_ways,
-           owner_facts)
+         INSERT INTO terms (plan_id, ${termsColumnNames})
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id),
-       moved AS (UPDATE plan SET terms_id = stored.id FROM stored WHERE plan.id = $1)
-       ${isFirst ? '' : `, requested AS (${requestRecordChecks('$1')})`}
+       moved AS (UPDATE plan SET terms_id = stored.id FROM stored WHERE plan.id = $1),
+       requested AS (${requestRecordChecks('$1')})
        SELECT id FROM stored`,
-      [
-        planId,
-        terms.product,
-        terms.dnsNames,
-        terms.keyType,
-        terms.csr,
-        terms.spkiSha256,
-        JSON.stringify(terms.approverEmails),
-        jsonOrNull(terms.approvalWays),
-        jsonOrNull(terms.ownerFacts),
-      ],
+      [planId, ...termsColumns(terms)],
     );
     return row.id;
   }
@@ -117,6 +114,33 @@ export class Plans {
     );
   }
 }
+
+const insertPlan = `
+  INSERT INTO plan (account_id, revision, auto_renew, muted, paused, download_token, owner)
+  VALUES ($1, 1, $2, $3, $4, $5, $6)`;
+
+const planColumns = (plan: NewPlan): unknown[] => [
+  plan.accountId,
+  plan.autoRenew,
+  plan.muted,
+  plan.paused,
+  plan.downloadToken,
+  plan.owner ?? 'orders-v3',
+];
+
+const termsColumnNames =
+  'product, dns_names, key_type, csr, spki_sha256, approver_emails, approval_ways, owner_facts';
+
+const termsColumns = (terms: NewTerms): unknown[] => [
+  terms.product,
+  terms.dnsNames,
+  terms.keyType,
+  terms.csr,
+  terms.spkiSha256,
+  JSON.stringify(terms.approverEmails),
+  jsonOrNull(terms.approvalWays),
+  jsonOrNull(terms.ownerFacts),
+];
 
 function jsonOrNull(value: object | null | undefined): string | null {
   return value === null || value === undefined ? null : JSON.stringify(value);
