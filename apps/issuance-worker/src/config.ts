@@ -32,15 +32,15 @@ export const settings = defineSettings({
     unit: 'connections',
     min: 2,
     max: 200,
-    default: 20,
+    default: 40,
   }),
   ...redisSettings({ meaning: 'Where wake-ups are queued; losing it costs time, never work' }),
   JOB_CONCURRENCY: integer({
-    meaning: 'Issuances advanced concurrently',
+    meaning: 'Issuances advanced concurrently; the more of them share a commit, the less each costs',
     unit: 'jobs',
     min: 1,
     max: 100,
-    default: 16,
+    default: 32,
   }),
   DNS_RESOLVER: hostPort({
     meaning: 'Recursive resolver for lookups of standing approval records; it should validate DNSSEC',

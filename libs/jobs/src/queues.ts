@@ -18,7 +18,7 @@ export interface QueueOptions {
 
 export const queues = {
   issuance: {
-    concurrency: 16,
+    concurrency: 32,
     attempts: 1,
     lockDurationMs: 30_000,
     // Two SIGKILLs during one job would fail it; removal on failure and the sweep re-create it.

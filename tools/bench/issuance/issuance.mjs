@@ -15,7 +15,7 @@ const usage = `npm run bench -- issuance [--orders N] [--clients N] [--jobs N]
 
   --orders N    how many orders to create and issue (default 3000)
   --clients N   number of concurrent clients (default 16)
-  --jobs N      JOB_CONCURRENCY of the worker (default 16)`;
+  --jobs N      JOB_CONCURRENCY of the worker (default 32, as in a deployment)`;
 
 /** Time limit of the whole run. */
 const boundMs = 5 * 60_000;
@@ -31,7 +31,7 @@ export async function issuance(args) {
   const option = (name, fallback) => Number(args[args.indexOf(`--${name}`) + 1] || NaN) || fallback;
   const orders = option('orders', 3_000);
   const clients = option('clients', 16);
-  const jobs = option('jobs', 16);
+  const jobs = option('jobs', 32);
   const say = (line) => console.log(`- ${line}`);
   say('measuring the floor of this machine');
   const signatures = signatureFloor();
