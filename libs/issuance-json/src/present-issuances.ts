@@ -64,7 +64,7 @@ export class PresentIssuances {
       const body = bodies?.get(issuance.position);
       const revocation = revocations[nth];
       if (revocation === undefined || (bodies !== null && body === undefined) || work.isEnough) break;
-      await work.giveWay();
+      if (work.mustGiveWay) await work.giveWay();
       const certificate = body === undefined ? null : certificateOf(body);
       const issuer = issuers?.get(issuance.issuer) ?? null;
       const member = issuanceJson({ issuance, revocation, issuer, certificate }, expansion);
@@ -124,8 +124,11 @@ class PageWork {
     this.atOnce += bytes;
   }
 
+  get mustGiveWay(): boolean {
+    return this.atOnce >= workAtOnce;
+  }
+
   async giveWay(): Promise<void> {
-    if (this.atOnce < workAtOnce) return;
     this.atOnce = 0;
     await otherRequests();
   }
