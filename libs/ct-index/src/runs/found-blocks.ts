@@ -52,39 +52,49 @@ function byHome(statement: (home: Home) => RowStatement): (home: Home) => Postin
   };
 }
 
-type Rows = readonly { readonly packed: string }[];
-
 function lookupBy({ one, many }: RowStatement): PostingsLookup {
   const query = async (reader: Pick<EntityManager, 'query'>, rows: readonly (readonly number[])[]) => {
     const [first] = rows;
-    if (first === undefined) return [];
-    if (rows.length === 1) return await reader.query<Rows>(one, [...first]);
-    const columns = first.map((_, column) => rows.map((row) => row[column]));
-    return await reader.query<Rows>(many, columns);
+    if (first === undefined) return '';
+    const isOne = rows.length === 1;
+    const values = isOne ? [...first] : first.map((_, column) => rows.map((row) => row[column]));
+    const [row] = await reader.query<{ packed: string }[]>(isOne ? one : many, values);
+    return row?.packed ?? '';
   };
   return {
     async of(reader, keys) {
       const rows = keys.map(({ after, key, maxBlocks }) => [after, shardOf(key), key, maxBlocks]);
-      const results = await query(reader, rows);
-      return results.map(({ packed }) => readBlocks(Buffer.from(packed, 'base64')));
+      return readResults(Buffer.from(await query(reader, rows), 'base64'));
     },
   };
 }
 
-/** Precedes the blocks: home, and the start of the unread range. */
-const headBytes = 16;
+/** Precedes the blocks of a lookup: home, the start of the unread range, number of bytes. */
+const headBytes = 20;
 /** Precedes each block: ends of its run and partition, number of bytes. */
 const blockHeadBytes = 20;
 
-function readBlocks(packed: Buffer): BlocksOfKey {
+function readResults(packed: Buffer): BlocksOfKey[] {
+  const results: BlocksOfKey[] = [];
+  for (let at = 0; at < packed.length;) {
+    const home = bigintAt(packed, at);
+    const notFrom = bigintAt(packed, at + 8) || Infinity;
+    const begin = at + headBytes;
+    at = begin + packed.readInt32BE(begin - 4);
+    results.push({ home, notFrom, blocks: readBlocks(packed.subarray(begin, at)) });
+  }
+  return results;
+}
+
+function readBlocks(packed: Buffer): FoundBlock[] {
   const blocks: FoundBlock[] = [];
-  for (let at = headBytes; at < packed.length;) {
+  for (let at = 0; at < packed.length;) {
     const begin = at + blockHeadBytes;
     const [runEnd, partition] = [bigintAt(packed, at), bigintAt(packed, at + 8)];
     at = begin + packed.readInt32BE(begin - 4);
     blocks.push({ runEnd, partition, postings: packed.subarray(begin, at) });
   }
-  return { home: bigintAt(packed, 0), notFrom: bigintAt(packed, 8) || Infinity, blocks };
+  return blocks;
 }
 
 /** Max 53 bits. */
