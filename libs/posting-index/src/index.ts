@@ -8,6 +8,7 @@ export {
   keyNumber,
   keyNumbers,
   keySpace,
+  keysPerShard,
   shardOf,
 } from './posting';
 export { RunWriter, type ShardBlock } from './run-writer';

@@ -19,7 +19,7 @@ const indexKeyBytes = 8;
 
 /** Keys fall into shards by their first four bits: a distributed table keeps all blocks of a key together. */
 const shards = 16;
-const keysPerShard = keySpace / shards;
+export const keysPerShard = keySpace / shards;
 
 const dayMs = 86_400_000;
 

@@ -1,4 +1,5 @@
 import { blockTable, type Home } from '@certwright/ct-schema';
+import { keysPerShard } from '@certwright/posting-index';
 
 /** The lookup: several rows, or one, whose shard is then known to a distributed database at planning. */
 const requested = {
@@ -17,16 +18,16 @@ export type RowStatement = Readonly<Record<keyof typeof requested, string>>;
  * The results of all rows are one value, which is faster to send and to read than many; as text, since the driver reads bytea
  * slowly. Read by `found-blocks.ts`.
  *
- * @param found with `home`, `not_from`, `blocks`
+ * @param found with `home`, `not_from`, `blocks`; how it looks for a block depends on the number of rows
  */
-function rowStatement(found: string): RowStatement {
+function rowStatement(found: (blockAt: BlockAt) => string): RowStatement {
   const result = `int8send(coalesce(home, 0)) || int8send(coalesce(not_from, 0))
       || int4send(coalesce(octet_length(blocks), 0)) || coalesce(blocks, '')`;
-  const text = (packed: string, rows: string) => `
-    SELECT encode(${packed}, 'base64') AS packed FROM ${rows} CROSS JOIN LATERAL (${found}) AS found`;
+  const text = (packed: string, rows: string, blockAt: BlockAt) => `
+    SELECT encode(${packed}, 'base64') AS packed FROM ${rows} CROSS JOIN LATERAL (${found(blockAt)}) AS found`;
   return {
-    one: text(result, requested.one),
-    many: text(`string_agg(${result}, ''::bytea ORDER BY nth)`, requested.many),
+    one: text(result, requested.one, blockBefore),
+    many: text(`string_agg(${result}, ''::bytea ORDER BY nth)`, requested.many, blockNearby),
   };
 }
 
@@ -37,48 +38,73 @@ const mayHave = `get_bit(postings, 16 + requested.key % (8 * (get_byte(postings,
 const blocks = (order = '') => `
   string_agg(int8send(to_position) || int8send(partition) || int4send(octet_length(postings)) || postings, ''::bytea ${order}) AS blocks`;
 
+/**
+ * In a run: max distance of a key from the first key of its block, nearly always: ten times the average one, at six postings of
+ * an issuance and 140 of a block.
+ */
+const nearby = `${keysPerShard} / greatest(1, (to_position - from_position) / 4096)`;
+
 /** Runs after the cursor, in order. */
 const runsBehind = `
-  SELECT id, home, partition, from_position, to_position FROM ct_run WHERE to_position > requested.after + 1 ORDER BY to_position`;
+  SELECT id, home, partition, from_position, to_position, ${nearby} AS nearby FROM ct_run WHERE to_position > requested.after + 1 ORDER BY to_position`;
 
 /** In a run: the block that would contain the position after the cursor. */
-const blockAt = (table: string, isThere: string) => `
+type BlockAt = (table: string, isThere: string) => string;
+
+const blockBefore: BlockAt = (table, isThere) => blockFrom(table, isThere, '');
+
+/**
+ * The same; it takes longer to start, and less time for each row: a scan backwards compares all index entries that precede the
+ * wanted one on their page, a hundred on average, unless the condition has a lower bound.
+ */
+const blockNearby: BlockAt = (table, isThere) => `
+  (${blockFrom(table, isThere, 'AND first_key >= requested.key - behind.nearby')})
+  UNION ALL (${blockBefore(table, isThere)}) LIMIT 1`;
+
+const blockFrom = (table: string, isThere: string, lowerBound: string) => `
   SELECT postings FROM ${table}
   WHERE ${isThere} AND run = behind.id AND shard = requested.shard AND (first_key, first_position) <= (requested.key, requested.after + 1)
+    ${lowerBound}
   ORDER BY first_key DESC, first_position DESC LIMIT 1`;
 
 /** One descent per run after the cursor, until there are enough blocks; runs of other homes are skipped, but reported. */
 export function nearStatement(home: Home): RowStatement {
-  return rowStatement(`
+  return rowStatement(
+    (blockAt) => `
     SELECT min(nullif(home, 0)) FILTER (WHERE home <> ${home}) AS home,
       least(min(from_position) FILTER (WHERE home <> ${home}), CASE WHEN count(*) = most_blocks THEN max(to_position) END) AS not_from,
       ${blocks()}
     FROM (
       SELECT home, partition, from_position, to_position, postings
       FROM (${runsBehind}) AS behind LEFT JOIN LATERAL (${blockAt(blockTable(home), `behind.home = ${home}`)}) AS block ON true
-      WHERE home <> ${home} OR ${mayHave} ORDER BY to_position LIMIT most_blocks) AS block`);
+      WHERE home <> ${home} OR ${mayHave} ORDER BY to_position LIMIT most_blocks) AS block`,
+  );
 }
 
 /** The same for runs of all homes. */
-export const anywhereStatement = rowStatement(`
+export const anywhereStatement = rowStatement(
+  () => `
   SELECT 0 AS home, CASE WHEN count(*) = most_blocks THEN max(to_position) END AS not_from, ${blocks()}
   FROM (
     SELECT partition, to_position, postings
-    FROM (${runsBehind}) AS behind CROSS JOIN LATERAL (${blockAt('ct_block', 'ct_block.home = behind.home')}) AS block
-    WHERE ${mayHave} ORDER BY to_position LIMIT most_blocks) AS block`);
+    FROM (${runsBehind}) AS behind CROSS JOIN LATERAL (${blockBefore('ct_block', 'ct_block.home = behind.home')}) AS block
+    WHERE ${mayHave} ORDER BY to_position LIMIT most_blocks) AS block`,
+);
 
 /** In the first run after the cursor: the block there, and the following ones with the same key. */
 export function onwardStatement(home: Home): RowStatement {
   const table = blockTable(home);
-  return rowStatement(`
+  return rowStatement(
+    () => `
     SELECT min(nullif(home, 0)) FILTER (WHERE home <> ${home}) AS home,
       CASE WHEN min(home) = ${home} THEN min(to_position) ELSE min(from_position) END AS not_from,
       ${blocks('ORDER BY follows')}
     FROM (${runsBehind} LIMIT 1) AS behind LEFT JOIN LATERAL (
-      SELECT 0 AS follows, postings FROM (${blockAt(table, `behind.home = ${home}`)}) AS block
+      SELECT 0 AS follows, postings FROM (${blockBefore(table, `behind.home = ${home}`)}) AS block
       UNION ALL
       (SELECT first_position AS follows, postings FROM ${table}
        WHERE behind.home = ${home} AND run = behind.id AND shard = requested.shard AND first_key = requested.key
          AND first_position > requested.after + 1
-       ORDER BY first_position LIMIT most_blocks)) AS block ON true`);
+       ORDER BY first_position LIMIT most_blocks)) AS block ON true`,
+  );
 }
