@@ -123,6 +123,7 @@ async function kept(processes, instance) {
   for (const { app, checkout, pid, target } of processes)
     console.log(`${app} ${checkout} ${pid} ${target.port}`);
   console.log(`instance ${instance}`);
+  console.log(`authorization: ${processes[0].target.headers.authorization}`);
   await new Promise((resolve) => process.once('SIGINT', resolve));
 }
 
