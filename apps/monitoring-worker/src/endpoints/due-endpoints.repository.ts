@@ -1,6 +1,7 @@
 import { Transactions, type Tx } from '@certwright/core-schema';
 import { MonitoredDomainIndex } from '@certwright/monitored-domains';
 import { Inject, Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { Config } from '../config';
 import { lockTask, type TaskLease } from '../tasks/task-leases';
 import { type Intervals, regularCheck } from './schedule';
@@ -29,6 +30,7 @@ export class DueEndpoints {
   private after = '0';
 
   constructor(
+    private readonly database: DataSource,
     private readonly transactions: Transactions,
     @Inject(Config) private readonly intervals: Intervals,
   ) {}
@@ -40,13 +42,13 @@ export class DueEndpoints {
    * @param maxNames at least one
    */
   async claim(lease: TaskLease, maxNames: number, now: Date): Promise<readonly ClaimedEndpoint[]> {
+    // Before the transaction, as mostly nothing is due; those that are claimed are still due then.
+    const due = await this.database.query<EndpointId[]>(dueStatement, [maxNames, now, this.after]);
+    if (due.length === 0) return [];
     const until = new Date(now.getTime() + claimMs);
-    const { after } = this;
-    const claim = await this.transactions.run(async (tx) => {
+    const names = [...new Set(due.map(({ dnsName }) => dnsName))];
+    const claimed = await this.transactions.run(async (tx) => {
       await lockTask(tx, lease);
-      const due = await tx.query<EndpointId[]>(dueStatement, [maxNames, now, after]);
-      if (due.length === 0) return { last: after, claimed: [] };
-      const names = [...new Set(due.map(({ dnsName }) => dnsName))];
       const [rows] = await tx.query<[Omit<ClaimedEndpoint, 'claimedUntil'>[], number]>(claimStatement, [
         names,
         now,
@@ -54,11 +56,10 @@ export class DueEndpoints {
         until,
       ]);
       const unchecked = await this.postpone(tx, rows, now);
-      const claimed = rows.filter((row) => !unchecked.has(keyOf(row)));
-      return { last: due.at(-1)?.account ?? after, claimed };
+      return rows.filter((row) => !unchecked.has(keyOf(row)));
     });
-    this.after = claim.last;
-    return claim.claimed.map((row) => ({ ...row, claimedUntil: until }));
+    this.after = due.at(-1)?.account ?? this.after;
+    return claimed.map((row) => ({ ...row, claimedUntil: until }));
   }
 
   /** @returns keys of those that are not checked */

@@ -12,10 +12,18 @@ export type LeasedWork = (lease: TaskLease) => Promise<number>;
 /** Wait of a copy before it tries to take the task from another one, relative to the lease time. */
 const retriesPerLease = 3;
 
+/** A lease is extended once this part of its time is over: each extension is a write. */
+const extensionsPerLease = 10;
+
+interface Held {
+  readonly lease: TaskLease;
+  readonly extendedAtMs: number;
+}
+
 /** Repeats the rounds of a task while this process holds its lease. */
 @Injectable()
 export class LeasedRounds implements OnApplicationShutdown {
-  private readonly held = new Map<MonitoringTaskName, TaskLease>();
+  private readonly held = new Map<MonitoringTaskName, Held>();
 
   constructor(
     private readonly rounds: Rounds,
@@ -26,7 +34,7 @@ export class LeasedRounds implements OnApplicationShutdown {
   /**
    * Called by `onModuleInit` of a provider.
    *
-   * @param work one round; must take less time than the lease, as each of its transactions checks the lease
+   * @param work one round; must take less than nine tenths of the lease time, as each of its transactions checks the lease
    * @param lost called when another process took the task over: what the process knows of it may be outdated
    */
   add(task: MonitoringTaskName, work: LeasedWork, lost: () => void = () => undefined): void {
@@ -50,20 +58,19 @@ export class LeasedRounds implements OnApplicationShutdown {
   }
 
   private async lease(task: MonitoringTaskName, forMs: number): Promise<TaskLease | null> {
-    const held = this.held.get(task);
-    if (held !== undefined) {
-      await this.leases.extend(held, forMs);
-      return held;
-    }
-    const taken = await this.leases.take(task, forMs);
-    if (taken !== null) this.held.set(task, taken);
-    return taken;
+    const [held, extendedAtMs] = [this.held.get(task), performance.now()];
+    if (held !== undefined && extendedAtMs - held.extendedAtMs < forMs / extensionsPerLease)
+      return held.lease;
+    if (held !== undefined) await this.leases.extend(held.lease, forMs);
+    const lease = held?.lease ?? (await this.leases.take(task, forMs));
+    if (lease !== null) this.held.set(task, { lease, extendedAtMs });
+    return lease;
   }
 
   /** So that another copy continues at once. */
   async onApplicationShutdown(): Promise<void> {
     const held = [...this.held.values()];
     this.held.clear();
-    await Promise.allSettled(held.map(async (lease) => await this.leases.release(lease)));
+    await Promise.allSettled(held.map(async ({ lease }) => await this.leases.release(lease)));
   }
 }

@@ -86,7 +86,7 @@ export class EndpointsFixture {
     const events = new EndpointEvents(database, running);
     this.valve = new EndpointValve(transactions, new Mails(database), events, config);
     this.checks = new CheckEndpoints(
-      new DueEndpoints(transactions, config),
+      new DueEndpoints(database, transactions, config),
       new CheckLooks(
         database,
         new ReadIndexFacts(this.findings.ctAsWorker, running, config),
