@@ -33,7 +33,7 @@ export class BackfillTask implements OnModuleInit {
     );
   }
 
-  /** Several pages: each round extends the lease, which is a write. */
+  /** Several pages: each round is a span, and may extend the lease, which is a write. */
   private async round(lease: TaskLease): Promise<number> {
     const untilMs = performance.now() + Math.min(2_000, this.config.LEASE_TIME / 4);
     while (await this.turns.next(lease))

@@ -42,7 +42,7 @@ export class DueEndpoints {
    * @param maxNames at least one
    */
   async claim(lease: TaskLease, maxNames: number, now: Date): Promise<readonly ClaimedEndpoint[]> {
-    // Before the transaction, as mostly nothing is due; those that are claimed are still due then.
+    // Outside the transaction, since usually nothing is due; the claim checks again that each endpoint is due.
     const due = await this.database.query<EndpointId[]>(dueStatement, [maxNames, now, this.after]);
     if (due.length === 0) return [];
     const until = new Date(now.getTime() + claimMs);

@@ -46,7 +46,7 @@ export class EndpointsTask implements OnModuleInit {
     );
   }
 
-  /** Many steps: each round extends the lease, which is a write. */
+  /** Many steps: each round is a span, and may extend the lease, which is a write. */
   private async round(lease: TaskLease): Promise<number> {
     const { stopping } = this.rounds;
     const endMs = performance.now() + this.config.LEASE_TIME / 4;

@@ -68,7 +68,7 @@ export class FollowingTask implements OnModuleInit {
     );
   }
 
-  /** Several batches: each round extends the lease, which is a write. */
+  /** Several batches: each round is a span, and may extend the lease, which is a write. */
   private async turn(lease: TaskLease): Promise<number> {
     const untilMs = performance.now() + Math.min(2_000, this.config.LEASE_TIME / 4);
     this.domains ??= await this.loading.load(lease);

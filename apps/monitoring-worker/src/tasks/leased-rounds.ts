@@ -12,7 +12,7 @@ export type LeasedWork = (lease: TaskLease) => Promise<number>;
 /** Wait of a copy before it tries to take the task from another one, relative to the lease time. */
 const retriesPerLease = 3;
 
-/** A lease is extended once this part of its time is over: each extension is a write. */
+/** A lease is extended when a tenth of its time is over, and not in each round: an extension is a write. */
 const extensionsPerLease = 10;
 
 interface Held {
