@@ -24,6 +24,7 @@ import { bundle } from '../build/bundle.mjs';
 import { httpProbe, launch, run, stopChild, untilReady } from '../embedded/child.mjs';
 import { startPostgres } from '../embedded/postgres.mjs';
 import { redisBinary } from '../embedded/redis-binaries.mjs';
+import { places } from '../up/home.mjs';
 import { nodeBinary, workspaceRoot } from '../up/workspace.mjs';
 import { readCompose } from './compose.mjs';
 import { prepareContainer } from './container.mjs';
@@ -34,7 +35,6 @@ import { imageSizes } from './sizes.mjs';
 /** Of the layer with an app, not compressed; of a whole image, compressed. */
 const LIMITS = { appBytes: 15e6, compressedBytes: 60e6, readySeconds: 3, restBytes: 150e6 };
 const READY_WITHIN_MS = 60_000;
-const redisBinaries = path.join(workspaceRoot, '.certwright/redis-binaries');
 /** Memory is read after garbage of the start may have been collected. */
 const AT_REST_MS = 3_000;
 const SERVICES = ['postgres', 'redis', 'resolver', 'dns-gateway', ...images];
@@ -48,8 +48,8 @@ const check = (/** @type {boolean} */ holds, /** @type {string} */ problem) => {
 };
 
 if (process.argv[2] !== 'inside') {
-  // Where it is not installed it is fetched, which only works out here.
-  await redisBinary({ cache: redisBinaries, report: (line) => console.log(line) });
+  // If it is not installed, it is fetched here: there is no network inside.
+  await redisBinary({ cache: places.redisBinaries, report: (line) => console.log(line) });
   const folder = mkdtempSync(path.join(os.tmpdir(), 'certwright-images-'));
   const hosts = path.join(folder, 'hosts');
   writeFileSync(hosts, `127.0.0.1 localhost ${SERVICES.join(' ')}\n`);
@@ -227,7 +227,7 @@ async function main() {
   await client.connect();
   await client.query(`ALTER ROLE certwright PASSWORD '${password}'`);
   await client.end();
-  const redis = await redisBinary({ cache: redisBinaries });
+  const redis = await redisBinary({ cache: places.redisBinaries });
   const redisArgs = [path.join(secrets, 'redis/redis.conf'), '--bind', '127.0.0.1'];
   await service('redis', redis.command, redisArgs, redis.env);
   const printed = await once('setup');
