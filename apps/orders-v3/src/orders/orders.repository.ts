@@ -91,7 +91,7 @@ export class OrdersRepository {
     return new Map(rows.map(({ planId, name }) => [planId, name]));
   }
 
-  /** The plan of a new order, with its terms; `insert` is to follow in the transaction. */
+  /** The plan of a new order, with its terms; `insert` must follow in the same transaction. */
   async createPlan(tx: Tx, accountId: string, order: Order, downloadToken: string): Promise<StoredOrder> {
     const { autoRenew, muted, paused } = order;
     const plan = { accountId, autoRenew, muted, paused, downloadToken };

@@ -39,8 +39,8 @@ const blocks = (order = '') => `
   string_agg(int8send(to_position) || int8send(partition) || int4send(octet_length(postings)) || postings, ''::bytea ${order}) AS blocks`;
 
 /**
- * In a run: max distance of a key from the first key of its block, nearly always: ten times the average one, at six postings of
- * an issuance and 140 of a block.
+ * In a run: a key is nearly always within this distance of the first key of its block. It is ten times the average distance of
+ * blocks, if an issuance has 6 postings and a block 140.
  */
 const nearby = `${keysPerShard} / greatest(1, (to_position - from_position) / 4096)`;
 
@@ -54,8 +54,8 @@ type BlockAt = (table: string, isThere: string) => string;
 const blockBefore: BlockAt = (table, isThere) => blockFrom(table, isThere, '');
 
 /**
- * The same; it takes longer to start, and less time for each row: a scan backwards compares all index entries that precede the
- * wanted one on their page, a hundred on average, unless the condition has a lower bound.
+ * The same block, for many rows: the statement takes longer to start, and less time for each row. Without a lower bound, a
+ * backward scan compares all index entries before the wanted one on its page, a hundred on average.
  */
 const blockNearby: BlockAt = (table, isThere) => `
   (${blockFrom(table, isThere, 'AND first_key >= requested.key - behind.nearby')})
