@@ -93,9 +93,27 @@ frontend site
   mistake: 'no such section\n',
   start: ({ folder }) => ['/usr/sbin/haproxy', '-W', '-p', `${folder}/pid`, '-f', `${folder}/haproxy.cfg`],
   test: ({ folder }) => ['/usr/sbin/haproxy', '-c', '-f', `${folder}/haproxy.cfg`],
-  // As `systemctl reload haproxy` does.
-  reload: ({ folder }) => ['/bin/sh', '-c', `kill -USR2 "$(head -1 ${folder}/spec-pid)"`],
+  reload: ({ folder }) => ['/bin/sh', '-c', haproxyReload, `${folder}/spec-pid`],
 };
+
+/**
+ * As `systemctl reload haproxy` does, and then waits at most 5 s until HAProxy catches the signal again (bit 11 of
+ * `SigCgt`) and has a new worker: HAProxy 2.6 ignores a reload that it is asked for while it reloads. The agent's
+ * own reloads are 10 s apart; here they follow each other at once.
+ */
+const haproxyReload = `
+master=$(head -1 "$0")
+workers() { cat "/proc/$master/task/$master/children"; }
+has_new_worker() { for worker in $(workers); do case " $before " in *" $worker "*) ;; *) return 0 ;; esac; done; return 1; }
+catches() { grep -q '^SigCgt:.*[89a-f]..$' "/proc/$master/status"; }
+left=250
+within() { until "$@" || [ $left -eq 0 ]; do left=$((left - 1)); sleep 0.02; done; }
+within catches
+before=$(workers)
+kill -USR2 "$master"
+within has_new_worker
+within catches
+`;
 
 /** Logs to the system's log, if there is one: its own log service would block each command while the configuration is broken. */
 const postfix: RealServer = {
