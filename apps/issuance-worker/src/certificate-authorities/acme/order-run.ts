@@ -121,8 +121,9 @@ export class OrderRun {
           authorizations = [...authorizations, ...(await this.authorizations(move.urls))];
           break;
         case 'respond': {
-          const notYet = await this.respond(move.challenges, authorizations);
-          if (notYet !== null) return waitFor(notYet, this.stored, this.request.clock());
+          const end = await this.respond(move.challenges, authorizations);
+          if (end.kind === 'not_yet') return waitFor(end, this.stored, this.request.clock());
+          if (end.kind === 'decided') [order, authorizations] = [await this.read(order.url), []];
           break;
         }
         case 'finalize':
@@ -179,6 +180,10 @@ export class OrderRun {
   private async order(): Promise<AcmeOrder | null> {
     const { orderUrl } = this.stored;
     if (orderUrl === null) return await this.open();
+    return await this.read(orderUrl);
+  }
+
+  private async read(orderUrl: string): Promise<AcmeOrder> {
     await this.about('order');
     return assertNames(await this.session.account.order(orderUrl), this.request.dnsNames);
   }
@@ -217,11 +222,11 @@ export class OrderRun {
     return read;
   }
 
-  /** @returns why no response was sent yet; null: it was sent */
+  /** `decided`: the CA validates before it responds, so that there is nothing to wait for. */
   private async respond(
     challenges: readonly ChallengeToRespond[],
     authorizations: readonly AcmeAuthorization[],
-  ): Promise<NotYet | null> {
+  ): Promise<({ readonly kind: 'not_yet' } & NotYet) | { readonly kind: 'responded' | 'decided' }> {
     const { request, ports, session } = this;
     const published = publishedFor(challenges, session.key, request);
     await request.hold(exchangeMs);
@@ -229,14 +234,16 @@ export class OrderRun {
     const notYet = await inSpan('publish challenge values', { attributes }, async () => {
       return await ports.challenges.publish(published);
     });
-    if (notYet !== null) return notYet;
+    if (notYet !== null) return { kind: 'not_yet', ...notYet };
     await request.hold(exchangeMs);
     const unseen = await ports.challenges.unseen(published);
-    if (unseen !== null) return { problem: unseen, pauseMs: null };
+    if (unseen !== null) return { kind: 'not_yet', problem: unseen, pauseMs: null };
+    let decided = 0;
     await sideBySide(requestsAtOnce, challenges, async ({ url }) => {
       await this.about('respond');
       try {
-        await session.account.respond(url);
+        const { status } = await session.account.respond(url);
+        if (status === 'valid' || status === 'invalid') decided += 1;
       } catch (error) {
         // Already decided or being validated: the next read shows the result.
         if (!(error instanceof AcmeFault && error.kind === 'problem' && (error.status ?? 500) < 500))
@@ -249,7 +256,7 @@ export class OrderRun {
     const after = withResponses(this.stored.challenges, responded, request.clock());
     this.keep({ challenges: [...after] });
     this.hasNewChallenges = true;
-    return null;
+    return { kind: decided === challenges.length ? 'decided' : 'responded' };
   }
 
   private async finalize(order: AcmeOrder): Promise<AcmeOrder> {

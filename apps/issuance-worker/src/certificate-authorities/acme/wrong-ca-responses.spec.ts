@@ -151,6 +151,25 @@ describe('before every order', () => {
 
 describe('an order', () => {
   it.each([
+    ['before it responds is finalized at once', 'valid', 1],
+    ['after it responds is not', 'processing', 0],
+  ])('at a CA that validates %s', async (_, status, finalizations) => {
+    const [challenge, finalize] = [next('challenge'), next('finalize')];
+    const pending = withMembers({ status: 'pending' });
+    const { token, url, type } = { token: 'x'.repeat(22), url: server.url(challenge), type: 'dns-01' };
+    server
+      .override('/newOrder', pending)
+      .override(
+        next('authorization'),
+        withMembers({ status: 'pending', challenges: [{ type, url, token, status: 'pending' }] }),
+      )
+      .override(challenge, withMembers({ status }));
+    await run(await order());
+    expect(server.requestCount(challenge)).toBe(1);
+    expect(server.requestCount(finalize)).toBe(finalizations);
+  });
+
+  it.each([
     ['the same account ordered it', true],
     ['another account ordered it', false],
   ])('has `replaces` where %s: %s', async (_, isSame) => {
