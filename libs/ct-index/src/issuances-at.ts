@@ -123,10 +123,11 @@ export async function issuancesBehind(
   const read = await readBy(reader);
   const names = withNames ? shortNames('length') : `'{}'::text[]`;
   // Nearly every page fits, and comparing sums costs a third of comparing the sum at each row.
+  const fits = `bool_and(coalesce(length, ${short} + 1) <= ${short}) AND sum(length) <= ${maxNameBytes.sent}
+    AND sum(pg_column_size(dns_names)) <= ${maxNameBytes.stored}`;
+  // A page that does not fit is not sent: the short names of a thousand issuances may have 10 MB.
   const [row] = await reader.query<{ packed: string | null; fits: boolean | null }[]>(
-    `SELECT ${packedIssuances(names, read, 'ORDER BY position')} AS packed,
-       bool_and(coalesce(length, ${short} + 1) <= ${short}) AND sum(length) <= ${maxNameBytes.sent}
-         AND sum(pg_column_size(dns_names)) <= ${maxNameBytes.stored} AS fits
+    `SELECT CASE WHEN ${fits} THEN ${packedIssuances(names, read, 'ORDER BY position')} END AS packed, ${fits} AS fits
      FROM (SELECT *, ${shortLength} AS length ${from}) AS issuance`,
     values,
   );
