@@ -1,7 +1,7 @@
 import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import { coreDataSource } from '../core-data-source';
-import { JointWork } from './joint-work';
+import { JointWork, together } from './joint-work';
 import { Transactions, type Tx } from './transactions';
 
 let database: DataSource;
@@ -109,3 +109,30 @@ it.each(['before', 'after'] as const)(
     expect(await stored()).toHaveLength(when === 'after' ? 2 : 0);
   },
 );
+
+describe('statements that are sent together', () => {
+  const failing = `DO $$ BEGIN RAISE EXCEPTION 'conflict' USING ERRCODE = '40001'; END $$`;
+
+  it('fail with the error that made the others fail, so that their transaction runs again', async () => {
+    let attempts = 0;
+    const both = async (tx: Tx) => {
+      attempts += 1;
+      const twoStatements = async () => [await store(tx, 1), await store(tx, 2)];
+      return await together([twoStatements(), attempts === 1 ? tx.query(failing) : null]);
+    };
+    expect(await new Transactions(database).run(both)).toEqual([[10, 20], null]);
+    expect(attempts).toBe(2);
+  });
+
+  it('fail with that error also where the failed transaction left a statement unprepared', async () => {
+    const both = async (tx: Tx) => {
+      const failed = tx.query(failing).catch((error: unknown) => error);
+      const prepare = async () => await tx.query('SELECT $1::int AS unprepared', [1]);
+      const conflict = async () => {
+        throw await failed;
+      };
+      return await together([prepare(), prepare(), conflict()]);
+    };
+    await expect(database.transaction(both)).rejects.toMatchObject({ code: '40001' });
+  });
+});

@@ -1,4 +1,4 @@
-import { databaseOutage } from '@certwright/errors';
+import { databaseErrorCode, databaseOutage } from '@certwright/errors';
 import { isTracing } from '@certwright/tracing';
 import { Batches } from './batches';
 import type { Transactions, Tx } from './transactions';
@@ -74,13 +74,24 @@ export class JointWork<Item, Result> {
 /**
  * Waits for statements that were sent one after the other without waiting for results. All have ended when it returns: none
  * runs after the end of their transaction.
+ *
+ * @throws the error of the first that failed by itself: it decides whether the transaction is repeated
  */
 export async function together<T extends readonly unknown[]>(
   promises: readonly [...T],
 ): Promise<{ [K in keyof T]: Awaited<T[K]> }> {
   const settled = await Promise.allSettled(promises);
-  return settled.map((each) => {
-    if (each.status === 'rejected') throw each.reason;
-    return each.value;
-  }) as { [K in keyof T]: Awaited<T[K]> };
+  const errors = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
+  if (errors.length > 0) throw errors.find((error) => !isConsequence(error)) ?? errors[0];
+  return settled.map((each) => (each as PromiseFulfilledResult<unknown>).value) as {
+    [K in keyof T]: Awaited<T[K]>;
+  };
 }
+
+const consequences: ReadonlySet<string | undefined> = new Set([
+  '25P02', // in_failed_sql_transaction
+  '26000', // invalid_sql_statement_name: of a statement that the failed transaction did not prepare
+]);
+
+/** Whether a statement failed because an earlier one of its transaction did. */
+const isConsequence = (error: unknown): boolean => consequences.has(databaseErrorCode(error));
