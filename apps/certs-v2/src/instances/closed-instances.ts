@@ -1,4 +1,4 @@
-import { Batches } from '@certwright/core-schema';
+import { SharedReads } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import type { Expansion } from '../wire/expansion';
 import type { InstanceJson } from './instance-json';
@@ -9,23 +9,20 @@ interface PendingRead {
   readonly expansion: Expansion;
 }
 
-/** Instances in one read. */
-const maxPerRead = 250;
-
 /**
  * Reads the instances for waiting clients. Many wake up at the same moment, and separate reads would block all other
- * requests from the database: they are read together, one group after another.
+ * requests from the database: they are read together.
  */
 @Injectable()
 export class ClosedInstances {
-  private readonly reads: Batches<PendingRead, InstanceJson | null>;
+  private readonly reads: SharedReads<PendingRead, InstanceJson | null>;
 
   constructor(views: InstanceViews) {
-    this.reads = new Batches(maxPerRead, async (reads) => await views.ofIssuances(reads));
+    this.reads = new SharedReads(async (reads) => await views.ofIssuances(reads));
   }
 
   /** @returns null when it does not exist */
   async show(issuanceId: string, expansion: Expansion): Promise<InstanceJson | null> {
-    return await this.reads.add({ issuanceId, expansion });
+    return await this.reads.read({ issuanceId, expansion });
   }
 }
