@@ -75,6 +75,21 @@ it('takes once for all waiting requests', async () => {
   expect([granted(results), costs]).toEqual([30, [1, 2, 4, 8, 10, 10]]);
 });
 
+it('does not make requests wait for each other where a handful would be a single token', async () => {
+  const small = { ratePerS: 25, burst: 50, cost: 1 };
+  const under: (() => void)[] = [];
+  const slow = new HandfulTokenBuckets({
+    take: async (key, take) => {
+      await new Promise<void>((resolve) => under.push(resolve));
+      return await shared.take(key, take);
+    },
+  });
+  const all = Promise.all(Array.from({ length: 3 }, async () => await slow.take('a', small)));
+  expect(under).toHaveLength(3);
+  for (const end of under) end();
+  expect(granted(await all)).toBe(3);
+});
+
 it('leaves what costs more, or gives back, to the bucket itself', async () => {
   const buckets = opened();
   await buckets.take('a', { ...plan, cost: 7 });

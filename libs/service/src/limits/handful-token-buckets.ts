@@ -19,6 +19,8 @@ const quickMs = 100;
 /** Maximum share of the burst to take at once, so that processes do not starve one another. */
 const maxShare = 1 / 32;
 
+const maxSizeOf = ({ burst }: Take): number => Math.max(1, Math.floor(burst * maxShare));
+
 interface Handful {
   size: number;
   left: number;
@@ -47,7 +49,8 @@ export class HandfulTokenBuckets implements TokenBuckets {
   }
 
   async take(key: string, take: Take): Promise<Taken> {
-    if (take.cost !== 1) return await this.shared.take(key, take);
+    // Where a handful is a single token, requests would only wait for each other.
+    if (take.cost !== 1 || maxSizeOf(take) === 1) return await this.shared.take(key, take);
     const handful = this.#handfulOf(key);
     for (;;) {
       if (handful.left > 0 && this.#nowMs() < handful.takenAtMs + keptMs) {
@@ -75,8 +78,7 @@ export class HandfulTokenBuckets implements TokenBuckets {
 
   async #refill(handful: Handful, key: string, take: Take): Promise<Taken> {
     const wasQuick = this.#nowMs() < handful.takenAtMs + quickMs;
-    const maxSize = Math.max(1, Math.floor(take.burst * maxShare));
-    const size = wasQuick ? Math.min(maxSize, handful.size * 2) : 1;
+    const size = wasQuick ? Math.min(maxSizeOf(take), handful.size * 2) : 1;
     let taken = await this.shared.take(key, { ...take, cost: size });
     handful.size = size;
     if (!taken.ok && size > 1) {
