@@ -79,6 +79,19 @@ it('stores the others when one of them fails, and nothing of that one', async ()
   expect((await stored()).map(({ item }) => item)).toEqual([1, 2]);
 });
 
+it('stores the others when one of them conflicts with other transactions again and again', async () => {
+  const conflict = `DO $$ BEGIN RAISE EXCEPTION 'conflict' USING ERRCODE = '40001'; END $$`;
+  const inTransaction = async (tx: Pick<Tx, 'query'>, item: number) => {
+    if (item === 2) await tx.query(conflict);
+    return await store(tx, item);
+  };
+  const transactions = new Transactions(database);
+  const alone = async (item: number) => await transactions.run(async (tx) => await inTransaction(tx, item));
+  const joint = new JointWork<number, number>(transactions, { alone, inTransaction });
+  expect(await settled(joint, [1, 2, 3])).toEqual([10, 'conflict', 30]);
+  expect((await stored()).map(({ item }) => item)).toEqual([1, 3]);
+});
+
 it('does not let one that waits for a lock hold up the others', async () => {
   const locking = database.createQueryRunner();
   await locking.startTransaction();

@@ -1,6 +1,7 @@
 import { databaseErrorCode, databaseOutage } from '@certwright/errors';
 import { isTracing } from '@certwright/tracing';
 import { Batches } from './batches';
+import { isSerializationFailure } from './database-error';
 import type { Transactions, Tx } from './transactions';
 
 /** Max items in one transaction. */
@@ -65,7 +66,8 @@ export class JointWork<Item, Result> {
         return await Promise.all(works);
       });
     } catch (error) {
-      if (databaseOutage(error) !== undefined) throw error;
+      // A conflict that remains may be of one item, and it rolled the transaction back.
+      if (databaseOutage(error) !== undefined && !isSerializationFailure(error)) throw error;
       return null;
     }
   }
