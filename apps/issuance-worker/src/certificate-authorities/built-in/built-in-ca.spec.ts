@@ -7,6 +7,7 @@ import { coreDataSource, Outbox, Transactions } from '@certwright/core-schema';
 import { Delegations } from '@certwright/approvals';
 import { Issuances, LeasedIssuances, Plans } from '@certwright/ordering';
 import { encodePem } from '@certwright/pki';
+import { LeaseLost } from '@certwright/postgres';
 import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import { openBuiltInCa } from '../../testing/built-in-ca';
@@ -83,6 +84,38 @@ async function issue(changes: Partial<LeafRequest> = {}): Promise<IssuedChain> {
   const collected = await ca.collect((await ca.submit(request)).reference, request);
   return collected.issued;
 }
+
+it('extends the lease while a signature takes long, and ends when the lease is lost', async () => {
+  jest.useFakeTimers();
+  try {
+    const signature = Promise.withResolvers<Buffer>();
+    const key = { sign: async () => await signature.promise };
+    const byName = async () => await Promise.resolve({ key, certificate: Buffer.of(1), root: Buffer.of(2) });
+    const recorded = { tbs: Buffer.of(3), issuer: 'intermediate' };
+    const signings = { recordedFor: async () => await Promise.resolve(recorded) };
+    const slow = new BuiltInCa({ byName } as never, signings as never, undefined as never);
+    const hold = jest.fn(async () => await Promise.resolve());
+    const lease = { issuanceId: '1', token: '1' };
+    const [kept, lost] = [
+      slow.collect('1', { lease, hold }),
+      slow.collect('1', {
+        lease,
+        hold: async () => await Promise.reject(new LeaseLost('issuance', '1', '1')),
+      }),
+    ];
+    const ends = expect(lost).rejects.toThrow(LeaseLost);
+    await jest.advanceTimersByTimeAsync(3_000);
+    expect(hold).not.toHaveBeenCalled();
+    await jest.advanceTimersByTimeAsync(9_000);
+    expect(hold).toHaveBeenCalledTimes(3);
+    await ends;
+    signature.resolve(Buffer.of(4));
+    expect((await kept).issued.chain).toEqual([Buffer.of(1)]);
+    expect(jest.getTimerCount()).toBe(0);
+  } finally {
+    jest.useRealTimers();
+  }
+});
 
 function pemFile(name: string, ...ders: readonly Uint8Array[]): string {
   const file = path.join(folder, name);

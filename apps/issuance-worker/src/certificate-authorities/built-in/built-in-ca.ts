@@ -21,6 +21,9 @@ const dayMs = 24 * 60 * 60 * 1_000;
 const crlLifetimeMs = 7 * dayMs;
 const crlLeadMs = 6 * dayMs;
 
+/** How long a signature may take without a longer lease, ms: a token signs for one issuance after the other. */
+const patienceMs = 4_000;
+
 /** The members that this CA uses. */
 export type LeafRequest = Pick<
   CertificateRequest,
@@ -62,7 +65,7 @@ export class BuiltInCa implements CertificateAuthority {
   /** Signs the recorded TBSCertificate; repeated calls return the same certificate. */
   async collect(
     reference: string,
-    { lease }: Pick<CertificateRequest, 'lease'>,
+    { lease, hold }: Pick<CertificateRequest, 'lease'> & Partial<Pick<CertificateRequest, 'hold'>>,
   ): Promise<Extract<Collected, { readonly kind: 'issued' }>> {
     const { issuanceId } = lease;
     const recorded =
@@ -72,7 +75,7 @@ export class BuiltInCa implements CertificateAuthority {
     if (recorded === null)
       throw new Error(`no signing of issuance ${issuanceId} is recorded under ${reference}`);
     const { key, certificate, root } = await this.intermediates.byName(recorded.issuer);
-    const leaf = assemble(recorded.tbs, await key.sign(recorded.tbs));
+    const leaf = assemble(recorded.tbs, await whileHeld(key.sign(recorded.tbs), hold));
     return { kind: 'issued', issued: { leaf, chain: [certificate], root } };
   }
 
@@ -90,5 +93,17 @@ export class BuiltInCa implements CertificateAuthority {
         return { der: assemble(tbs, await key.sign(tbs)), nextUpdate };
       });
     }
+  }
+}
+
+/** @throws LeaseLost */
+async function whileHeld<T>(work: Promise<T>, hold: CertificateRequest['hold'] | undefined): Promise<T> {
+  if (hold === undefined) return await work;
+  const lost = Promise.withResolvers<never>();
+  const timer = setInterval(() => void hold(2 * patienceMs).catch(lost.reject), patienceMs);
+  try {
+    return await Promise.race([work, lost.promise]);
+  } finally {
+    clearInterval(timer);
   }
 }
