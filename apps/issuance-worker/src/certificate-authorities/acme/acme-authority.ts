@@ -17,7 +17,7 @@ import { trialAt } from '../health/trial';
 import type { AcmeAccounts, AcmeSession } from './acme-accounts';
 import { exchangeMs, spareMs } from './acme-servers';
 import { namesToProve } from './order-challenges';
-import { givenUp, OrderFaults, unusable } from './order-faults';
+import { type AboutOrder, givenUp, OrderFaults, unusable } from './order-faults';
 import { errorOfOrder, outcomeOfFault } from './order-outcomes';
 import { maxRunMs, OrderRun, type OrderRunPorts } from './order-run';
 
@@ -137,7 +137,7 @@ export class AcmeAuthority {
     const run = new OrderRun(this.ports, session, stored, request);
     const yieldsAtMs = performance.now() + maxRunMs;
     for (;;) {
-      const collected = await this.attempt(run, session, request);
+      const collected = await this.attempt(run, { session, stored, request });
       const mayPause =
         collected.kind === 'pending' && collected.error === null && performance.now() < yieldsAtMs;
       if (!mayPause || !(await request.pause(collected.until))) {
@@ -156,11 +156,7 @@ export class AcmeAuthority {
   }
 
   /** One step after the other, until the order ends or waits. */
-  private async attempt(
-    run: OrderRun,
-    session: AcmeSession,
-    request: CertificateRequest,
-  ): Promise<Collected> {
+  private async attempt(run: OrderRun, { session, stored, request }: AboutOrder): Promise<Collected> {
     const { name } = session.authority;
     const down = await this.ports.health.downNow(name);
     if (down !== null && isHeldBack(down, run.stored, request))
@@ -171,7 +167,7 @@ export class AcmeAuthority {
     } catch (error) {
       if (!(error instanceof AcmeFault)) throw error;
       await run.store();
-      return await this.faults.settle(error, run, { session, stored: run.stored, request });
+      return await this.faults.settle(error, run, { session, stored, request });
     }
   }
 

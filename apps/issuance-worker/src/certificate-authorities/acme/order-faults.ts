@@ -23,6 +23,7 @@ export interface FaultPorts {
 
 export interface AboutOrder {
   readonly session: AcmeSession;
+  /** Before the run: what was taken of the CA's limits depends on its `replaces`. */
   readonly stored: AcmeOrderEntity;
   readonly request: CertificateRequest;
 }

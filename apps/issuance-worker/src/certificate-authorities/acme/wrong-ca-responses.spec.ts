@@ -39,6 +39,25 @@ const run = async ({ issuanceId }: OpenedIssuance) => {
 };
 /** The path of the next order's resource. */
 const next = (resource: string) => `/${resource}/${server.orders.orders.length}`;
+/** The valid account at the CA. */
+async function caAccountId(): Promise<string> {
+  const [{ id }] = await acme.database.query<[{ id: string }]>(
+    `SELECT id FROM ca_account WHERE authority = 'faulty' AND state = 'valid'`,
+  );
+  return id;
+}
+/** Runs an issuance that replaces a certificate of the account. */
+async function runReplacing(ariId: string, account: string): Promise<void> {
+  const orders = acme.orderRepository();
+  const replaced = { authority: 'faulty', caAccountId: account, ariId };
+  const before = async () => await Promise.resolve({ standingId: null, replaced });
+  const replacing = Object.assign(Object.create(orders) as typeof orders, { before });
+  const opened = await order();
+  // An issuance without an earlier lease that replaces nothing has nothing before its order.
+  await acme.database.query(`UPDATE issuance SET lease_token = 1 WHERE id = $1`, [opened.issuanceId]);
+  await acme.timePasses();
+  await acme.worker(acme.asWorker, { orders: replacing }).run(opened.issuanceId);
+}
 const overloaded = altered({
   status: 500,
   headers: { 'content-type': 'application/problem+json' },
@@ -174,25 +193,46 @@ describe('an order', () => {
     ['another account ordered it', false],
   ])('has `replaces` where %s: %s', async (_, isSame) => {
     await run(await order());
-    const [account] = await acme.database.query<[{ id: string }]>(
-      `SELECT id FROM ca_account WHERE authority = 'faulty' AND state = 'valid'`,
-    );
-    const orders = acme.orderRepository();
     const ariId = 'YWJj.ZGVm';
-    const replaced = { authority: 'faulty', caAccountId: isSame ? account.id : '999999', ariId };
-    const before = async () => await Promise.resolve({ standingId: null, replaced });
-    const replacing = Object.assign(Object.create(orders) as typeof orders, { before });
-    const opened = await order();
-    // An issuance without an earlier lease that replaces nothing has nothing before its order.
-    await acme.database.query(`UPDATE issuance SET lease_token = 1 WHERE id = $1`, [opened.issuanceId]);
-    await acme.timePasses();
-    await acme.worker(acme.asWorker, { orders: replacing }).run(opened.issuanceId);
+    await runReplacing(ariId, isSame ? await caAccountId() : '999999');
     const sent = server.requests.filter(({ path }) => path === '/newOrder').at(-1);
     const payload = JSON.parse(Buffer.from(sent?.jws?.payload ?? '', 'base64url').toString()) as object;
     expect(payload).toEqual({
       identifiers: [{ type: 'dns', value: 'one.example.com' }],
       ...(isSame ? { replaces: ariId } : {}),
     });
+  });
+
+  it('that is refused without `replaces`, too, gives back no more of the limits than was taken', async () => {
+    const limits = { newOrders: { count: 10, perS: 36_000 }, replacementsExempt: true };
+    const change = async (to: object) =>
+      await acme.database.query(`UPDATE certificate_authority SET limits = $1 WHERE name = 'faulty'`, [to]);
+    const spent = async () => {
+      const [bucket] = await acme.database.query<[{ spent: number }?]>(
+        `SELECT spent FROM ca_limit_bucket WHERE ca_account_id = $1 AND kind = 'newOrders'`,
+        [await caAccountId()],
+      );
+      return bucket?.spent;
+    };
+    await change(limits);
+    await run(await order());
+    expect(await spent()).toBeCloseTo(1, 1);
+    const refused = (type: string) =>
+      altered({
+        status: 403,
+        headers: { 'content-type': 'application/problem+json' },
+        body: JSON.stringify({ type: `urn:ietf:params:acme:error:${type}`, detail: 'no' }),
+      });
+    const [withReplaces, without] = [refused('alreadyReplaced'), refused('rejectedIdentifier')];
+    let sent = 0;
+    server.override('/newOrder', (correct, socket) => {
+      sent += 1;
+      return (sent === 1 ? withReplaces : without)(correct, socket);
+    });
+    await runReplacing('YWJj.ZGVm', await caAccountId());
+    expect(sent).toBe(2);
+    expect(await spent()).toBeCloseTo(1, 1);
+    await change({});
   });
 
   it('is revoked with one request per interval while the CA is down, and success marks the CA up', async () => {
