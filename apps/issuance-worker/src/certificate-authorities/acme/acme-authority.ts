@@ -159,8 +159,10 @@ export class AcmeAuthority {
   private async attempt(run: OrderRun, { session, stored, request }: AboutOrder): Promise<Collected> {
     const { name } = session.authority;
     const down = await this.ports.health.downNow(name);
-    if (down !== null && isHeldBack(down, run.stored, request))
+    if (down !== null && isHeldBack(down, run.stored, request)) {
+      await run.store();
       return await this.faults.heldBack(down, run.stored, request);
+    }
     if (request.trial === null && this.isCrowded(name)) return behindSlow(request.clock());
     try {
       return await this.slow.beside(name, run, async () => await this.run(run, session, request));

@@ -3,7 +3,8 @@ import { decodePem } from '@certwright/pki';
 import { altered, FakeAcmeServer, withMembers } from '../../acme/testing/fake-acme-server';
 import { AcmeIssuing } from '../../testing/acme-issuing';
 import { type OpenedIssuance, opensslCsr } from '../../testing/opened-issuance';
-import { AuthorityDown } from '../health/authority-health';
+import { CertificateAuthorities } from '../certificate-authorities';
+import { AuthorityDown, AuthorityHealth } from '../health/authority-health';
 
 const dnsNames = ['one.example.com'];
 const csr = opensslCsr(dnsNames);
@@ -186,6 +187,34 @@ describe('an order', () => {
     await run(await order());
     expect(server.requestCount(challenge)).toBe(1);
     expect(server.requestCount(finalize)).toBe(finalizations);
+  });
+
+  it('withdraws its values also when the CA went down while the run waited', async () => {
+    const names = ['waiting.example.com'];
+    const challenge = next('challenge');
+    const { token, url, type } = { token: 'y'.repeat(22), url: server.url(challenge), type: 'dns-01' };
+    server
+      .override('/newOrder', withMembers({ status: 'pending' }))
+      .override(
+        next('authorization'),
+        withMembers({ status: 'pending', challenges: [{ type, url, token, status: 'pending' }] }),
+      )
+      .override(challenge, withMembers({ status: 'processing' }));
+    const stored = new CertificateAuthorities(acme.asWorker);
+    const health = new AuthorityHealth(stored, { down: () => undefined, up: () => undefined });
+    const problem = { code: 'ca_unreachable', authority: 'faulty', detail: '' } as const;
+    const pause = async () => {
+      await stored.markDown('faulty', { scope: 'everything', problem }, { probeInMs: 60_000 });
+      return true;
+    };
+    const opened = await acme.order(names, opensslCsr(names));
+    await acme.worker(acme.asWorker, { health }).run(opened.issuanceId, null, pause);
+    expect(await acme.state(opened.issuanceId)).toMatchObject({ state: 'open', failures: 0 });
+    expect(await acme.published(...names)).toBe(1);
+    server.clearOverrides();
+    await stored.markUp('faulty');
+    await run(opened);
+    expect(await acme.published(...names)).toBe(0);
   });
 
   it.each([
