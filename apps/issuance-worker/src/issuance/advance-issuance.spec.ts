@@ -123,6 +123,26 @@ describe('an issuance whose names are approved', () => {
     expect(await certificatesOf(opened)).toHaveLength(1);
   });
 
+  it('replaces a certificate that has expired and is still marked as current', async () => {
+    const { planId, issuanceId } = await openIssuance(repositories, dnsNames, csr);
+    await worker(asWorker).run(issuanceId);
+    await database.query(`UPDATE certificate SET not_after = now() - interval '1 s' WHERE plan_id = $1`, [
+      planId,
+    ]);
+    const [next] = await database.query<[{ id: string }]>(
+      `INSERT INTO issuance (plan_id, account_id, terms_id, revision, state, approvals, due_at)
+       SELECT plan_id, account_id, terms_id, revision + 1, 'open', approvals, now() FROM issuance WHERE id = $1 RETURNING id`,
+      [issuanceId],
+    );
+    await worker(asWorker).run(next.id);
+    expect(unexpectedErrors).toEqual([]);
+    const current = await database.query<unknown[]>(
+      `SELECT issuance_id FROM certificate WHERE plan_id = $1 AND is_current`,
+      [planId],
+    );
+    expect(current).toEqual([{ issuance_id: next.id }]);
+  });
+
   it('is not changed once it is issued', async () => {
     const opened = await openIssuance(repositories, dnsNames, csr);
     await worker(asWorker).run(opened.issuanceId);

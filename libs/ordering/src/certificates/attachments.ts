@@ -92,7 +92,7 @@ export class Attachments {
   /** Statements that need no results of each other are sent together; the server executes them in this order. */
   private async attachIn(tx: Tx, { lease, attachment, chainSha256 }: Attaching): Promise<void> {
     const { planId, accountId, certificateId, dnsNames, spkiSha256, approvals } = attachment;
-    const [plan, { candidates, now }] = await together([
+    const [plan, { candidates, hasCurrent, now }] = await together([
       lockPlan(tx, planId),
       validCertificates(tx, planId),
       attachment.also?.(tx),
@@ -104,9 +104,8 @@ export class Attachments {
     const certificate = asCertificate(attachment);
     const best = bestCertificate([...candidates, certificate], wanted, now);
     const becomesCurrent = best?.id === certificateId;
-    const replaces = becomesCurrent && candidates.some(({ isCurrent }) => isCurrent);
     await together([
-      replaces ? moveCurrent(tx, planId, null) : null,
+      becomesCurrent && hasCurrent ? moveCurrent(tx, planId, null) : null,
       insert(tx, lease, attachment, chainSha256, becomesCurrent),
       watchRenewalInfo(tx, attachment),
       becomesCurrent ? announceCurrent(tx, planId, certificate) : null,

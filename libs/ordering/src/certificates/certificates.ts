@@ -1,4 +1,4 @@
-import { bestCertificate, type Certificate, type KeyType, type Wanted } from '@certwright/issuance';
+import { bestCertificate, type Certificate, type Wanted } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Tx } from '@certwright/core-schema';
@@ -114,10 +114,6 @@ export class Certificates {
   }
 }
 
-export interface Candidate extends Certificate {
-  readonly isCurrent: boolean;
-}
-
 /** See `Certificates.reselectCurrent`. */
 export async function reselectCurrent(tx: Tx, planId: string, wanted: Wanted): Promise<void> {
   const { candidates, now } = await validCertificates(tx, planId);
@@ -125,24 +121,36 @@ export async function reselectCurrent(tx: Tx, planId: string, wanted: Wanted): P
   if (await moveCurrent(tx, planId, best?.id ?? null)) await announceCurrent(tx, planId, best);
 }
 
-/** The plan's certificates that are neither revoked nor expired, oldest first, and the database's clock. */
+/**
+ * The plan's certificates that are neither revoked nor expired, oldest first, and the database's clock.
+ *
+ * @returns `hasCurrent`: one is marked as current, which may have expired just now
+ */
 export async function validCertificates(
   tx: Tx,
   planId: string,
-): Promise<{ readonly candidates: readonly Candidate[]; readonly now: Date }> {
-  const rows: ({ id: string | null; now: Date; keyType: KeyType } & Candidate)[] = await tx.query(
-    `SELECT clock.now, certificate.id, certificate.is_current AS "isCurrent", certificate.dns_names AS "dnsNames",
+): Promise<{
+  readonly candidates: readonly Certificate[];
+  readonly hasCurrent: boolean;
+  readonly now: Date;
+}> {
+  const rows: (Omit<Certificate, 'id'> & { id: string | null; now: Date; hasCurrent: boolean })[] =
+    await tx.query(
+      `SELECT clock.now, clock."hasCurrent", certificate.id, certificate.dns_names AS "dnsNames",
             certificate.key_type AS "keyType", certificate.spki_sha256 AS "spkiSha256",
             certificate.not_before AS "notBefore", certificate.not_after AS "notAfter",
             certificate.revoked_at AS "revokedAt"
-     FROM (SELECT clock_timestamp() AS now) AS clock
+     FROM (SELECT clock_timestamp() AS now,
+             EXISTS (SELECT FROM certificate WHERE plan_id = $1 AND is_current) AS "hasCurrent") AS clock
      LEFT JOIN certificate ON certificate.plan_id = $1 AND certificate.revoked_at IS NULL AND certificate.not_after >= clock.now
      ORDER BY certificate.created_at, certificate.id`,
-    [planId],
-  );
+      [planId],
+    );
   const [first] = rows;
   if (first === undefined) throw new Error('the database returned no time');
-  return { candidates: rows.filter(({ id }) => id !== null), now: first.now };
+  const { hasCurrent, now } = first;
+  const candidates = rows.filter((row): row is typeof row & { readonly id: string } => row.id !== null);
+  return { candidates, hasCurrent, now };
 }
 
 /**
