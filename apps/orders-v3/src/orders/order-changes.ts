@@ -64,10 +64,12 @@ export class OrderChanges {
       await this.keys.retry(tx, before);
       return before;
     }
-    const stored = await this.orders.modify(tx, before, after, consequences.terms);
-    if (!sameNames(before.dnsNames, stored.dnsNames)) {
-      await this.standing.ensure(tx, stored, { webRule: true });
+    // Labels before the order, as in a creation: one of the same name waits for a changed order while it holds labels.
+    if (!sameNames(before.dnsNames, after.dnsNames)) {
+      const { accountId } = before;
+      await this.standing.ensure(tx, { accountId, dnsNames: after.dnsNames }, { webRule: true });
     }
+    const stored = await this.orders.modify(tx, before, after, consequences.terms);
     await this.keys.follow(tx, before, stored);
     await this.issuances.follow(tx, { before, stored, consequences, product });
     return stored;

@@ -215,6 +215,41 @@ it('loses none of several modifications that wait for each other', async () => {
   expect(json).toMatchObject({ ...Object.assign({}, ...changes), revision: 6 });
 });
 
+it('does not deadlock with a creation of the same name that adds the same DNS name', async () => {
+  const { accountId } = tenant;
+  // What a creation writes, in its order.
+  const creation = new Client({ connectionString: api.database.url });
+  await creation.connect();
+  // Shorter than the time after which PostgreSQL ends a deadlock.
+  await creation.query(`BEGIN; SET LOCAL lock_timeout = '300ms'`);
+  const { rows } = await creation.query<{ id: string }>(
+    `INSERT INTO plan (account_id, revision, auto_renew, muted, paused, download_token, owner)
+     VALUES ($1, 1, true, false, false, $2, 'orders-v3') RETURNING id`,
+    [accountId, 'A'.repeat(27)],
+  );
+  await creation.query(
+    `INSERT INTO delegation (account_id, dns_name, label) VALUES ($1, 'new.example.com', $2)`,
+    [accountId, 'a'.repeat(32)],
+  );
+  const names = ['example.com', 'new.example.com'];
+  const modified = tenant.post(path, { dns_names: names, csr: csrFor(...names) });
+  await eventually(async () => {
+    const waiting = await api.database.query(
+      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    expect(waiting).toHaveLength(1);
+  });
+  const insert = creation.query(
+    `INSERT INTO order_v3 (plan_id, account_id, name, dns_names, approver_emails, product, key_type)
+     VALUES ($1, $2, 'mine', $3, '{}', 'free_ca', 'ecdsa')`,
+    [rows[0]?.id, accountId, names],
+  );
+  await expect(insert).rejects.toMatchObject({ code: '23505', constraint: 'order_v3_name' });
+  await creation.query('ROLLBACK');
+  await creation.end();
+  expect(await modified).toMatchObject({ status: 200, json: { dns_names: names, revision: 2 } });
+});
+
 async function issuances() {
   return await api.database.query<{ state: string; revision: number; due_at: Date }>(
     `SELECT state, revision, due_at FROM issuance WHERE account_id = $1 ORDER BY id`,
