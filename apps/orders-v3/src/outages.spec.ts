@@ -93,6 +93,22 @@ describe('while a table is locked', () => {
   }, 60_000);
 });
 
+it('returns 503 to a POST whose time ends at any of its statements', async () => {
+  const api = await RunningApi.start({ DATABASE_TIME: '300ms', STATEMENT_TIMEOUT: '10m' });
+  const tenant = await api.tenant();
+  const locker = new Client({ connectionString: api.database.url });
+  await locker.connect();
+  for (const table of ['plan', 'terms', 'delegation', 'web_rule', 'order_v3', 'issuance', 'outbox']) {
+    await locker.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+    const { status, json } = await tenant.post('/api/v3/orders', order('mine'));
+    expect({ table, status, code: json.code }).toEqual({ table, status: 503, code: 'service_outage' });
+    await locker.query('COMMIT');
+  }
+  await locker.end();
+  expect((await tenant.get('/api/v3/orders')).json).toEqual([]);
+  await api.stop();
+}, 60_000);
+
 describe('more writes than can be stored', () => {
   it('get 503 with Retry-After, while reads succeed', async () => {
     const api = await RunningApi.start({ WRITE_CONNECTIONS: '1', DATABASE_TIME: '60s' });
