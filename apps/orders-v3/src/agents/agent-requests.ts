@@ -116,7 +116,9 @@ const agent: Read<string> = (value, at) => {
 /** From the year 2000 to 2200, so that every time can be stored. */
 const time: Read<string> = (value, at) => {
   const isTime = typeof value === 'string' && /^2[01]\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(value);
-  if (!isTime || Number.isNaN(Date.parse(value)))
+  // To `Date`, 30 February is 2 March: formatting it again detects days that PostgreSQL refuses.
+  const ms = isTime ? Date.parse(value) : NaN;
+  if (!isTime || Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== value.slice(0, 10))
     throw new Wrong(at, 'It must be a time as in 2026-11-24T12:00:00Z.');
   return value;
 };
