@@ -53,6 +53,25 @@ describe('ZoneLocks', () => {
     expect(locks.size).toBe(0);
   });
 
+  it('a caller that comes after the last one gave up waits for the running change, too', async () => {
+    const locks = new ZoneLocks();
+    const [first, second, third] = [change(), change(), change()];
+    const controller = new AbortController();
+    const holding = locks.holding('a', never, first.run);
+    const waiting = locks.holding('a', controller.signal, second.run);
+    controller.abort(new Error('too late'));
+    await expect(waiting).rejects.toThrow('too late');
+    const last = locks.holding('a', never, third.run);
+    await turn();
+    expect(third.begun()).toBe(false);
+    first.end();
+    third.end();
+    await Promise.all([holding, last]);
+    expect([second.begun(), third.begun()]).toEqual([false, true]);
+    await turn();
+    expect(locks.size).toBe(0);
+  });
+
   it('a failed change lets the next one run', async () => {
     const locks = new ZoneLocks();
     const failing = locks.holding('a', never, () => Promise.reject(new Error('no')));

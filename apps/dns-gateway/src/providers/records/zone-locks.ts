@@ -18,7 +18,10 @@ export class ZoneLocks {
       return await change();
     } finally {
       release();
-      if (this.#last.get(key) === line) this.#last.delete(key);
+      // Not before: a caller that gives up leaves the ones before it in the queue.
+      void line.then(() => {
+        if (this.#last.get(key) === line) this.#last.delete(key);
+      });
     }
   }
 
