@@ -105,6 +105,20 @@ describe('changes of whole RRsets', () => {
     expect(ports.writes.at(-1)?.[0]?.after?.values).toEqual(['"a"', '"b"', '"ours"']);
   });
 
+  it.each(['add', 'replace'] as const)(
+    'a value that an attempt of %s wrote, although it seemed to fail, was created and did not exist before',
+    async (change) => {
+      const ports = new OneName();
+      ports.outcome = () => {
+        ports.rrsets = [set('TXT', ['"ours"'])];
+        return 'stale';
+      };
+      expect(await changesOf(ports)[change](zone, txt('ours'))).toBe('created');
+      expect(ports.writes).toHaveLength(1);
+      expect(await changesOf(ports)[change](zone, txt('ours'))).toBe('existed');
+    },
+  );
+
   it('gives up on a name that changes forever', async () => {
     const ports = new OneName();
     ports.outcome = () => 'stale';

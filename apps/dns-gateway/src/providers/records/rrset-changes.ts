@@ -57,10 +57,13 @@ export function rrsetChanges(
     types: readonly RecordType[],
     decide: (there: readonly Rrset[]) => readonly RrsetChange[],
   ): Promise<readonly RrsetChange[]> => {
+    const made: RrsetChange[] = [];
     for (let tries = 1; tries <= maxAttempts; tries += 1) {
       signal.throwIfAborted();
       const changes = decide(await ports.read(zone, fqdn, types));
-      if (changes.length === 0 || (await ports.write(zone, fqdn, changes)) === 'written') return changes;
+      // An attempt may have been applied although it seemed to fail: when its response was lost, its repetition is stale.
+      made.push(...changes);
+      if (changes.length === 0 || (await ports.write(zone, fqdn, changes)) === 'written') return made;
       await rest(Math.random() * Math.min(1_000, 25 * 2 ** tries), signal);
     }
     throw new ProviderFault('unavailable', `${fqdn} is being changed by others all the time.`);
@@ -89,7 +92,7 @@ export function rrsetChanges(
   };
 }
 
-/** Outcome of the written changes. A value that a replacement keeps is written, and counts as existing before. */
+/** Outcome of the changes that were, or may have been, written. A value that a replacement keeps is written, and counts as existing before. */
 const outcomeOf = (made: readonly RrsetChange[], is: IsRecord): AddOutcome =>
   made.some(({ before, after }) => after?.values.some(is) && !before?.values.some(is))
     ? 'created'

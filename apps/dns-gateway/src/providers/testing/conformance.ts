@@ -180,7 +180,8 @@ export function describeProvider({ name, setUp, cannot = {} }: ProviderSpec): vo
           else world.server?.misbehave('applied_then_cut', 1, ({ method }) => method !== 'GET');
         };
         lose();
-        await session.add(zone, txt('lost')).catch(() => undefined);
+        // What existed before would never be removed.
+        expect(await session.add(zone, txt('lost')).catch(() => 'unknown')).not.toBe('existed');
         await session.add(zone, txt('lost'));
         expect(await valuesAt()).toEqual(['lost']);
         lose();
