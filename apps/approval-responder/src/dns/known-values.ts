@@ -20,10 +20,16 @@ export interface KnownValuesOptions {
 /** After a slow failure, Redis is not used for a second: its timeout is paid once, not per query. */
 const rest = { afterMs: 50, forMs: 1_000 } as const;
 
+interface UnderWay {
+  readonly values: Promise<ValuesAt>;
+  /** Begins when `values` has ended, for all who came meanwhile. */
+  next?: Promise<ValuesAt>;
+}
+
 /** Values at a place: from Redis, which all copies share, else from the database. */
 export class KnownValues {
-  /** Concurrent equal queries share one look-up. */
-  readonly #underWay = new Map<ChallengePlace, Promise<ValuesAt>>();
+  /** At most one look-up of a place at a time. */
+  readonly #underWay = new Map<ChallengePlace, UnderWay>();
   #restingUntilMs = -Infinity;
 
   constructor(private readonly options: KnownValuesOptions) {}
@@ -31,13 +37,17 @@ export class KnownValues {
   /** @throws when neither responds: the state of the place is then unknown, and NXDOMAIN would be wrong */
   at(place: ChallengePlace): Promise<ValuesAt> {
     const underWay = this.#underWay.get(place);
-    if (underWay !== undefined) return underWay;
+    if (underWay !== undefined) {
+      // It may have read before a change that was published before this query.
+      const again = () => this.at(place);
+      return (underWay.next ??= underWay.values.then(again, again));
+    }
     // The place is not an attribute: a label below the approval zone is a secret of its account.
-    const lookUp = inSpan('approval value', {}, async () => await this.#lookUp(place)).finally(() =>
+    const values = inSpan('approval value', {}, async () => await this.#lookUp(place)).finally(() =>
       this.#underWay.delete(place),
     );
-    this.#underWay.set(place, lookUp);
-    return lookUp;
+    this.#underWay.set(place, { values });
+    return values;
   }
 
   async #lookUp(place: ChallengePlace): Promise<ValuesAt> {

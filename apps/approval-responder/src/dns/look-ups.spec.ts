@@ -52,6 +52,31 @@ describe('look-ups', () => {
     expect(lookedUp).toHaveLength(1);
   });
 
+  it('see a change that was published while an earlier one was reading', async () => {
+    const reads: ((values: ValuesAt) => void)[] = [];
+    const read = () => new Promise<ValuesAt>((resolve) => reads.push(resolve));
+    const unknown = {
+      get: () => Promise.resolve({ known: false, turn: '' } as const),
+      put: () => Promise.resolve(),
+    };
+    const values = new KnownValues({
+      remembered: unknown,
+      stored: { atTarget: read, ofName: read },
+      limit: new LookUpLimit(4),
+      databaseTimeoutMs,
+    });
+    const before = values.at('target:a');
+    await turn();
+    const after = [values.at('target:a'), values.at('target:a')];
+    await turn();
+    reads[0]?.([]);
+    expect(await before).toEqual([]);
+    await turn();
+    reads[1]?.(['new']);
+    expect(await Promise.all(after)).toEqual([['new'], ['new']]);
+    expect(reads).toHaveLength(2);
+  });
+
   it('of a flood of names never run above the limit, and the rest is rejected at once', async () => {
     const { redis, stored, lookedUp, release } = stores();
     const values = new KnownValues({
