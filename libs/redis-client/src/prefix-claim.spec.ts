@@ -24,7 +24,7 @@ function claimed(owner: () => Promise<RedisOwner | null>, refusedMs = times.refu
   const log = { info: note, warn: note, error: note };
   const claim = new PrefixClaim(redis.prefix, client, owner, log, lost, { ...times, refusedMs });
   claims.push(claim);
-  return { claim, lines, lost };
+  return { claim, client, lines, lost };
 }
 const of = (owner: RedisOwner | null, refusedMs?: number) =>
   claimed(async () => await Promise.resolve(owner), refusedMs);
@@ -101,6 +101,34 @@ describe('a claim', () => {
     expect(await admission).toBe(true);
     refused.claim.requireOwn();
     expect(refused.lines).toHaveLength(2);
+  });
+
+  it('does not pass to a deployment that was refused when two of its connections find it lost at once', async () => {
+    const running = of(one);
+    await admitted(running);
+    const refused = of(other, 60_000);
+    expect(await admitted(refused, 500)).toBe(false);
+    expect(refused.lines).toHaveLength(1);
+    // It does not renew its claim in time.
+    running.claim.close();
+    await redis.flush();
+    for (const _connection of [1, 2, 3]) expect(await admitted(refused, 300)).toBe(false);
+    expect(await redis.connect().exists(`${redis.prefix}:deployment`)).toBe(0);
+  });
+
+  it('does not pass to a deployment that was refused and could not see meanwhile whether it was renewed', async () => {
+    const running = of(one);
+    await admitted(running);
+    const refused = of(other, 1_000);
+    expect(await admitted(refused, 500)).toBe(false);
+    running.claim.close();
+    await redis.flush();
+    expect(await admitted(refused, 300)).toBe(false);
+    refused.client.disconnect();
+    expect(await admitted(refused, 1_200)).toBe(false);
+    await refused.client.connect();
+    expect(await admitted(refused, 300)).toBe(false);
+    expect(await redis.connect().exists(`${redis.prefix}:deployment`)).toBe(0);
   });
 
   it('that another deployment has got meanwhile ends the connections of this one', async () => {

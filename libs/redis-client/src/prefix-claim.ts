@@ -18,7 +18,7 @@ export interface RedisOwner {
 const defaultTimes = {
   /** A deployment that is alive claims its prefix again this often: `FLUSHALL` loses the claim. */
   renewMs: 5_000,
-  /** A process that was refused looks again this often, and claims a prefix only if it was free twice: no process renewed it. */
+  /** A process that was refused looks again this often, and claims a prefix only if it was free for so long: no process renewed it. */
   refusedMs: 10_000,
   /** Wait after Redis or the database was unavailable. */
   unavailableMs: 250,
@@ -33,7 +33,8 @@ export class PrefixClaim {
   #owner: RedisOwner | null = null;
   #checking: Promise<boolean> | undefined;
   #refusedBy: string | null = null;
-  #wasFree = false;
+  /** Since when the prefix has been free at every check, by `performance.now()`; null: not at the last one. */
+  #freeSinceMs: number | null = null;
 
   /**
    * @param client of this claim alone, which needs no claim to connect
@@ -96,14 +97,21 @@ export class PrefixClaim {
   async #isOwn(): Promise<boolean> {
     const owner = (this.#owner ??= await this.findOwner());
     if (owner === null) return true;
+    // Connections check it at times of their own, so how often it was free does not tell for how long it has been.
+    const freeSinceMs = this.#freeSinceMs ?? performance.now();
+    const isFreeForLong = performance.now() - freeSinceMs >= this.times.refusedMs;
+    // Unless this check finds it free again. While Redis was unavailable, no process could renew its claim.
+    this.#freeSinceMs = null;
     await whenReady(this.client, readyWithinMs);
     const key = `${this.prefix}:deployment`;
     const own = `${owner.mode}:${owner.id ?? ''}`;
-    const mayClaim = owner.id !== null && (this.#refusedBy === null || this.#wasFree);
+    const mayClaim = owner.id !== null && (this.#refusedBy === null || isFreeForLong);
     if (mayClaim) await this.client.set(key, own, 'NX');
     const found = await this.client.get(key);
-    this.#wasFree = found === null;
-    if (found === null) return this.#refusedBy === null;
+    if (found === null) {
+      this.#freeSinceMs = freeSinceMs;
+      return this.#refusedBy === null;
+    }
     const isOwn = owner.id === null ? found.startsWith(own) : found === own;
     this.#note(isOwn ? null : found, key);
     return isOwn;
