@@ -42,6 +42,8 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
   readonly #running = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
   #loop: Promise<void> = Promise.resolve();
+  /** Ends the wait for a place. */
+  #wake = (): void => undefined;
 
   constructor(
     redis: RedisAccess,
@@ -72,6 +74,7 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
   /** Takes no more questions, and waits for those under way. */
   override async close(): Promise<void> {
     this.#stopping.abort();
+    this.#wake();
     await this.#loop;
     const late = new AbortController();
     const drained = delay(this.options.drainMs, undefined, { signal: late.signal }).catch(() => undefined);
@@ -92,7 +95,7 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       if (this.#running.size >= this.options.concurrency) {
-        await Promise.race([...this.#running, aborted(signal)]);
+        await new Promise<void>((resolve) => (this.#wake = resolve));
         continue;
       }
       try {
@@ -114,7 +117,10 @@ export class QuestionServer extends Server implements CustomTransportStrategy {
   #run(id: string): void {
     const running = this.#respond(id)
       .catch((error: unknown) => this.options.log.warn({ err: error }, 'a question was not processed'))
-      .finally(() => this.#running.delete(running));
+      .finally(() => {
+        this.#running.delete(running);
+        this.#wake();
+      });
     this.#running.add(running);
   }
 
@@ -166,10 +172,3 @@ type Question = IncomingRequest & {
   /** W3C traceparent; absent: the client records no spans. */
   readonly traceparent?: string;
 };
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-}

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { getEventListeners } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { eventually, freePort, testRedis, type TestRedis } from '@certwright/testing';
 import type { Redis, RedisLog } from '@certwright/redis-client';
@@ -110,6 +111,21 @@ describe('a question', () => {
     const responses = await Promise.all(Array.from({ length: 20 }, () => client.ask('echo', 'any', 5_000)));
     expect(responses.every((each) => each === 'done')).toBe(true);
     expect(most).toBe(3);
+  });
+
+  it('leaves nothing behind in a server whose places are all taken', async () => {
+    const signals = new Set<EventTarget>();
+    const add = jest.spyOn(EventTarget.prototype, 'addEventListener');
+    taker((_pattern, data) => Promise.resolve(data), 1);
+    const client = openClient();
+    for (let at = 0; at < 50; at += 1) expect(await client.ask('echo', at, 5_000)).toBe(at);
+    for (const [at, [type]] of add.mock.calls.entries()) {
+      const target = add.mock.contexts[at];
+      if (type === 'abort' && target instanceof EventTarget) signals.add(target);
+    }
+    add.mockRestore();
+    const listeners = [...signals].map((signal) => getEventListeners(signal, 'abort').length);
+    expect(Math.max(0, ...listeners)).toBeLessThan(5);
   });
 
   it('without a server ends with its timeout, and is not processed later', async () => {
