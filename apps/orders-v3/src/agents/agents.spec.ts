@@ -302,28 +302,37 @@ describe('the state', () => {
     ).toEqual([before]);
   });
 
-  it('has pages of 200 orders, without gaps', async () => {
-    const [agent] = (await members(1)) as [SpecAgent];
-    await query(
-      `WITH plans AS (INSERT INTO plan (account_id, revision, auto_renew, muted, paused, download_token)
+  it.each([0, 500])(
+    'has pages of 200 orders, without gaps, when %i versions are forgotten',
+    async (forgotten) => {
+      const [agent] = (await members(1)) as [SpecAgent];
+      await query(
+        `WITH plans AS (INSERT INTO plan (account_id, revision, auto_renew, muted, paused, download_token)
          SELECT $1::bigint, 1, true, false, true, 'pages ' || $1::bigint || ' ' || number FROM generate_series(1, 450) AS number
          RETURNING id)
        INSERT INTO order_v3 (plan_id, account_id, name, dns_names, approver_emails, cluster, product, key_type)
        SELECT id, $1::bigint, 'order ' || id, '{example.com}', '{}', $2::text, 'free_ca', 'rsa' FROM plans`,
-      tenant.accountId,
-      cluster.name,
-    );
-    const names = new Set<string>();
-    const sizes: number[] = [];
-    for (;;) {
-      const state = await agent.state(0);
-      sizes.push(state?.orders.length ?? 0);
-      for (const { name } of state?.orders ?? []) names.add(name);
-      if (state?.more !== true) break;
-    }
-    expect(sizes).toEqual([200, 200, 50]);
-    expect(names.size).toBe(450);
-  });
+        tenant.accountId,
+        cluster.name,
+      );
+      await query(
+        `UPDATE cluster SET reset_before = $2::bigint, version = version + $2 WHERE account_id = $1`,
+        tenant.accountId,
+        forgotten,
+      );
+      const names = new Set<string>();
+      const sizes: number[] = [];
+      for (;;) {
+        const state = await agent.state(0);
+        expect(state?.reset).toBe(false);
+        sizes.push(state?.orders.length ?? 0);
+        for (const { name } of state?.orders ?? []) names.add(name);
+        if (state?.more !== true) break;
+      }
+      expect(sizes).toEqual([200, 200, 50]);
+      expect(names.size).toBe(450);
+    },
+  );
 
   it('begins again for a version that is unknown: of the future, or from before what is forgotten', async () => {
     const [agent] = (await members(1)) as [SpecAgent];

@@ -1,7 +1,7 @@
 import { limits } from '@certwright/agent-contract';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { ClusterChanges, Rollout, Seal, SeenOrder } from './cluster-state';
+import { type ClusterChanges, positionOf, type Rollout, type Seal, type SeenOrder } from './cluster-state';
 
 export interface ClusterKey {
   readonly accountId: string;
@@ -68,7 +68,7 @@ export class ClusterChangesRepository {
     const [row] = await this.database.query<[ChangesRow?]>(changesStatement, [
       accountId,
       name,
-      after,
+      positionOf(after),
       limits.maxOrdersPerState + 1,
     ]);
     if (row === undefined) return null;

@@ -4,6 +4,7 @@ import { leastLoaded } from './agent-tasks.repository';
 import {
   type ClusterChanges,
   mayInstall,
+  positionOf,
   reportedOutcome,
   type Rollout,
   type SeenOrder,
@@ -99,6 +100,32 @@ describe('the state of an agent', () => {
     expect(state(101, {})).toMatchObject({ reset: true, orders: [] });
     expect(state(9, { resetBefore: 10 })).toMatchObject({ reset: true });
     expect(state(10, { resetBefore: 10, orders: [order(11)] })?.reset).toBe(false);
+  });
+
+  it('ends its first list also when orders are older than what is forgotten', () => {
+    const orders = [1, 2, 3, 95].map((version) => order(version));
+    const listed: number[] = [];
+    let after = 0;
+    for (let page = 1; page <= 4; page += 1) {
+      const position = positionOf(after);
+      const [next] = orders.filter(({ version }) => version > position);
+      const hasMore = position < 3;
+      const found = state(after, {
+        ...{ orders: next === undefined ? [] : [next], resetBefore: 90, hasMore },
+        ...(hasMore && next !== undefined ? { version: next.version } : {}),
+      });
+      expect(found?.reset).toBe(false);
+      listed.push(...(found?.orders ?? []).map(({ version }) => version));
+      after = found?.version ?? 0;
+      expect(found?.more).toBe(page < 4);
+    }
+    expect([listed, after]).toEqual([[1, 2, 3, 95], 100]);
+  });
+
+  it('ends its first list also when the rest has left meanwhile', () => {
+    const { version = 0 } =
+      state(0, { orders: [order(3)], version: 3, hasMore: true, resetBefore: 90 }) ?? {};
+    expect(state(version, { resetBefore: 90 })).toMatchObject({ version: 100, more: false, reset: false });
   });
 });
 

@@ -66,6 +66,15 @@ export function mayInstall(
 }
 
 /**
+ * Added to the version of a page of an agent's first list that ends before `resetBefore`: the agent knows nothing that
+ * is forgotten, so it goes on. Versions stay far below.
+ */
+const firstList = 2 ** 52;
+
+/** The version up to which an agent has the changes. @param after as the agent sends it */
+export const positionOf = (after: number): number => (after >= firstList ? after - firstList : after);
+
+/**
  * The state that one agent sees; null: nothing of it changed after `after`. At most 512 KiB, and at least one order.
  *
  * @param after the version that the agent has
@@ -78,13 +87,15 @@ export function stateFor(
 ): (Omit<StateResponse, 'reset'> & { readonly reset?: true }) | null {
   const { name, clusterKey, membersVersion, resetBefore } = changes;
   const shared = { cluster: { name, cluster_key: clusterKey }, members_version: membersVersion };
+  const isFirstList = after === 0 || after >= firstList;
+  const position = positionOf(after);
   // A version of the future belongs to a database that was replaced by a backup.
-  if (after > 0 && (after < resetBefore || (after > changes.version && !changes.hasMore)))
+  if ((!isFirstList && after < resetBefore) || (position > changes.version && !changes.hasMore))
     return { version: 0, more: true, reset: true, ...shared, orders: [], released: [] };
   const seen = changes.orders
     .map((order) => ({ order, version: versionFor(agentId, order) }))
     // What has changed since the versions were read is listed next time.
-    .filter(({ version }) => version > after && version <= changes.version)
+    .filter(({ version }) => version > position && version <= changes.version)
     .sort((one, other) => one.version - other.version);
   const orders: OrderMessage[] = [];
   let bytes = 0;
@@ -97,10 +108,11 @@ export function stateFor(
   const isCut = orders.length < seen.length;
   const version = isCut ? (orders.at(-1)?.version ?? 0) : changes.version;
   const more = isCut || changes.hasMore;
-  const released = changes.released.filter((each) => each.version > after && each.version <= version);
-  const isEmpty = orders.length === 0 && released.length === 0 && membersVersion <= after && !more;
-  if (isEmpty && after > 0) return null;
-  return { version, more, ...shared, orders, released: released.map((each) => each.name) };
+  const released = changes.released.filter((each) => each.version > position && each.version <= version);
+  const isEmpty = orders.length === 0 && released.length === 0 && membersVersion <= position && !more;
+  if (isEmpty && !isFirstList) return null;
+  const next = isFirstList && more && version < resetBefore ? firstList + version : version;
+  return { version: next, more, ...shared, orders, released: released.map((each) => each.name) };
 }
 
 function versionFor(agentId: string, { version, seals }: SeenOrder): number {
