@@ -70,6 +70,24 @@ describe('the state of an agent', () => {
     expect(state(10, { orders }, agents.b)).toBeNull();
   });
 
+  it('lists an order on the page of its own change also when its sealer was chosen after that page', () => {
+    const seals = [{ spkiSha256: hash('e'), sealer: agents.a, version: 300, members: [agents.b] }];
+    const page = { orders: [order(5, { seals })], version: 200, hasMore: true };
+    expect(state(0, page)?.orders).toMatchObject([{ name: 'order 5', version: 5 }]);
+    // The time of the sealer may be over before it has the page with this change.
+    const next = { orders: [order(5, { seals })], version: 300 };
+    expect(state(200, next)?.orders).toMatchObject([{ name: 'order 5', version: 300 }]);
+  });
+
+  it('lists an order before the end of a cut page when only its sealer was chosen after that', () => {
+    const dnsNames = Array.from({ length: 1000 }, (_, index) => `${'n'.repeat(60)}${index}.example.com`);
+    const seals = [{ spkiSha256: hash('e'), sealer: agents.a, version: 90, members: [agents.b] }];
+    const large = Array.from({ length: 20 }, (_, index) => order(index + 10, { dnsNames }));
+    const found = state(1, { orders: [order(5, { seals }), ...large] });
+    expect(found?.more).toBe(true);
+    expect(found?.orders[0]?.name).toBe('order 5');
+  });
+
   it('ends a page before half a megabyte, and has at least one order', () => {
     const dnsNames = Array.from(
       { length: 100 },

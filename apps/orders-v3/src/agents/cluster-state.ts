@@ -93,9 +93,9 @@ export function stateFor(
   if ((!isFirstList && after < resetBefore) || (position > changes.version && !changes.hasMore))
     return { version: 0, more: true, reset: true, ...shared, orders: [], released: [] };
   const seen = changes.orders
-    .map((order) => ({ order, version: versionFor(agentId, order) }))
+    .map((order) => ({ order, version: firstChange(agentId, order, position) }))
     // What has changed since the versions were read is listed next time.
-    .filter(({ version }) => version > position && version <= changes.version)
+    .filter(({ version }) => version <= changes.version)
     .sort((one, other) => one.version - other.version);
   const orders: OrderMessage[] = [];
   let bytes = 0;
@@ -115,11 +115,13 @@ export function stateFor(
   return { version: next, more, ...shared, orders, released: released.map((each) => each.name) };
 }
 
-function versionFor(agentId: string, { version, seals }: SeenOrder): number {
-  return seals.reduce(
-    (latest, seal) => (seal.sealer === agentId ? Math.max(latest, seal.version) : latest),
-    version,
-  );
+/**
+ * The first version after `position` at which the agent sees a change of the order; Infinity: there is none. Not the
+ * last one: a page may end between the two, and that a sealer was chosen is forgotten when its time is over.
+ */
+function firstChange(agentId: string, { version, seals }: SeenOrder, position: number): number {
+  const own = seals.filter(({ sealer }) => sealer === agentId).map((seal) => seal.version);
+  return Math.min(...[version, ...own].filter((change) => change > position));
 }
 
 function orderMessage(
