@@ -90,7 +90,7 @@ export class AcmeIssuing {
     const observerOf = (authority: string) => (exchange: AcmeExchange) =>
       this.health?.observe(authority, exchange);
     const now = () => new Date();
-    this.servers = new AcmeServers('certwright-spec', observerOf, responseMs, now, repeats);
+    this.servers = new AcmeServers('certwright-spec', observerOf, responseMs, 16, now, repeats);
     looks.isThere = (place, dnsName) => !this.silent && (place === 'target' || !this.hidden.has(dnsName));
   }
 

@@ -4,9 +4,6 @@ import { type AcmeObserver, AcmeServer, defaultRepeats, type RepeatOptions } fro
 /** Milliseconds: until connected with TLS; for an operation in all. */
 const timeouts = { connectMs: 5_000, wholeMs: 30_000 };
 
-/** Until the header, and between parts of the body, ms. */
-const defaultResponseMs = 10_000;
-
 /** Max duration of one operation at a CA including the database write that follows, ms. */
 export const exchangeMs = timeouts.wholeMs + 5_000;
 
@@ -16,8 +13,11 @@ export const spareMs = 15_000;
 /** Max bytes: an order of 100 names with a problem each; a leaf with all its names and four issuers. */
 const maxBytes = { json: 262_144, chain: 65_536 };
 
-/** Max connections per host: a few slow responses must not delay the other requests. */
-const connections = 16;
+/** Min of the max connections per host: one order may have several requests at once. */
+const minConnections = 16;
+
+/** How many of the orders that are advanced at once may be slow at one CA: the others find a free connection. */
+export const maxSlowOf = (orders: number): number => Math.ceil(orders * 0.75);
 
 interface OpenServer {
   readonly settings: string;
@@ -31,11 +31,14 @@ export class AcmeServers {
   /**
    * @param userAgent RFC 8555, section 6.1
    * @param observerOf returns the observer of exchanges with the named CA
+   * @param responseMs until the header, and between parts of the body, ms
+   * @param orders max orders that are advanced at once
    */
   constructor(
     private readonly userAgent: string,
     private readonly observerOf: (authority: string) => AcmeObserver,
-    private readonly responseMs = defaultResponseMs,
+    private readonly responseMs: number,
+    private readonly orders: number,
     private readonly now: () => Date = () => new Date(),
     private readonly repeats: RepeatOptions = defaultRepeats,
   ) {}
@@ -51,7 +54,7 @@ export class AcmeServers {
       allowedHosts,
       timeouts: { ...timeouts, headersMs: this.responseMs },
       maxBytes,
-      connections,
+      connections: Math.max(minConnections, this.orders),
       repeats: this.repeats,
       userAgent: this.userAgent,
       now: this.now,

@@ -23,7 +23,7 @@ import { RenewalInfos } from '../renewal-info/renewal-infos';
 import { AcmeAccounts } from './acme-accounts';
 import { AcmeAuthority } from './acme-authority';
 import { AcmeOrders } from './acme-orders';
-import { AcmeServers } from './acme-servers';
+import { AcmeServers, maxSlowOf } from './acme-servers';
 import { changeAccountKeys, keepContacts } from './keep-accounts';
 import { type AcmeEvents, observeAcme } from './observe-acme';
 import { PersistentRecords } from './persistent-records';
@@ -83,7 +83,7 @@ class AcmeRounds implements OnModuleInit {
       provide: AcmeServers,
       inject: [Config, RunningProcess, events, AuthorityHealth],
       useFactory: (
-        { ACME_USER_AGENT, ACME_ANSWER_TIMEOUT }: Config,
+        { ACME_USER_AGENT, ACME_ANSWER_TIMEOUT, JOB_CONCURRENCY }: Config,
         { opened }: RunningProcess,
         observed: AcmeEvents | null,
         health: AuthorityHealth,
@@ -96,7 +96,7 @@ class AcmeRounds implements OnModuleInit {
             health.observe(authority, exchange);
           };
         };
-        const servers = new AcmeServers(ACME_USER_AGENT, observerOf, ACME_ANSWER_TIMEOUT);
+        const servers = new AcmeServers(ACME_USER_AGENT, observerOf, ACME_ANSWER_TIMEOUT, JOB_CONCURRENCY);
         opened('certificate authorities', async () => await servers.close());
         return servers;
       },
@@ -180,7 +180,7 @@ class AcmeRounds implements OnModuleInit {
           persistent: config.DNS_PERSIST ? new PersistentRecords(lookUp) : null,
           accounts,
           health,
-          maxSlow: Math.ceil(config.JOB_CONCURRENCY * 0.75),
+          maxSlow: maxSlowOf(config.JOB_CONCURRENCY),
           repeats: defaultRepeats,
           buckets,
           preflight: async (question) =>
