@@ -264,3 +264,22 @@ it('has no GET of one object', async () => {
     headers: { allow: 'DELETE, OPTIONS' },
   });
 });
+
+it.each([
+  ['known_keys', 'known_key', request],
+  ['known_certs', 'known_cert', { tbs_sha256: digest(1) }],
+])('%s can be used by a running process while a migration adds a column', async (resource, table, body) => {
+  const statuses = async () => {
+    const list = `/api/v3/monitoring/${resource}`;
+    const [created, found, listed] = [
+      await tenant.post(list, body),
+      await tenant.post(list, body),
+      await tenant.get(list),
+    ];
+    const deleted = await tenant.delete(`${list}/${created.json.id}`);
+    return [created, found, listed, deleted].map(({ status }) => status);
+  };
+  expect(await statuses()).toEqual([201, 200, 200, 204]);
+  await api.database.query(`ALTER TABLE ${table} ADD COLUMN of_the_next_release text`);
+  expect(await statuses()).toEqual([201, 200, 200, 204]);
+});

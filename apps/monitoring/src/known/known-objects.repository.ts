@@ -15,6 +15,12 @@ export interface KnownRow {
 /** Values of the columns that identify an object within an account, and of those that follow from them. */
 export type Identity = Readonly<Record<string, unknown>>;
 
+/** Not `*`: a prepared statement that returns another column after a migration would fail on every connection. */
+const shownColumns = {
+  known_key: 'id, note, created_at, spki_sha256, dns_names',
+  known_cert: 'id, note, created_at, tbs_sha256',
+} as const satisfies Record<KnownObject, string>;
+
 /** Known keys and known certificates: two tables that differ in what identifies a row. */
 @Injectable()
 export class KnownObjects {
@@ -27,7 +33,7 @@ export class KnownObjects {
     { after, limit }: { readonly after: string | null; readonly limit: number },
   ): Promise<readonly Row[]> {
     return await this.database.query(
-      `SELECT * FROM ${object} WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
+      `SELECT ${shownColumns[object]} FROM ${object} WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
       [accountId, after ?? '0', limit],
     );
   }
@@ -40,7 +46,7 @@ export class KnownObjects {
   ): Promise<Row | null> {
     const columns = Object.keys(identity);
     const [found] = await tx.query<Row[]>(
-      `SELECT * FROM ${object}
+      `SELECT ${shownColumns[object]} FROM ${object}
        WHERE account_id = $1 AND ${columns.map((column, at) => `${column} = $${at + 2}`).join(' AND ')}`,
       [accountId, ...Object.values(identity)],
     );
@@ -59,7 +65,7 @@ export class KnownObjects {
       `INSERT INTO ${object} (account_id, id, note, ${columns.join(', ')})
        SELECT $1, $2, $3, ${columns.map((_, at) => `$${at + 5}`).join(', ')}
        WHERE (SELECT count(*) FROM ${object} WHERE account_id = $1) < $4
-       RETURNING *`,
+       RETURNING ${shownColumns[object]}`,
       [accountId, id, note, max, ...Object.values(identity)],
     );
     return added ?? null;
@@ -77,7 +83,7 @@ export class KnownObjects {
     id: string,
   ): Promise<Row | null> {
     const [[deleted]] = await tx.query<[Row[], number]>(
-      `DELETE FROM ${object} WHERE account_id = $1 AND id = $2 RETURNING *`,
+      `DELETE FROM ${object} WHERE account_id = $1 AND id = $2 RETURNING ${shownColumns[object]}`,
       [accountId, id],
     );
     return deleted ?? null;
