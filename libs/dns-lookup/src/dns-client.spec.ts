@@ -264,6 +264,16 @@ describe('failures are results', () => {
     expect(await dns.lookUp('www.example.com', 'A')).toEqual(failure('unreachable'));
   });
 
+  it('unreachable, at once, when the system cannot send there, as to IPv6 without a route', async () => {
+    const unhandled = jest.fn();
+    process.on('unhandledRejection', unhandled);
+    closers.push(() => process.off('unhandledRejection', unhandled));
+    // Only broadcast sockets may send there.
+    const dns = client(53, { server: { host: '255.255.255.255', port: 53 }, timeoutMs: 2_000 });
+    expect(await dns.lookUp('www.example.com', 'A')).toEqual(failure('unreachable'));
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
   it('aborted, by the signal, by closing, and from the start', async () => {
     let onQuery = () => undefined as void;
     const { port } = await scripted(() => onQuery());

@@ -89,7 +89,9 @@ class PooledSocket {
     this.#socket.unref();
     this.#socket.on('message', (response) => this.#receive(response));
     this.#socket.on('error', () => this.close('unreachable'));
-    this.#connected = new Promise((resolve) => this.#socket.connect(port, host, resolve));
+    // A callback of connect() would also get its error, such as ENETUNREACH; without one, it is emitted.
+    this.#connected = new Promise((resolve) => this.#socket.once('connect', resolve));
+    this.#socket.connect(port, host);
   }
 
   isWaitingFor(id: number): boolean {

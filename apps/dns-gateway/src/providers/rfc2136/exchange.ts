@@ -97,7 +97,8 @@ async function sendOverUdp<T>(
       clearTimeout(timer);
       signal.removeEventListener('abort', abort);
     });
-    socket.connect(port, address, send);
+    // A callback of connect() would also get its error, such as ENETUNREACH; without one, it is emitted.
+    socket.once('connect', send).connect(port, address);
   });
   try {
     return await waiting;
