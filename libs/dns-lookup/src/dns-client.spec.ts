@@ -159,6 +159,7 @@ describe('accepts only the response to its own query', () => {
     ['another name', (query) => spoilt(query, 13, 0x2d)],
     ['another type', (query) => spoilt(query, 12 + 17 + 1, 16)],
     ['no question but records', (query) => response(query, { questions: [] })],
+    ['NXDOMAIN without the question', (query) => response(query, { flags: 3, questions: [], answers: [] })],
     ['a header cut short', (query) => response(query).subarray(0, 11)],
     ['one byte', () => Buffer.of(1)],
   ])('not %s', async (_, forge) => {

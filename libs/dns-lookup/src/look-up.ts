@@ -52,7 +52,7 @@ const RCODE_FAILURES: ReadonlyMap<number, LookUpFailure> = new Map([
   [4, 'notimp'],
   [5, 'refused'],
 ]);
-const RCODE_NXDOMAIN = 3;
+export const RCODE_NXDOMAIN = 3;
 
 /** Reads a response. The caller has checked that it belongs to the query. */
 export function readResponse(response: Buffer, from: string): LookUpResult {

@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import * as packet from 'dns-packet';
-import { type LookUpType } from './look-up';
+import { type LookUpType, RCODE_NXDOMAIN } from './look-up';
 
 const HEADER_BYTES = 12;
 /** Type and class, after the name. */
@@ -61,7 +61,8 @@ function mixCase(name: string): string {
 
 /**
  * Whether a message is the response to the query: `other_case` when only the letter case differs, `no` when it belongs to
- * another query (late or forged). An error without any question cannot be distinguished, and is accepted.
+ * another query (late or forged). An error without any question cannot be distinguished, and is accepted; not NXDOMAIN,
+ * which says something about the name: a forger need not guess its letter case.
  */
 export function matchQuery(response: Buffer, { id, question }: DnsQuery): 'yes' | 'other_case' | 'no' {
   if (response.length < HEADER_BYTES || response.readUInt16BE(0) !== id) return 'no';
@@ -69,7 +70,9 @@ export function matchQuery(response: Buffer, { id, question }: DnsQuery): 'yes' 
   const isResponseToQuery = (flags & 0x8000) !== 0 && (flags & 0x7800) === 0;
   if (!isResponseToQuery) return 'no';
   const questions = response.readUInt16BE(4);
-  if (questions === 0) return (flags & 0xf) !== 0 && response.length === HEADER_BYTES ? 'yes' : 'no';
+  const rcode = flags & 0xf;
+  const isError = rcode !== 0 && rcode !== RCODE_NXDOMAIN;
+  if (questions === 0) return isError && response.length === HEADER_BYTES ? 'yes' : 'no';
   if (questions !== 1) return 'no';
   const echoed = response.subarray(HEADER_BYTES, HEADER_BYTES + question.length);
   if (echoed.equals(question)) return 'yes';
