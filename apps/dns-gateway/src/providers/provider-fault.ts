@@ -26,3 +26,9 @@ export class ProviderFault extends Error {
     this.name = 'ProviderFault';
   }
 }
+
+/** The error of a request that followed an applied change: it must not say that nothing was changed. */
+export function afterChange(error: unknown): unknown {
+  if (!(error instanceof ProviderFault)) return error;
+  return new ProviderFault('unavailable', error.message, error.retryAfterS, { cause: error });
+}

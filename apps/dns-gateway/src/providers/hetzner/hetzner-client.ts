@@ -1,6 +1,6 @@
 import type { RecordType, Zone } from '@certwright/gateway-contract';
 import type { ProviderFaultKind } from '../provider-fault';
-import { ProviderFault } from '../provider-fault';
+import { afterChange, ProviderFault } from '../provider-fault';
 import type { Json } from '../http/json';
 import type { JsonApi, JsonReading } from '../http/json-api';
 import { allPages } from '../http/pages';
@@ -74,7 +74,9 @@ export class HetznerClient implements RrsetPorts {
         accepted: staleStatuses,
       });
       if (staleStatuses.includes(status)) return 'stale';
-      await this.done(json.member('action'));
+      await this.done(json.member('action')).catch((error: unknown) => {
+        throw afterChange(error);
+      });
     }
     return 'written';
   }

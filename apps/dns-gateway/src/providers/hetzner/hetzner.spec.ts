@@ -87,6 +87,13 @@ describe('Hetzner', () => {
     await expect(session.add(at, { ...record, value: 'w' })).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
+  it('a change that was accepted and cannot be followed is unavailable, since it may be applied', async () => {
+    world.fake.actionLooks = 5;
+    const session = await openSession(world);
+    world.server.misbehave('rate_limited', 3, ({ path }) => path.startsWith('/actions/'));
+    await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'unavailable', retryAfterS: 30 });
+  });
+
   it('a zone locked by another change is retried', async () => {
     world.fake.refuseNext(locked, locked);
     const session = await openSession(world);

@@ -100,6 +100,17 @@ describe('OVHcloud', () => {
     expect(world.fake.list(fqdn)).toEqual([]);
   });
 
+  it('a record that was added and could not be published is an unknown outcome, so that it can be removed', async () => {
+    const session = await openSession(world);
+    world.server.misbehave('rate_limited', 3, ({ path }) => path.endsWith('/refresh'));
+    await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'unavailable', retryAfterS: 30 });
+    world.server.misbehave('forbidden', 1, ({ path }) => path.endsWith('/refresh'));
+    await expect(session.add(at, { ...record, value: 'w' })).rejects.toMatchObject({ kind: 'unavailable' });
+    // It existed before this one.
+    world.server.misbehave('forbidden', 1, ({ path }) => path.endsWith('/refresh'));
+    await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'auth_failed' });
+  });
+
   it('records at other names matched by the filter stay', async () => {
     const similar = `xacme-challenge.${zone}`;
     world.fake.plant({ fqdn: similar, type: 'TXT', value: 'v' }, zone);

@@ -1,5 +1,6 @@
 import type { Zone } from '@certwright/gateway-contract';
 import type { DnsRecord, ProviderSession } from '../dns-provider';
+import { afterChange } from '../provider-fault';
 import { recordChanges, type RecordPorts } from '../records/record-changes';
 
 export interface PublishingPorts extends RecordPorts {
@@ -20,7 +21,11 @@ export function publishedChanges(
     <T>(change: (zone: Zone, record: DnsRecord) => Promise<T>) =>
     async (zone: Zone, record: DnsRecord) => {
       const outcome = await change(zone, record);
-      await ports.publish(zone);
+      try {
+        await ports.publish(zone);
+      } catch (error) {
+        throw outcome === 'created' ? afterChange(error) : error;
+      }
       return outcome;
     };
   return { add: published(add), replace: published(replace), remove: published(remove) };
