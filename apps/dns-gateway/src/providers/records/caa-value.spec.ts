@@ -25,6 +25,14 @@ describe('CAA values', () => {
     },
   );
 
+  it('a long run of spaces, which the server of a customer may send, takes no long time', () => {
+    const begunMs = performance.now();
+    const spaces = ' '.repeat(50_000);
+    expect(parseCaa(`0 issue "${spaces}x"${spaces}`)?.value).toBe(`${spaces}x`);
+    // Seconds if it were quadratic.
+    expect(performance.now() - begunMs).toBeLessThan(1_000);
+  });
+
   it('the normal form stays unchanged', () => {
     const text = '0 issue "a\\"b; c=d"';
     const value = parseCaa(text);
