@@ -156,3 +156,28 @@ describe('Sentinels', () => {
     expect(logged.join('\n')).not.toContain('spec: ');
   });
 });
+
+it('a connection that was ended and made again is cut, too, when another deployment has got the prefix', async () => {
+  const port = await freePort();
+  const server = await startRedisServer(port);
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+  const findOwner = async () => await Promise.resolve({ mode: 'sandbox', id: 'one' } as const);
+  const url = `redis://127.0.0.1:${port}`;
+  const access = new RedisAccess(redisSettingsOf(url), { name: 'spec', log, findOwner });
+  const client = access.open({ kind: 'worker', name: 'spec' });
+  try {
+    await eventually(() => expect(client.status).toBe('ready'));
+    // As BullMQ does with a connection on which a job was not waited for in time.
+    client.disconnect();
+    await eventually(() => expect(client.status).toBe('end'));
+    await client.connect();
+    const admin = rawRedis(url);
+    await admin.set('certwright:deployment', 'sandbox:other');
+    admin.disconnect();
+    await eventually(() => expect(client.status).not.toBe('ready'));
+  } finally {
+    client.disconnect();
+    access.close();
+    await server.kill();
+  }
+}, 30_000);

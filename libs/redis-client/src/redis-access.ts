@@ -62,6 +62,7 @@ export class RedisAccess {
   readonly #credentials: RedisCredentials;
   readonly #claim: PrefixClaim | undefined;
   readonly #connectors: Partial<ReturnType<typeof admittedConnectors>>;
+  /** Those that are ready are among them. */
   readonly #opened = new Set<RedisClient>();
 
   /**
@@ -77,7 +78,6 @@ export class RedisAccess {
     const { name, findOwner, log } = tenancy;
     this.#process = name;
     const client = this.open({ kind: 'commands', name: `${name}-claim` });
-    this.#opened.delete(client);
     logChanges(client, `${name}-claim`, log);
     this.#claim = new PrefixClaim(this.prefix, client, findOwner, log, () => this.#connectAgain());
     this.#connectors = admittedConnectors(this.#claim);
@@ -155,8 +155,11 @@ export class RedisAccess {
   }
 
   #keep<C extends RedisClient>(client: C): C {
-    this.#opened.add(client);
+    // Those that need no claim: of commands and specs, and of the claim itself.
+    if (this.#connectors.server === undefined) return client;
     client.on('end', () => this.#opened.delete(client));
+    // BullMQ ends a connection and connects it again.
+    client.on('ready', () => this.#opened.add(client));
     return client;
   }
 
