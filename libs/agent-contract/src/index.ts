@@ -63,7 +63,9 @@ export {
   readState,
 } from './readers';
 export {
+  checkContent,
   checkSignature,
+  isSignedBy,
   type ParsedSignature,
   parseSignature,
   type RequestHeaders,

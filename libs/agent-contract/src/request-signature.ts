@@ -91,25 +91,38 @@ export function parseSignature(headers: RequestHeaders): ParsedSignature | undef
   return { keyid, created: Number(created), contentDigest, params, signature };
 }
 
+/** Whether the key made the signature. It does not cover the body itself: that can be read afterwards. */
+export function isSignedBy(
+  parsed: ParsedSignature,
+  head: Omit<SignedRequest, 'body'>,
+  publicKey: KeyObject,
+): boolean {
+  return verify(null, signatureBase(head, parsed.contentDigest, parsed.params), publicKey, parsed.signature);
+}
+
 /**
- * Holds a parsed signature against the request and the key of its `keyid`. The clock comes last, so that `clock_skew`
- * means that nothing else is wrong.
+ * Compares a signature that its key made with the body and the time. The clock comes last, so that `clock_skew` means
+ * that nothing else is wrong.
  */
+export function checkContent(parsed: ParsedSignature, body: Uint8Array, now: Date): SignatureVerdict {
+  if (contentDigestOf(body) !== parsed.contentDigest) return { ok: false, fault: 'bad_digest' };
+  const offsetS = parsed.created - Math.floor(now.getTime() / 1000);
+  if (Math.abs(offsetS) > limits.maxClockSkewS) return { ok: false, fault: 'clock_skew', offsetS };
+  return { ok: true, agentId: parsed.keyid, created: new Date(parsed.created * 1000), offsetS };
+}
+
+/** Both, with the key of its `keyid`. */
 export function checkSignature(
   parsed: ParsedSignature,
   request: SignedRequest,
   publicKey: KeyObject,
   now: Date,
 ): SignatureVerdict {
-  if (contentDigestOf(request.body) !== parsed.contentDigest) return { ok: false, fault: 'bad_digest' };
-  const base = signatureBase(request, parsed.contentDigest, parsed.params);
-  if (!verify(null, base, publicKey, parsed.signature)) return { ok: false, fault: 'bad_signature' };
-  const offsetS = parsed.created - Math.floor(now.getTime() / 1000);
-  if (Math.abs(offsetS) > limits.maxClockSkewS) return { ok: false, fault: 'clock_skew', offsetS };
-  return { ok: true, agentId: parsed.keyid, created: new Date(parsed.created * 1000), offsetS };
+  if (!isSignedBy(parsed, request, publicKey)) return { ok: false, fault: 'bad_signature' };
+  return checkContent(parsed, request.body, now);
 }
 
-/** Both steps. `keyOf` returns the identity key of an agent, or null for an unknown one. */
+/** All steps. `keyOf` returns the identity key of an agent, or null for an unknown one. */
 export async function verifyRequest(
   request: SignedRequest,
   headers: RequestHeaders,
@@ -128,7 +141,7 @@ function contentDigestOf(body: Uint8Array): string {
 }
 
 /** RFC 9421, section 2.5. Section 2.2.7: the value of a missing query is `?`. */
-function signatureBase(request: SignedRequest, contentDigest: string, params: string): Buffer {
+function signatureBase(request: Omit<SignedRequest, 'body'>, contentDigest: string, params: string): Buffer {
   return Buffer.from(
     [
       `"@method": ${request.method}`,

@@ -1,6 +1,8 @@
 import {
+  checkContent,
   checkSignature,
   ed25519PublicKey,
+  isSignedBy,
   limits,
   parseSignature,
   type SignatureVerdict,
@@ -56,20 +58,24 @@ export class AgentSignatures implements SignedRequests {
     if (headers.authorization !== undefined) throw await this.refused(addressKey);
     const parsed = parseSignature(headers);
     if (parsed === undefined) throw await this.refused(addressKey);
-    const check = (identityKey: Parameters<typeof checkSignature>[2], body: Buffer) =>
-      checkSignature(parsed, { ...head, body }, identityKey, new Date());
     if (signer === 'in_body') {
       return (body) =>
         new UnverifiedAgent((identityKey) => {
-          const verdict = check(ed25519PublicKey(identityKey), body);
+          const verdict = checkSignature(
+            parsed,
+            { ...head, body },
+            ed25519PublicKey(identityKey),
+            new Date(),
+          );
           if (!verdict.ok) throw refusal(verdict);
         });
     }
     const agent = await this.directory.find(parsed.keyid);
-    if (agent === null) throw await this.refused(addressKey);
+    // Only what the agent has signed counts as its request: its id is no secret.
+    if (agent === null || !isSignedBy(parsed, head, agent.identityKey)) throw await this.refused(addressKey);
     await this.count(agent, head.method);
     return (body) => {
-      const verdict = check(agent.identityKey, body);
+      const verdict = checkContent(parsed, body, new Date());
       if (!verdict.ok) {
         if (verdict.fault !== 'clock_skew') void this.refused(addressKey);
         throw refusal(verdict);

@@ -201,6 +201,19 @@ describe('a signature', () => {
     for (const { status, json } of responses) expect([status, json]).toEqual([401, responses[0]?.json]);
   });
 
+  it('by another key does not use up the rate of the agent', async () => {
+    const limited = await RunningApi.start({ READS_PER_S: '1', FAILED_AUTHENTICATION_PER_MIN: '100000' });
+    const own = await specCluster(limited, await limited.tenant(), 'web');
+    const agent = await SpecAgent.enrolled(limited, own);
+    const { identity: key } = new SpecAgent(limited, own);
+    const statuses = new Set<number>();
+    for (let attempt = 0; attempt < 30; attempt += 1)
+      statuses.add((await agent.call('GET', agentPaths.members, null, { key })).status);
+    expect([...statuses]).toEqual([401]);
+    expect((await agent.get(agentPaths.members)).status).toBe(200);
+    await limited.stop();
+  });
+
   it('by a wrong clock is reported as that, and only when everything else is right', async () => {
     const [agent] = (await members(1)) as [SpecAgent];
     agent.clockOffsetS = -3_600;
