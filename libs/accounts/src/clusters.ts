@@ -129,23 +129,33 @@ export class Clusters {
   }
 
   /**
-   * Requests a new key for each order that has one. A request that exists already is not delayed.
+   * Requests a new key for each order that has one. A request that exists already is not delayed. That of a renewal is
+   * replaced: it would end when the renewal goes on with the present key.
    *
    * @param spreadS over which the requests become due; 0: at once
    * @returns how many orders get a new key
    */
   async rekey(tx: Tx, { accountId, name }: ClusterId, spreadS: number): Promise<number> {
+    const [renewals] = await tx.query<[{ planId: string }[], number]>(
+      `DELETE FROM key_request WHERE plan_id IN (
+         SELECT request.plan_id FROM key_request AS request JOIN order_v3 ON order_v3.plan_id = request.plan_id
+         WHERE order_v3.account_id = $1 AND cluster = $2 AND csr IS NOT NULL AND reason = 'renewal'
+         ORDER BY request.plan_id FOR UPDATE OF request)
+       RETURNING plan_id AS "planId"`,
+      [accountId, name],
+    );
     const [{ requested }] = await tx.query<[{ requested: number }]>(
       `WITH requested AS (
          INSERT INTO key_request AS request (plan_id, reason, due_at)
-         SELECT plan_id, 'rekey', now() + random() * make_interval(secs => $3)
+         SELECT plan_id, 'rekey', CASE WHEN plan_id = ANY ($4::bigint[]) THEN now()
+           ELSE now() + random() * make_interval(secs => $3) END
          FROM order_v3 JOIN plan ON plan.id = plan_id
          WHERE order_v3.account_id = $1 AND cluster = $2 AND csr IS NOT NULL AND closed_at IS NULL
          ORDER BY plan_id
          ON CONFLICT (plan_id) DO UPDATE SET due_at = least(request.due_at, excluded.due_at)
          RETURNING 1)
        SELECT count(*)::int AS requested FROM requested`,
-      [accountId, name, spreadS],
+      [accountId, name, spreadS, renewals.map(({ planId }) => planId)],
     );
     return requested;
   }

@@ -255,15 +255,17 @@ describe('POST /api/v3/clusters/{NAME}/rekey', () => {
     expect((await requests()).every(({ dueInS }) => dueInS <= 0)).toBe(true);
   });
 
-  it('leaves a renewal the renewal, and does not delay it', async () => {
+  it('takes over the request of a renewal without a delay, so that it outlasts a renewal with the present key', async () => {
     await api.database.query(
       `INSERT INTO key_request (plan_id, reason, due_at, falls_back_at)
        SELECT plan_id, 'renewal', now(), now() + interval '1 hour' FROM order_v3 WHERE account_id = $1 AND name = 'keyed-0'`,
       [tenant.accountId],
     );
     expect((await tenant.post(`${path}/web/rekey`, {})).json).toEqual({ orders: 12 });
-    expect((await requests())[0]).toMatchObject({ name: 'keyed-0', reason: 'renewal' });
     expect((await requests())[0]?.dueInS).toBeLessThanOrEqual(0);
+    // Renews the certificate with the present key, which ends the requests of renewals.
+    expect((await tenant.post('/api/v3/orders/keyed-0', { muted: true })).status).toBe(200);
+    expect((await requests())[0]).toMatchObject({ name: 'keyed-0', reason: 'rekey' });
   });
 
   it('refuses what is unknown, and an unknown cluster', async () => {
