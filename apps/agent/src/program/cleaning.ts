@@ -24,7 +24,7 @@ export function prune(host: Host, settings: Settings, log: Log, output: Output):
     installer.journals.restore();
     const now = new Date();
     const released = pruneReleased(installer, orders, now);
-    const replaced = pruneReplaced(installer, orders, new StoredKeys(host.files, settings.state), now);
+    const replaced = pruneReplaced(installer, orders, new StoredKeys(host.files, settings.state), now, null);
     printResult(output, { orders: released, replaced }, [
       ...released.map((order) => `removed order ${JSON.stringify(order)}`),
       `removed ${replaced} replaced versions and keys`,

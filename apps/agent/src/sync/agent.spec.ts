@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { eventually } from '@certwright/testing';
 import { FakeServer } from '../testing/fake-server';
@@ -103,6 +103,21 @@ it('a host that uses nothing of an order seals its key for a late member, too', 
   await idle.agent().once();
   await late.agent().once();
   expect(installed(late, order).isPair).toBe(true);
+});
+
+it('keeps the key that it made for an order of which it uses nothing', async () => {
+  const host = newHost();
+  host.joinText = newJoinText(server);
+  await host.enrol();
+  const order = server.addOrder('www.example.com');
+  await host.agent().once();
+  const file = path.join(host.state, 'keys', `${order.issued?.spkiSha256}.json`);
+  const key = JSON.parse(readFileSync(file, 'utf8')) as object;
+  writeFileSync(file, JSON.stringify({ ...key, created: '2026-01-01T00:00:00.000Z' }));
+  server.requests.length = 0;
+  host.start(host.agent());
+  await eventually(() => expect(server.requests.length).toBeGreaterThan(1));
+  expect(existsSync(file)).toBe(true);
 });
 
 it('goes on with the server after it was unreachable', async () => {

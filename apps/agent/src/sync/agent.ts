@@ -305,7 +305,8 @@ export class Agent {
 
   private prune(): void {
     try {
-      pruneReplaced(this.installer, this.orders, this.keys, this.clock.now());
+      const { installer, orders, keys, clock, synchronizer } = this;
+      pruneReplaced(installer, orders, keys, clock.now(), synchronizer.keysInUse());
     } catch (error) {
       this.parts.log.warn('old versions cannot be removed', { error: fileFault(error) });
     }

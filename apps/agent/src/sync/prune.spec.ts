@@ -25,7 +25,8 @@ async function newHost() {
       csr: null,
     });
   }
-  const prune = () => pruneReplaced(host.installer, orders, keys, new Date(host.nowMs));
+  const prune = (ofCluster: readonly string[] | null = null) =>
+    pruneReplaced(host.installer, orders, keys, new Date(host.nowMs), ofCluster && new Set(ofCluster));
   return { host, orders, keys, prune };
 }
 
@@ -67,6 +68,26 @@ it('keeps a new key whose certificate is not here yet', async () => {
   host.nowMs += 30 * dayMs;
   prune();
   expect(keys.all()).toContain(keyOf('third'));
+});
+
+it('removes the key of an order of which the host uses nothing when the cluster is known not to use it', async () => {
+  const { host, keys, prune } = await newHost();
+  const { key } = certificates.of('third');
+  const createdAt = new Date(host.nowMs);
+  keys.add({
+    spkiSha256: key.spkiSha256,
+    order: 'other.example.com',
+    createdAt,
+    pkcs8: key.pkcs8,
+    csr: null,
+  });
+  host.nowMs += 30 * dayMs;
+  for (const ofCluster of [null, [keyOf('third')]]) {
+    prune(ofCluster);
+    expect(keys.all()).toContain(keyOf('third'));
+  }
+  prune([]);
+  expect(keys.all()).not.toContain(keyOf('third'));
 });
 
 it('removes an order that left the cluster only after its certificate has expired', async () => {

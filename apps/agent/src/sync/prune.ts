@@ -5,12 +5,25 @@ import type { StoredKeys } from '../state/stored-keys';
 /** How long a version or key is kept after it was replaced. */
 const keepMs = 7 * 24 * 3_600_000;
 
-/** Removes versions and keys that were replaced a week ago. What servers read is never removed. @returns how many */
-export function pruneReplaced(installer: Installer, orders: OrderStore, keys: StoredKeys, now: Date): number {
+/**
+ * Removes versions and keys that were replaced a week ago. What servers read is never removed.
+ *
+ * @param ofCluster SHA-256 of the public keys that orders of the cluster use; null: not known. Orders of which this host
+ *   uses nothing have no journal, but it may be the only host that has their key
+ * @returns how many
+ */
+export function pruneReplaced(
+  installer: Installer,
+  orders: OrderStore,
+  keys: StoredKeys,
+  now: Date,
+  ofCluster: ReadonlySet<string> | null,
+): number {
   const isOld = (since: string | undefined): boolean =>
     since !== undefined && now.getTime() - new Date(since).getTime() > keepMs;
   let removed = 0;
-  const keysInUse = new Set<string>();
+  const keysInUse = new Set(ofCluster);
+  const withJournal = new Set(installer.journals.names());
   for (const order of installer.journals.names()) {
     const journal = installer.journals.of(order);
     const used = new Set([journal.wanted, orders.current(order)]);
@@ -30,6 +43,7 @@ export function pruneReplaced(installer: Installer, orders: OrderStore, keys: St
   for (const spkiSha256 of keys.all()) {
     const key = keysInUse.has(spkiSha256) ? null : keys.find(spkiSha256);
     if (key === null || !isOld(key.createdAt.toISOString())) continue;
+    if (ofCluster === null && !withJournal.has(key.order)) continue;
     keys.remove(spkiSha256);
     removed++;
   }

@@ -74,6 +74,12 @@ export class Synchronizer {
     return this.known.has(order) || this.left.has(order);
   }
 
+  /** SHA-256 of the public keys of CSRs and certificates of the cluster; null before all orders were received once. */
+  keysInUse(): ReadonlySet<string> | null {
+    if (!this.isComplete) return null;
+    return new Set([...this.known.values()].flatMap(keysOf));
+  }
+
   /** Orders of the cluster that nothing on this host uses. */
   withoutPoints(): readonly string[] {
     return [...this.known.keys()].filter((order) => this.parts.installer.journals.points(order).length === 0);
@@ -207,9 +213,8 @@ export class Synchronizer {
   }
 
   private want(order: OrderMessage, sha256: string | null): void {
-    const { csr_spki_sha256: csrKey, certificate } = order;
-    const keysInUse = [csrKey, certificate?.spki_sha256 ?? null].filter((key) => key !== null);
-    this.parts.installer.journals.want(order.name, sha256, { mayInstall: order.install === 'go', keysInUse });
+    const mayInstall = order.install === 'go';
+    this.parts.installer.journals.want(order.name, sha256, { mayInstall, keysInUse: keysOf(order) });
   }
 
   private async workOn(order: OrderMessage): Promise<void> {
@@ -285,6 +290,9 @@ export class Synchronizer {
     this.taskProblems.set(order, problem);
   }
 }
+
+const keysOf = ({ csr_spki_sha256: csrKey, certificate }: OrderMessage): readonly string[] =>
+  [csrKey, certificate?.spki_sha256 ?? null].filter((key) => key !== null);
 
 const retryMs = { disk: 60_000, noKey: 600_000, refused: 600_000 } as const;
 
