@@ -91,13 +91,22 @@ const bytes =
 
 /** For people: it is shown to them, and never interpreted. */
 const text =
-  (max: number, { allowed = /\P{Cc}/u, min = 1 } = {}): Read<string> =>
-  (value, at) => {
+  (max: number, { allowed = /\P{Cc}/u, min = 1 } = {}) =>
+  (value: unknown, at: string): string => {
     if (typeof value !== 'string' || value.length < min || value.length > max)
       throw new Wrong(at, `It must be a string of ${min} to ${max} characters.`);
     if ([...value].some((character) => !allowed.test(character)))
       throw new Wrong(at, 'It has control characters.');
     return value;
+  };
+
+/** Text that PostgreSQL compares or keeps as JSON: a lone surrogate is stored as U+FFFD, and refused in JSON. */
+const wellFormed =
+  (max: number): Read<string> =>
+  (value, at) => {
+    const known = text(max)(value, at);
+    if (!known.isWellFormed()) throw new Wrong(at, 'It is not well-formed Unicode.');
+    return known;
   };
 
 const problem = text(limits.maxProblemLength, { allowed: /\P{Cc}|\n/u });
@@ -113,6 +122,8 @@ const agent: Read<string> = (value, at) => {
   return value;
 };
 
+const timePattern = /^2[01]\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
+
 /** From the year 2000 to 2200, so that every time can be stored. */
 const time: Read<string> = (value, at) => {
   const isTime = typeof value === 'string' && /^2[01]\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(value);
@@ -122,6 +133,12 @@ const time: Read<string> = (value, at) => {
     throw new Wrong(at, 'It must be a time as in 2026-11-24T12:00:00Z.');
   return value;
 };
+
+/** `Date` takes 30 February for 2 March; PostgreSQL refuses it. */
+function isOfCalendar(text: string): boolean {
+  const time = new Date(text);
+  return !Number.isNaN(time.getTime()) && time.toISOString().slice(0, 19) === text.slice(0, 19);
+}
 
 const sealedKey: Read<SealedKey> = (value, at) => {
   const key = object(value, at);
@@ -139,7 +156,7 @@ const sealedKeys = list(limits.maxAgentsPerCluster, sealedKey);
 const served: Read<ServedMessage> = (value, at) => {
   const each = object(value, at);
   return {
-    address: text(limits.maxAgentTextLength + 100)(each['address'], `${at}.address`),
+    address: wellFormed(limits.maxAgentTextLength + 100)(each['address'], `${at}.address`),
     sha256: orNull(hash)(each['sha256'], `${at}.sha256`),
     checked_at: time(each['checked_at'], `${at}.checked_at`),
   };
@@ -156,7 +173,7 @@ const installation: Read<InstallationMessage> = (value, at) => {
     throw new Wrong(`${at}.state`, `It must be one of: ${installationStates.join(', ')}.`);
   return {
     order: orderName(each['order'], `${at}.order`),
-    point: text(limits.maxPointLength)(each['point'], `${at}.point`),
+    point: wellFormed(limits.maxPointLength)(each['point'], `${at}.point`),
     state: known,
     certificate_sha256: orNull(hash)(each['certificate_sha256'], `${at}.certificate_sha256`),
     served: list(limits.maxServedPerInstallation, served)(each['served'], `${at}.served`),

@@ -856,6 +856,8 @@ describe('a report', () => {
       { certificate_sha256: 'ABC' },
       { since: 'yesterday' },
       { since: '2026-02-30T00:00:00Z' },
+      { point: 'half a character \ud83d' },
+      { served: [{ address: 'half \ud83d', sha256: null, checked_at: '2026-11-24T12:00:00Z' }] },
       { served: [{ address: '127.0.0.1:443', sha256: null, checked_at: '2026-13-45T00:00:00Z' }] },
     ])
       expect([change, (await agent.report([{ ...installation, ...change }])).status]).toEqual([change, 400]);
