@@ -60,7 +60,7 @@ export class Reporter {
     this.changed.clear();
     try {
       const reportable = orders.filter((order) => this.parts.isReportable(order));
-      const groups = grouped(reportable.map((order) => this.installationsOf(order)));
+      const groups = grouped(reportable.map((order) => bounded(this.installationsOf(order))));
       for (const [index, withoutPoints] of this.newWithoutPoints(isFull).entries()) {
         await api.report(this.report(problem, groups[index] ?? [], withoutPoints));
         for (const order of withoutPoints) this.reportedWithoutPoints.add(order);
@@ -107,10 +107,13 @@ export class Reporter {
     const all = this.parts.withoutPoints();
     const names = isFull ? all : all.filter((order) => !this.reportedWithoutPoints.has(order));
     const groups: string[][] = [[]];
+    let bytes = 0;
     for (const name of names) {
+      const size = bytesOf(name);
       const last = groups.at(-1) ?? [];
-      if (last.length < maxWithoutPoints) last.push(name);
+      if (bytes + size <= maxWithoutPointsBytes) last.push(name);
       else groups.push([name]);
+      bytes = groups.at(-1) === last ? bytes + size : size;
     }
     return groups;
   }
@@ -133,18 +136,46 @@ export class Reporter {
   }
 }
 
-/** Names of orders of one report, which also has installations: a name has up to 1 KiB in JSON. */
-const maxWithoutPoints = 50;
+/** Names of orders of one report, which also has installations. */
+const maxWithoutPointsBytes = limits.maxReportBytes / 4;
 
-/** Leaves room for 50 names of 255 characters and the rest of the report. */
+/** Leaves room for names and the rest of the report. */
 const maxInstallationBytes = limits.maxReportBytes / 2;
+
+const maxShortProblemLength = 100;
+
+/** In JSON, with the comma after it. */
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value)) + 1;
+
+/**
+ * The installations of one order, which a report replaces as a whole. When they are too many for one, they are
+ * shortened, and the end of the list is left out: what is wrong comes first, and what is done last, so that the server
+ * does not take the order for served.
+ */
+function bounded(installations: readonly InstallationMessage[]): InstallationMessage[] {
+  if (bytesOf(installations) <= maxInstallationBytes) return [...installations];
+  const short = installations
+    .map((each) => ({
+      ...each,
+      served: [],
+      problem: each.problem === null ? null : printable(each.problem, maxShortProblemLength),
+    }))
+    .sort((one, other) => rank(one) - rank(other));
+  let bytes = 0;
+  return short.filter((each) => (bytes += bytesOf(each)) <= maxInstallationBytes);
+}
+
+function rank({ state }: InstallationMessage): number {
+  if (state === 'failed' || state === 'rolled_back') return 0;
+  return state === 'serving' || state === 'installed' ? 2 : 1;
+}
 
 /** Reports of bounded size; the installations of an order stay together. */
 function grouped(orders: readonly InstallationMessage[][]): InstallationMessage[][] {
   const groups: InstallationMessage[][] = [];
   let bytes = 0;
   for (const installations of orders) {
-    const size = Buffer.byteLength(JSON.stringify(installations));
+    const size = bytesOf(installations);
     const last = groups.at(-1);
     const fits =
       last !== undefined &&
