@@ -161,20 +161,37 @@ async function giveSeals(
   return given.length;
 }
 
+const isDue = `request.due_at <= clock_timestamp()
+    AND (request.assigned_until IS NULL OR request.assigned_until < clock_timestamp())
+    AND NOT plan.paused AND plan.closed_at IS NULL`;
+
+/**
+ * The clusters take turns: requests of one whose agents have enough tasks, or do none, stay due, and must not keep
+ * those of another account from being found.
+ */
 const dueRequests = `
   SELECT plan.id AS "planId", order_v3.account_id AS "accountId", order_v3.cluster AS name, request.agent_id AS "agentId"
-  FROM key_request AS request
-  JOIN order_v3 ON order_v3.plan_id = request.plan_id
-  JOIN unnest($1::bigint[], $2::text[]) AS waiting (account_id, name)
-    ON waiting.account_id = order_v3.account_id AND waiting.name = order_v3.cluster
-  JOIN plan ON plan.id = request.plan_id
-  WHERE request.due_at <= clock_timestamp()
-    AND (request.assigned_until IS NULL OR request.assigned_until < clock_timestamp())
-    AND NOT plan.paused AND plan.closed_at IS NULL
-  ORDER BY request.due_at, plan.id LIMIT ${maxAssigned}
+  FROM (
+    SELECT request.plan_id, request.due_at,
+      row_number() OVER (PARTITION BY order_v3.account_id, order_v3.cluster ORDER BY request.due_at, plan.id) AS nth
+    FROM key_request AS request
+    JOIN order_v3 ON order_v3.plan_id = request.plan_id
+    JOIN unnest($1::bigint[], $2::text[]) AS waiting (account_id, name)
+      ON waiting.account_id = order_v3.account_id AND waiting.name = order_v3.cluster
+    JOIN plan ON plan.id = request.plan_id
+    WHERE ${isDue}
+    ORDER BY nth, request.due_at LIMIT ${maxAssigned}) AS found
+  JOIN key_request AS request ON request.plan_id = found.plan_id
+  JOIN order_v3 ON order_v3.plan_id = found.plan_id
+  JOIN plan ON plan.id = found.plan_id
+  WHERE ${isDue}
+  ORDER BY found.nth, found.due_at, plan.id
   FOR UPDATE OF plan SKIP LOCKED`;
 
-/** The keys that are needed: that of the present CSR, and that of the current certificate. */
+/**
+ * The keys that are needed: that of the present CSR, and that of the current certificate. At random, since those that no
+ * polling agent holds stay, and must not keep the others from being found.
+ */
 const lackingKeys = `
   SELECT key.plan_id AS "planId", key.spki_sha256 AS spki, coalesce(key.seal_until > clock_timestamp(), false) AS "isGiven", (
     SELECT array_agg(holder) FROM unnest($3::text[]) AS holder
@@ -191,7 +208,7 @@ const lackingKeys = `
         AND agent.id <> key.made_by AND NOT EXISTS (
           SELECT 1 FROM sealed_key AS sealed WHERE sealed.account_id = $1 AND sealed.cluster = $2
             AND sealed.spki_sha256 = key.spki_sha256 AND sealed.receiver = agent.id))
-  ORDER BY key.seal_until NULLS FIRST, key.spki_sha256 LIMIT ${maxSeals}`;
+  ORDER BY "isGiven", random() LIMIT ${maxSeals}`;
 
 async function loadOf(tx: Tx, agents: readonly string[]): Promise<Map<string, number>> {
   const rows = await tx.query<{ id: string; count: number }[]>(

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { agentPaths, openKey, readMembers, readSealedKeys, stateQuery } from '@certwright/agent-contract';
 import { eventually } from '@certwright/testing';
 import { changeCurrent } from '../testing/current-certificate';
+import { enrolledAgent } from '../testing/managed-orders';
 import { RunningApi, type Tenant } from '../testing/running-api';
 import {
   enrolmentToken,
@@ -13,6 +14,7 @@ import {
   specCluster,
 } from '../testing/spec-agent';
 import { AgentTasks } from './agent-tasks.repository';
+import { Rollouts } from './rollouts.repository';
 
 jest.setTimeout(60_000);
 
@@ -399,6 +401,92 @@ describe('a process with too many waiting agents', () => {
     await small.stop();
     expect((await waiting).status).toBe(204);
     expect(Date.now() - begun).toBeLessThan(30_000);
+  });
+});
+
+describe('a cluster with many orders that wait', () => {
+  /** Orders with a CSR, as a plain statement makes them. @returns the id of one of their plans */
+  const insertOrders = async (owner: Tenant, name: string, count: number) => {
+    const [row] = await query<{ id: string }>(
+      `WITH plans AS (INSERT INTO plan (account_id, revision, auto_renew, muted, paused, download_token)
+         SELECT $1::bigint, 1, true, false, false, 'waiting ' || $1::bigint || ' ' || number
+         FROM generate_series(1, $3::int) AS number RETURNING id)
+       INSERT INTO order_v3 (plan_id, account_id, name, dns_names, approver_emails, cluster, product, key_type, csr, spki_sha256)
+       SELECT id, $1::bigint, 'waiting ' || id, '{example.com}', '{}', $2::text, 'free_ca', 'rsa', '\\x00',
+         sha256(id::text::bytea) FROM plans RETURNING plan_id AS id`,
+      ...[owner.accountId, name, count],
+    );
+    return row?.id ?? '';
+  };
+
+  /** This cluster, in which one agent polls, and one of another account. */
+  const twoClusters = async () => {
+    const other = await api.tenant();
+    await specCluster(api, other, 'web');
+    const [mine, theirs] = [
+      await enrolledAgent(api, tenant, cluster.name),
+      await enrolledAgent(api, other, 'web'),
+    ];
+    const keys = [
+      { accountId: tenant.accountId, name: cluster.name },
+      { accountId: other.accountId, name: 'web' },
+    ];
+    const agentsOf = ({ accountId }: { accountId: string }) => [
+      accountId === other.accountId ? theirs : mine,
+    ];
+    return { other, mine, theirs, keys, agentsOf };
+  };
+
+  it('does not keep the agents of another account from getting tasks', async () => {
+    const { other, theirs, keys, agentsOf } = await twoClusters();
+    await insertOrders(tenant, cluster.name, 530);
+    const planId = await insertOrders(other, 'web', 1);
+    await query(
+      `INSERT INTO key_request (plan_id, reason, due_at)
+       SELECT plan_id, 'first', now() - CASE account_id WHEN $1 THEN interval '1 hour' ELSE interval '1 minute' END
+       FROM order_v3 WHERE account_id IN ($1, $2) AND name LIKE 'waiting %'`,
+      tenant.accountId,
+      other.accountId,
+    );
+    expect(await api.app.get(AgentTasks).assignKeys(keys, agentsOf)).toBe(21);
+    expect(await query(`SELECT agent_id FROM key_request WHERE plan_id = $1`, planId)).toEqual([
+      { agent_id: theirs },
+    ]);
+  });
+
+  it('does not keep the roll-outs of another account from being passed on', async () => {
+    const { other, mine, theirs, keys, agentsOf } = await twoClusters();
+    await insertOrders(tenant, cluster.name, 210);
+    const planId = await insertOrders(other, 'web', 1);
+    await query(
+      `INSERT INTO rollout (plan_id, certificate_sha256, first_agent, first_since)
+       SELECT plan_id, spki_sha256, CASE account_id WHEN $1 THEN $3 ELSE 'silent' END, now() - interval '1 hour'
+       FROM order_v3 WHERE account_id IN ($1, $2) AND name LIKE 'waiting %'`,
+      ...[tenant.accountId, other.accountId, mine],
+    );
+    expect(await api.app.get(Rollouts).passOn(keys, agentsOf)).toBe(1);
+    expect(await query(`SELECT first_agent FROM rollout WHERE plan_id = $1`, planId)).toEqual([
+      { first_agent: theirs },
+    ]);
+  });
+
+  it('gets keys sealed although no polling agent has many others', async () => {
+    const holder = await enrolledAgent(api, tenant, cluster.name);
+    await enrolledAgent(api, tenant, cluster.name);
+    await insertOrders(tenant, cluster.name, 210);
+    await query(
+      `INSERT INTO managed_key (account_id, cluster, spki_sha256, plan_id, made_by, task_id, csr_sha256, revision)
+       SELECT account_id, cluster, spki_sha256, plan_id,
+         CASE row_number() OVER (ORDER BY spki_sha256 DESC) WHEN 1 THEN $2 ELSE 'offline' END, 1, spki_sha256, 1
+       FROM order_v3 WHERE account_id = $1 AND name LIKE 'waiting %'`,
+      tenant.accountId,
+      holder,
+    );
+    const key = { accountId: tenant.accountId, name: cluster.name };
+    const tasks = api.app.get(AgentTasks);
+    let given: number | null = 0;
+    for (let round = 0; round < 20 && given === 0; round += 1) given = await tasks.assignSeals(key, [holder]);
+    expect(given).toBe(1);
   });
 });
 

@@ -59,7 +59,8 @@ export class Rollouts {
   }
 
   /**
-   * Passes the turns of silent agents on to others that poll now.
+   * Passes the turns of silent agents on to others that poll now. The clusters take turns: where no other agent polls,
+   * roll-outs stay silent, and must not keep those of another account from being found.
    *
    * @param agentsOf those of a cluster that poll now
    */
@@ -71,15 +72,18 @@ export class Rollouts {
       const silent = await tx.query<
         { planId: string; accountId: string; name: string; firstAgent: string; broken: string[] }[]
       >(
-        `SELECT rollout.plan_id AS "planId", order_v3.account_id AS "accountId", order_v3.cluster AS name,
-           first_agent AS "firstAgent", broken
-         FROM rollout JOIN order_v3 ON order_v3.plan_id = rollout.plan_id
-         JOIN unnest($1::bigint[], $2::text[]) AS waiting (account_id, name)
-           ON waiting.account_id = order_v3.account_id AND waiting.name = order_v3.cluster
-         JOIN plan ON plan.id = rollout.plan_id
-         WHERE served_at IS NULL AND stopped_at IS NULL
-           AND first_since < clock_timestamp() - $3 * power(2, least(turns, $4)) * interval '1 millisecond'
-         ORDER BY plan.id LIMIT ${maxPassed} FOR UPDATE OF plan SKIP LOCKED`,
+        `SELECT plan.id AS "planId", silent.account_id AS "accountId", silent.name, silent.first_agent AS "firstAgent", broken
+         FROM (
+           SELECT rollout.plan_id, order_v3.account_id, order_v3.cluster AS name, first_agent, broken,
+             row_number() OVER (PARTITION BY order_v3.account_id, order_v3.cluster ORDER BY first_since) AS nth
+           FROM rollout JOIN order_v3 ON order_v3.plan_id = rollout.plan_id
+           JOIN unnest($1::bigint[], $2::text[]) AS waiting (account_id, name)
+             ON waiting.account_id = order_v3.account_id AND waiting.name = order_v3.cluster
+           WHERE served_at IS NULL AND stopped_at IS NULL
+             AND first_since < clock_timestamp() - $3 * power(2, least(turns, $4)) * interval '1 millisecond'
+           ORDER BY nth, first_since LIMIT ${maxPassed}) AS silent
+         JOIN plan ON plan.id = silent.plan_id
+         ORDER BY plan.id FOR UPDATE OF plan SKIP LOCKED`,
         [
           clusters.map(({ accountId }) => accountId),
           clusters.map(({ name }) => name),
