@@ -14,6 +14,7 @@ import {
   specCluster,
 } from '../testing/spec-agent';
 import { AgentTasks } from './agent-tasks.repository';
+import { ClusterChangesRepository } from './cluster-changes.repository';
 import { Rollouts } from './rollouts.repository';
 
 jest.setTimeout(60_000);
@@ -402,6 +403,24 @@ describe('a process with too many waiting agents', () => {
     expect((await waiting).status).toBe(204);
     expect(Date.now() - begun).toBeLessThan(30_000);
   });
+});
+
+it('a roll-out of the current certificate is not replaced by one of a certificate that was read earlier', async () => {
+  const { agent } = await keyed('shop');
+  await members(1);
+  const key = { accountId: tenant.accountId, name: cluster.name };
+  const read = async () => (await api.app.get(ClusterChangesRepository).after(key, 0))?.orders ?? [];
+  await changeCurrent(api, tenant, 'shop');
+  const earlier = await read();
+  await changeCurrent(api, tenant, 'shop');
+  const current = await read();
+  for (const orders of [current, earlier]) await api.app.get(Rollouts).begin(orders, [agent.id]);
+  expect(
+    await query(
+      `SELECT encode(rollout.certificate_sha256, 'hex') AS sha256 FROM rollout JOIN order_v3 USING (plan_id) WHERE account_id = $1`,
+      tenant.accountId,
+    ),
+  ).toEqual([{ sha256: current[0]?.certificate?.sha256 }]);
 });
 
 describe('a cluster with many orders that wait', () => {

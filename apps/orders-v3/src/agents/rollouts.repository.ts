@@ -20,7 +20,7 @@ export class Rollouts {
 
   /**
    * Begins the roll-outs of certificates that have none, and gives open turns to one of these agents: preferably one
-   * that has installed the order before, and was not broken.
+   * that has installed the order before, and was not broken. One that was replaced since it was read has no roll-out.
    *
    * @param agents that poll now
    * @returns the orders with their roll-outs
@@ -37,8 +37,11 @@ export class Rollouts {
     const chosen = due.map((order) => firstOf(order, agents, points.get(order.planId) ?? new Set()));
     const rows = await this.database.query<(Rollout & { planId: string })[]>(
       `INSERT INTO rollout AS own (plan_id, certificate_sha256, first_agent, first_since)
-       SELECT plan_id, decode(sha256, 'hex'), agent, clock_timestamp()
-       FROM unnest($1::bigint[], $2::text[], $3::text[]) AS chosen (plan_id, sha256, agent) ORDER BY plan_id
+       SELECT chosen.plan_id, certificate.sha256, agent, clock_timestamp()
+       FROM unnest($1::bigint[], $2::text[], $3::text[]) AS chosen (plan_id, sha256, agent)
+       JOIN certificate ON certificate.plan_id = chosen.plan_id AND is_current
+         AND certificate.sha256 = decode(chosen.sha256, 'hex')
+       ORDER BY chosen.plan_id
        ON CONFLICT (plan_id) DO UPDATE SET
          certificate_sha256 = excluded.certificate_sha256,
          begun_at = CASE WHEN own.certificate_sha256 = excluded.certificate_sha256 THEN own.begun_at ELSE clock_timestamp() END,
