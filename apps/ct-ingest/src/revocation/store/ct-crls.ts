@@ -152,8 +152,14 @@ export class CtCrls {
     for (const { id } of lists) {
       let deleted = rowsForgotten;
       while (deleted === rowsForgotten) {
+        // If the list is needed again before the last statement, even after the end of this process, it is fetched as a new one:
+        // without its revocations, all certificates on it would be good.
         [, deleted] = await this.database.query<[unknown, number]>(
-          `DELETE FROM ct_revocation WHERE ctid = ANY (ARRAY(SELECT ctid FROM ct_revocation WHERE crl = $1 LIMIT $2))`,
+          `WITH forgotten AS MATERIALIZED (
+             UPDATE ct_crl SET content_sha256 = NULL, etag = NULL, last_modified = NULL, fresh_until = NULL, due_at = now()
+             WHERE id = $1 AND ${unneeded} RETURNING id)
+           DELETE FROM ct_revocation WHERE ctid = ANY (ARRAY(
+             SELECT ctid FROM ct_revocation WHERE crl = (SELECT id FROM forgotten) LIMIT $2))`,
           [id, rowsForgotten],
         );
       }

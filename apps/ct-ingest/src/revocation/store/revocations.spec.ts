@@ -440,6 +440,23 @@ describe('lists', () => {
     await apply(kept, [revoked('01')]);
     expect(await crls.forget()).toBe(0);
   });
+
+  it('are not valid without their revocations when their deletion was interrupted', async () => {
+    const crl = await named('http://a/1.crl', issuer, soon(-40));
+    const contents = { contentSha256: randomBytes(32), etag: '"1"' };
+    await apply(crl, [revoked('01')], contents);
+    const killed = new CtCrls({
+      query: async (...statement: Parameters<typeof ct.database.query>) =>
+        await ct.database.query(...statement),
+      transaction: async () => await Promise.reject(new Error('killed')),
+    } as unknown as typeof ct.database);
+    await expect(killed.forget()).rejects.toThrow('killed');
+    await named('http://a/1.crl');
+    expect(await statuses({ crl }, { crl, serial: serial('02') })).toEqual(['unknown', 'unknown']);
+    expect(await crls.due(await holderOf(crl))).toMatchObject({ etag: null, freshUntil: null });
+    await apply(crl, [revoked('01')], contents);
+    expect(await statuses({ crl }, { crl, serial: serial('02') })).toEqual(['revoked', 'good']);
+  });
 });
 
 describe('a host', () => {
