@@ -14,6 +14,7 @@ import { WatchedNames } from '../watched-names/watched-names';
 import type { DomainsInMemory } from './domains-in-memory';
 import { FollowIndex } from './follow-index';
 import { LoadDomains } from './following.module';
+import { type ChangeCursor, changesAfter } from './monitoring-changes';
 
 jest.setTimeout(60_000);
 
@@ -284,6 +285,42 @@ describe('following', () => {
     following = await taken('following');
     await follow();
     expect(await found()).toEqual(['1 slow.example.com stream']);
+  });
+
+  it('applies a change whose transaction ends while newer ones are read page by page', async () => {
+    const insert = (from: number, to: number) =>
+      `INSERT INTO monitoring_change (transaction_id, account_id, object, name, action, after)
+       SELECT pg_current_xact_id()::text::bigint, 2, 'settings', 'n' || n, 'created', '{}' FROM generate_series(${from}, ${to}) AS n`;
+    const slow = worker.core.createQueryRunner();
+    await slow.startTransaction();
+    await slow.query(insert(0, 0));
+    await worker.core.query(insert(1, 1_000));
+    const [{ xmin }] = await worker.core.query<[{ xmin: string }]>(
+      `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin`,
+    );
+    let from: ChangeCursor = { transactionId: String(BigInt(xmin) - 1n), id: '0' };
+    const read: string[] = [];
+    const next = async (reader: Parameters<typeof changesAfter>[0], open: ReadonlySet<string>) => {
+      const found = await changesAfter(reader, from, open);
+      from = found.cursor;
+      read.push(...found.changes.map(({ name }) => name));
+      return found.open;
+    };
+    let open = await next(worker.core, new Set());
+    await worker.core.query(insert(1_001, 1_001));
+    let pages = 0;
+    const committing: Parameters<typeof changesAfter>[0] = {
+      query: async <Rows>(statement: string, values?: unknown[]) => {
+        if ((pages += 1) === 2) {
+          await slow.commitTransaction();
+          await slow.release();
+        }
+        return await worker.core.query<Rows>(statement, values);
+      },
+    };
+    open = await next(committing, open);
+    await next(worker.core, open);
+    expect(read.toSorted()).toEqual(Array.from({ length: 1_002 }, (_, nth) => `n${nth}`).toSorted());
   });
 
   it('ignores accounts while they are disabled, and backfills them afterwards', async () => {

@@ -67,7 +67,8 @@ export async function changesAfter(
     const page = await reader.query<Change[]>(statement, [last.transactionId, last.id]);
     for (const change of page) {
       last = { transactionId: change.transactionId, id: change.id };
-      if (change.isFinal) cursor = last;
+      // A later page is of a later time: rows before its first one may have appeared since, unless that was impossible then.
+      if (change.isFinal && stillOpen.size === 0) cursor = last;
       else stillOpen.add(change.id);
       if (!open.has(change.id)) changes.push(change);
     }
