@@ -70,8 +70,8 @@ export class Classifying implements OnModuleInit {
       this.progress.sweeps.push({ account: null, after: start });
     }
     if (nowMs - this.progress.readAtMs >= readMs) {
-      await this.examine(lease, await this.withNewCertificates());
-      await this.examine(lease, await this.withNewKnownObjects());
+      await this.examineWithNewCertificates(lease);
+      await this.examineWithNewKnownObjects(lease);
       this.progress.readAtMs = nowMs;
     }
     // Shares are rounded down: with fewer, none was cut.
@@ -94,7 +94,7 @@ export class Classifying implements OnModuleInit {
     );
   }
 
-  private async withNewCertificates(): Promise<FindingId[]> {
+  private async examineWithNewCertificates(lease: TaskLease): Promise<void> {
     const { certificatesSince } = this.progress;
     const [{ now }] = await this.database.query<[{ now: Date }]>(`SELECT clock_timestamp() AS now`);
     const since = certificatesSince ?? now;
@@ -105,33 +105,34 @@ export class Classifying implements OnModuleInit {
        WHERE certificate.created_at >= $1 AND finding.state IN ('waiting', 'unknown')`,
       [new Date(since.getTime() - overlapMs)],
     );
+    await this.examine(lease, ids);
+    // Not before: what could not be examined is read again.
     this.progress.certificatesSince = now;
-    return ids;
   }
 
   /**
-   * Findings that changes of their accounts may make known. The cursor moves over changes that no running transaction
+   * Examines findings that changes of their accounts may make known. The cursor moves over changes that no running transaction
    * precedes (docs/decisions/0016-monitored-domains.md).
    */
-  private async withNewKnownObjects(): Promise<FindingId[]> {
+  private async examineWithNewKnownObjects(lease: TaskLease): Promise<void> {
     const cursor = this.progress.changes;
     if (cursor === null) {
       const [{ first }] = await this.database.query<[{ first: string }]>(
         `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS first`,
       );
       this.progress.changes = { transactionId: first, id: '0' };
-      return [];
+      return;
     }
     const changes = await this.database.query<Change[]>(changesStatement, [cursor.transactionId, cursor.id]);
-    for (const account of new Set(ofObject(changes, 'settings').map((change) => change.account)))
-      this.progress.sweeps.push({ account, after: start });
-    const last = changes.findLast(({ isFinal }) => isFinal);
     const ids = await this.database.query<FindingId[]>(knownStatement, [
       ofObject(changes, 'known_cert').map(({ name }) => name),
       ofObject(changes, 'known_key').map(({ name }) => name),
     ]);
+    await this.examine(lease, ids);
+    for (const account of new Set(ofObject(changes, 'settings').map((change) => change.account)))
+      this.progress.sweeps.push({ account, after: start });
+    const last = changes.findLast(({ isFinal }) => isFinal);
     if (last !== undefined) this.progress.changes = last;
-    return ids;
   }
 
   /** @returns whether there is more */

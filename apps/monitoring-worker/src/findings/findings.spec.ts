@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { FindingsFixture, issuanceFor, SpecCa } from '../testing/findings-fixture';
+import { ExamineFindings } from './examine-findings';
 
 let fixture: FindingsFixture;
 beforeAll(async () => {
@@ -176,6 +177,22 @@ describe('classifying again', () => {
     ]);
     const pending = (await fixture.deliveries(account)).filter(({ state }) => state === 'pending');
     expect(pending.map(({ subject }) => subject)).toEqual([`finding:${unknown?.tbsSha256}`]);
+  });
+
+  it('knows what was authorized while findings could not be examined', async () => {
+    const lease = await fixture.lease('classifying');
+    await fixture.classifying.round(lease, 11_000);
+    const account = await fixture.account();
+    const issuance = issuanceFor(['a.example.com']);
+    await fixture.find({ [account]: domains }, [issuance]);
+    await fixture.known(account, { tbs: issuance.tbsSha256 });
+    const examine = jest
+      .spyOn(ExamineFindings.prototype, 'examine')
+      .mockRejectedValue(new Error('the ct database is unavailable'));
+    await expect(fixture.classifying.round(lease, 14_000)).rejects.toThrow('unavailable');
+    examine.mockRestore();
+    await fixture.classifying.round(lease, 17_000);
+    expect(await reasonsOf(account)).toEqual(['known_cert']);
   });
 
   it('decides waiting findings when the issuance has ended', async () => {
