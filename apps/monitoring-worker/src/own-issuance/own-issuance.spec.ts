@@ -173,6 +173,25 @@ describe('a certificate that was issued here', () => {
     expect(alarms).toEqual([]);
   });
 
+  it('that the index has is not reported when others have too many names for one answer', async () => {
+    const owns = [await issued(['a.example.com'], 2 * dayMs), await issued(['b.example.com'], 2 * dayMs)];
+    const long = Array.from({ length: 45_000 }, (_, nth) => `${nth}.${'n'.repeat(200)}`);
+    for (const { certificateId, tbsSha256 } of owns) {
+      const { notAfter } = await certificate(certificateId);
+      const tbs = tbsSha256.toString('hex');
+      await logged(['a.example.com'], { tbsSha256: tbs, notAfter, dnsNames: long, nameKeys: [] });
+    }
+    const sighted = async () =>
+      await Promise.all(
+        owns.map(async ({ certificateId }) => (await certificate(certificateId)).sightedAt !== null),
+      );
+    await sightings.look(lease);
+    expect(await sighted()).toEqual([true, false]);
+    await sightings.look(lease);
+    expect(await sighted()).toEqual([true, true]);
+    expect(alarms).toEqual([]);
+  });
+
   it('that is not in the index a day after its SCT is reported once, also by a restarted worker, and found later', async () => {
     const own = await issued(['late.example.com'], dayMs + hourMs);
     const { notAfter, sctAt } = await certificate(own.certificateId);

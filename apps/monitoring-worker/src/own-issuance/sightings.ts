@@ -81,10 +81,10 @@ export class Sightings {
     }
     // Before the lookup: what is read into the index meanwhile is found, not missing.
     const coverage = await readCoverage(this.ct);
-    const sightings = await this.sightingsOf(certificates);
-    const found = new Set(sightings.map(({ certificate }) => certificate.id));
+    const positions = await positionsOf(this.ct, certificates);
+    const sightings = await this.sightingsOf(certificates, positions);
     const missing = certificates.filter(
-      (certificate) => !found.has(certificate.id) && this.isMissing(certificate, coverage),
+      (certificate, nth) => positions[nth] === null && this.isMissing(certificate, coverage),
     );
     await this.record(lease, sightings, missing);
     this.after = last;
@@ -105,8 +105,11 @@ export class Sightings {
     );
   }
 
-  private async sightingsOf(certificates: readonly Unsighted[]): Promise<readonly Sighting[]> {
-    const positions = await positionsOf(this.ct, certificates);
+  /** @param positions of the certificates in the index */
+  private async sightingsOf(
+    certificates: readonly Unsighted[],
+    positions: readonly (string | null)[],
+  ): Promise<readonly Sighting[]> {
     const ascending = positions.flatMap((position) => (position === null ? [] : [Number(position)]));
     if (ascending.length === 0) return [];
     // If the answer is cut because of its size, the next pass finds the others.
