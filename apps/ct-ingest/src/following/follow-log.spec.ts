@@ -142,6 +142,24 @@ describe.each(kinds)('a log with the interface %s', (kind) => {
   });
 });
 
+it.each([
+  ['aligned', true, 1],
+  ['aligned', true, 4],
+  ['other', false, 1],
+  ['other', false, 4],
+])(
+  'a log with smaller, %s pages is read in whole pages, wherever reading begins (%s, %i)',
+  async (_, aligns, parallel) => {
+    const log = await opened('rfc6962', 650);
+    Object.assign(log, { page: 50, aligns });
+    await ingest.turn(ingest.follower({ start: '49', pageSize: 100, parallel }));
+    expect(await ingest.log()).toMatchObject({ position: '650' });
+    // Some more than there are pages, until their size is known.
+    const requests = log.requests.filter((path) => path.includes('get-entries'));
+    expect(requests.length).toBeLessThan(650 / 50 + 8);
+  },
+);
+
 it('an issuance in several logs, or with a certificate after its precertificate, is stored once', async () => {
   await opened('rfc6962', 100);
   await opened('static', 200);

@@ -35,6 +35,8 @@ export interface Rfc6962Options {
 export class Rfc6962Log implements LogApi {
   /** Page size of the log, entries. */
   private likedSize: number;
+  /** Entries of the last page that was shorter than requested; 0: a longer one was not. */
+  private shortSize = 0;
   /** Estimated number of entries that fit a page: decreases after a full page, and increases with each other one. */
   private fittingSize: number;
 
@@ -98,8 +100,16 @@ export class Rfc6962Log implements LogApi {
     const got = page?.entries.length ?? 1;
     if (page?.isFull !== false) this.fittingSize = Math.max(1, got);
     else this.fittingSize = Math.min(this.options.pageSize, this.fittingSize * 2);
-    if (page?.isFull === false && got < requested) this.likedSize = got;
+    if (page?.isFull === false) this.learnSize(got, requested);
     return page;
+  }
+
+  /** The first short page may only be the rest of one, up to where a log aligns its responses: the next one is whole. */
+  private learnSize(got: number, requested: number): void {
+    if (got < requested) {
+      if (this.shortSize > 0) this.likedSize = Math.max(got, this.shortSize);
+      this.shortSize = got;
+    } else if (got > this.shortSize) this.shortSize = 0;
   }
 
   async fetchLong({ from }: EntryRange, _treeSize: number, signal: AbortSignal): Promise<EntryPage> {

@@ -37,6 +37,8 @@ export class FakeLog {
   intercept: Interception = () => false;
   /** Max entries of a get-entries response. */
   page = 100;
+  /** Whether a response that is cut to `page` ends at a multiple of it, as of Trillian's logs. */
+  aligns = false;
   /** Whether data tiles are compressed. */
   gzip = true;
   signingKey: KeyObject;
@@ -162,10 +164,9 @@ export class FakeLog {
         });
       }
       case '/ct/v1/get-entries': {
-        const requested = this.entries.slice(
-          number('start'),
-          Math.min(number('end') + 1, number('start') + this.page),
-        );
+        const [start, end] = [number('start'), number('end') + 1];
+        const cut = this.aligns ? this.page - (start % this.page) : this.page;
+        const requested = this.entries.slice(start, end - start > this.page ? start + cut : end);
         const entries = upTo(maxResponse, requested).map(entryJson);
         if (entries.length === 0) return null;
         const parted = entries.flatMap((entry, nth) => (nth === 0 ? [entry] : [comma, entry]));
