@@ -97,7 +97,9 @@ function refuseTooManyWrites(
         new Problem('service_outage', 'The service is overloaded. Please try again.', { retryAfterS }),
       );
     }
-    reply.raw.once('close', end);
+    // A client that disconnected before, such as during authentication, causes no further event.
+    if (reply.raw.closed) end();
+    else reply.raw.once('close', end);
     done();
   });
 }

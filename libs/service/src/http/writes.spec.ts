@@ -1,5 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { connect } from 'node:net';
 import { eventually } from '@certwright/testing';
+import type { Authenticator, CallerIdentity } from '../authentication/authenticator';
 import { type SampleApi, sampleKeys, startSampleApi } from '../testing/sample-api';
 import { exchange, parseResponse, request } from '../testing/wire';
 
@@ -47,4 +49,39 @@ describe('a write', () => {
     expect(parseResponse(read).status).toBe(200);
     expect([begun, ended]).toEqual([[], 0]);
   });
+
+  it('is ended also when its client disconnects while it is authenticated', async () => {
+    const slow = new SlowAuthenticator();
+    const { app, port, lines } = await startSampleApi({
+      authenticator: slow as unknown as Authenticator,
+      beginWrite: () => {
+        begun.push(undefined);
+        return () => (ended += 1);
+      },
+    });
+    const socket = connect(port, '127.0.0.1');
+    socket.write(request('DELETE /orders/example.com', [bearer]));
+    await slow.called;
+    socket.destroy();
+    await eventually(() => expect(lines.join('')).toContain('"status":499'));
+    slow.admitAll();
+    await eventually(() => expect(begun).toHaveLength(1));
+    expect(ended).toBe(1);
+    await app.close();
+  });
 });
+
+class SlowAuthenticator {
+  readonly #called = Promise.withResolvers<void>();
+  readonly #admitted = Promise.withResolvers<CallerIdentity>();
+  readonly called = this.#called.promise;
+
+  async admit(): Promise<CallerIdentity> {
+    this.#called.resolve();
+    return await this.#admitted.promise;
+  }
+
+  admitAll(): void {
+    this.#admitted.resolve({ accountId: '42', keyId: '1' });
+  }
+}
