@@ -94,6 +94,14 @@ describe('certificate revoke-all', () => {
     expect(await revoked()).toEqual(['0a', '0b', '0c']);
   });
 
+  it('reads serial numbers as OpenSSL and crt.sh print them: with the 00 of DER, and with colons', async () => {
+    await issued(one, 'ab12');
+    await issued(one, '0c34');
+    const file = path.join(folder, 'printed.txt');
+    writeFileSync(file, '00:AB:12\r\n000c34\n');
+    expect(await run('--serials', file, '--reason', '4')).toContain('2 certificates of 1 accounts');
+  });
+
   it('refuses conditions that select everything, or cannot be read', async () => {
     await expect(run('--reason', '4')).rejects.toThrow('Give at least one of');
     await expect(run('--reason', '4', '--key', 'ab')).rejects.toThrow('--key: "ab" is not a SHA-256');

@@ -138,14 +138,14 @@ async function existingAuthority(database: DataSource, name: string): Promise<vo
     throw new Error(`--authority: there is no CA "${name}". "admin authority list" prints the names.`);
 }
 
-/** As they are stored: lower case. */
+/** As they are stored: lower case, without the 00 that DER puts before a first byte of 80 or more. */
 function serialsIn(text: string, file: string): readonly string[] {
   return text.split('\n').flatMap((line, index) => {
     const serial = line.replace(/#.*/, '').replaceAll(':', '').trim().toLowerCase();
     if (serial === '') return [];
     if (!/^([0-9a-f]{2}){1,21}$/.test(serial))
       throw new Error(`${file}, line ${index + 1}: "${serial}" is not a serial number in hexadecimal.`);
-    return [serial];
+    return [serial.replace(/^(00)+(?=..)/, '')];
   });
 }
 
