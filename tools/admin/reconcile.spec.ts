@@ -4,12 +4,18 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Outbox, Transactions } from '@certwright/core-schema';
+import { packBody } from '@certwright/ct-index';
+import { ctDataSource } from '@certwright/ct-schema';
 import { Issuances, LeasedIssuances, Plans } from '@certwright/ordering';
 import { readCertificate } from '@certwright/pki';
 import { issuanceCommands } from './issuances';
-import { adminFixture } from './testing/admin-fixture';
+import { AdminFixture, adminFixture } from './testing/admin-fixture';
+import type { WithDatabase } from './with-database';
 
 const admin = adminFixture();
+const ct = new AdminFixture();
+beforeAll(async () => await ct.open(ctDataSource), 30_000);
+afterAll(async () => await ct.close());
 const accountId = '1000000000001';
 const folder = mkdtempSync(path.join(tmpdir(), 'certwright-reconcile-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -18,6 +24,7 @@ const openssl = (...args: readonly string[]) => execFileSync('openssl', args, { 
 
 const lost = 'lost.example.com';
 const unknown = 'unknown.example.com';
+const logged = 'logged.example.com';
 
 /** An intermediate, and certificates of it that the database lacks. */
 beforeAll(async () => {
@@ -26,7 +33,7 @@ beforeAll(async () => {
       ' ',
     ),
   );
-  for (const name of [lost, unknown]) {
+  for (const name of [lost, unknown, logged]) {
     openssl(
       ...`req -newkey rsa:2048 -nodes -keyout ${name}.key -out ${name}.csr -subj /CN=${name}`.split(' '),
     );
@@ -50,8 +57,9 @@ beforeAll(async () => {
   ]);
 }, 60_000);
 
-const run = async (...args: string[]) =>
-  (await admin.run([issuanceCommands], 'issuance', ...args)).join('\n');
+const commands = (withDatabase: WithDatabase) =>
+  issuanceCommands(withDatabase, async (work) => await work(ct.database));
+const run = async (...args: string[]) => (await admin.run([commands], 'issuance', ...args)).join('\n');
 const certificateOf = (name: string) => {
   const reading = readCertificate(new X509Certificate(readFileSync(file(`${name}.pem`))).raw);
   if (!reading.ok) throw new Error(reading.detail);
@@ -138,6 +146,40 @@ describe('issuance reconcile', () => {
     expect(await database.query(`SELECT FROM ca_signing WHERE issuance_id = $1`, [again])).toHaveLength(1);
     await run('release');
     expect(await new LeasedIssuances(database).lease(id, 1_000)).not.toBeNull();
+  });
+
+  it('searches the index from the restore point also after orders were repeated', async () => {
+    const { database } = admin;
+    await run('hold', '--reason', 'restored');
+    // Restored three hours ago; the certificate was logged before, and its order was repeated just now.
+    await database.query(`UPDATE deployment SET held_since = now() - interval '3 hours'`);
+    await database.query(
+      `UPDATE issuance SET state = 'canceled', closed_at = now(), opened_at = now() - interval '5 hours' WHERE state = 'open'`,
+    );
+    const id = await opened(logged);
+    await ct.database.query(`CREATE TABLE ct_issuance_all PARTITION OF ct_issuance DEFAULT`);
+    await ct.database.query(
+      `INSERT INTO ct_issuer (spki_sha256, name_der, name_sha256) VALUES ($1, '', sha256(''))`,
+      [Buffer.from(certificateOf('ca').spkiSha256, 'hex')],
+    );
+    const { spkiSha256, notBefore, notAfter, serialNumber } = certificateOf(logged);
+    await ct.database.query(
+      `INSERT INTO ct_issuance (position, tbs_sha256, cert_sha256, precertificate, spki_sha256, issuer, serial, not_before,
+         not_after, discovered_at, dns_names, body)
+       SELECT 1, sha256(''), sha256(''), false, $1, id, $2, $3, $4, now() - interval '4 hours', $5, $6 FROM ct_issuer`,
+      [
+        Buffer.from(spkiSha256, 'hex'),
+        Buffer.from(serialNumber, 'hex'),
+        notBefore,
+        notAfter,
+        [logged],
+        packBody(new X509Certificate(readFileSync(file(`${logged}.pem`))).raw, 'none'),
+      ],
+    );
+    await ct.database.query(`UPDATE ct_sequence SET next = 2`);
+    expect(await run('reconcile')).toContain('1 certificates of the built-in CA were missing: 1 recorded');
+    expect(await database.query(`SELECT FROM ca_signing WHERE issuance_id = $1`, [id])).toHaveLength(1);
+    await run('release');
   });
 
   it('refuses a certificate of another CA', async () => {

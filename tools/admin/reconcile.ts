@@ -159,10 +159,11 @@ async function candidatesOf(database: DataSource): Promise<Candidates> {
   return candidates;
 }
 
-/** About the time to which the database was restored. */
+/** About the time to which the database was restored: without orders that were accepted since, which may be days later. */
 async function lastActivity(database: DataSource): Promise<Date> {
   const [{ at }] = await database.query<[{ at: Date }]>(
-    `SELECT greatest((SELECT max(opened_at) FROM issuance), (SELECT max(created_at) FROM certificate), 'epoch'::timestamptz) AS at`,
+    `SELECT greatest((SELECT max(opened_at) FROM issuance WHERE opened_at < held_since),
+       (SELECT max(created_at) FROM certificate WHERE created_at < held_since), 'epoch'::timestamptz) AS at FROM deployment`,
   );
   return at;
 }
