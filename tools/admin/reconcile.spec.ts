@@ -182,6 +182,40 @@ describe('issuance reconcile', () => {
     await run('release');
   });
 
+  it('counts a certificate once that is in several files, and records it when the transaction is repeated', async () => {
+    const { database } = admin;
+    await database.query(`DELETE FROM ca_signing`);
+    await database.query(`UPDATE plan SET closed_at = now()`);
+    const id = await opened(lost);
+    await run('hold', '--reason', 'restored');
+    // The first attempt ends as a victim of a deadlock.
+    await database.query(`CREATE SEQUENCE attempts`);
+    await database.query(
+      `CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS $$
+       BEGIN
+         IF nextval('attempts') = 1 THEN RAISE EXCEPTION 'deadlock' USING ERRCODE = '40P01'; END IF;
+         RETURN NEW;
+       END $$`,
+    );
+    await database.query(
+      `CREATE TRIGGER fail_once BEFORE INSERT ON ca_signing FOR EACH ROW EXECUTE FUNCTION fail_once()`,
+    );
+    const args = [
+      'reconcile',
+      '--no-index',
+      '--certificates',
+      file('all.pem'),
+      '--certificates',
+      file('all.pem'),
+    ];
+    const expected =
+      '2 certificates of the built-in CA were missing: 1 recorded for their issuances, 1 without order;';
+    expect(await run(...args, '--dry-run')).toContain(expected);
+    expect(await run(...args)).toContain(expected);
+    expect(await database.query(`SELECT FROM ca_signing WHERE issuance_id = $1`, [id])).toHaveLength(1);
+    await run('release');
+  });
+
   it('refuses a certificate of another CA', async () => {
     openssl(
       ...'req -x509 -newkey rsa:2048 -nodes -keyout o.key -out other.pem -subj /CN=Other -addext basicConstraints=CA:FALSE'.split(

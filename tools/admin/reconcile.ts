@@ -89,21 +89,16 @@ export async function reconcile(
   const issuers = await issuersOf(database);
   const candidates = await candidatesOf(database);
   const result: Reconciled = { found: 0, recorded: 0, withoutOrder: [], ofOtherCas: [], revoked: 0 };
+  const place: Place = { issuers, candidates, result, seen: new Set() };
   const take = async (certificates: readonly Certificate[]) => {
     for (let start = 0; start < certificates.length; start += batch)
-      await record(database, certificates.slice(start, start + batch), {
-        issuers,
-        candidates,
-        result,
-        options,
-      });
+      await record(database, certificates.slice(start, start + batch), { ...place, options });
   };
   for (const file of options.certificates) await take(await certificatesIn(file, issuers));
   if (options.useIndex) {
     const since = new Date((await lastActivity(database)).getTime() - marginMs);
     await withIndex(async (index) => {
-      for await (const page of logged(index, since))
-        await take(await sortOut(database, page, { issuers, candidates, result }));
+      for await (const page of logged(index, since)) await take(await sortOut(database, page, place));
     });
   }
   for (const file of options.revocationLists) await revokeListed(database, file, issuers, options, result);
@@ -135,6 +130,8 @@ async function issuersOf(database: DataSource): Promise<readonly Issuer[]> {
 const keyOf = (spkiSha256: string, dnsNames: readonly string[]) =>
   [spkiSha256, ...[...dnsNames].sort()].join(' ');
 
+const keyOfPlan = ({ spkiSha256, dnsNames }: Candidate) => keyOf(spkiSha256.toString('hex'), dnsNames);
+
 type Candidates = Map<string, Candidate[]>;
 
 /** Plans with an open issuance first, the oldest first: they were ordered before. */
@@ -153,7 +150,7 @@ async function candidatesOf(database: DataSource): Promise<Candidates> {
   );
   const candidates: Candidates = new Map();
   for (const row of rows) {
-    const key = keyOf(row.spkiSha256.toString('hex'), row.dnsNames);
+    const key = keyOfPlan(row);
     candidates.set(key, [...(candidates.get(key) ?? []), row]);
   }
   return candidates;
@@ -215,8 +212,11 @@ async function positionAt(index: DataSource, since: Date): Promise<string> {
 
 interface Place {
   readonly issuers: readonly Issuer[];
+  /** Without those that have got their certificate. */
   readonly candidates: Candidates;
   readonly result: Reconciled;
+  /** Serial numbers of certificates that were found, hex: one may be in several files and in the index. */
+  readonly seen: Set<string>;
 }
 
 /** @returns certificates of the built-in CA; those of other CAs are added to the result */
@@ -292,32 +292,44 @@ function serialOf({ serialNumber }: Certificate): Buffer {
 async function record(
   database: DataSource,
   certificates: readonly Certificate[],
-  { issuers, candidates, result, options }: Place & { readonly options: ReconcileOptions },
+  { issuers, candidates, result, seen, options }: Place & { readonly options: ReconcileOptions },
 ): Promise<void> {
-  await new Transactions(database).run(async (tx) => {
+  // Nothing outside the transaction is changed before it is committed: it may run again.
+  const done = await new Transactions(database).run(async (tx) => {
     const rows = await tx.query<{ serial: string }[]>(
       `SELECT encode(serial_number, 'hex') AS serial FROM ca_signing WHERE serial_number = ANY ($1::bytea[])`,
       [certificates.map(serialOf)],
     );
     const known = new Set(rows.map(({ serial }) => serial));
+    const found = new Set<string>();
+    const used = new Set<Candidate>();
+    const withoutOrder: string[] = [];
     for (const certificate of certificates) {
       const serial = serialOf(certificate).toString('hex');
       // In a file and in the index, or a certificate that somebody else logged under our name.
-      if (known.has(serial)) continue;
+      if (known.has(serial) || seen.has(serial) || found.has(serial)) continue;
       const issuer = issuerOf(certificate, issuers);
       if (issuer === undefined) continue;
-      known.add(serial);
-      result.found += 1;
-      const candidate = candidates.get(keyOf(certificate.spkiSha256, certificate.dnsNames))?.shift();
-      if (candidate === undefined) {
-        result.withoutOrder.push(lineOf(certificate));
-        continue;
-      }
-      if (options.dryRun || (await recordFor(tx, database, candidate, { certificate, issuer })))
-        result.recorded += 1;
-      else result.withoutOrder.push(lineOf(certificate));
+      found.add(serial);
+      const candidate = candidates
+        .get(keyOf(certificate.spkiSha256, certificate.dnsNames))
+        ?.find((each) => !used.has(each));
+      if (candidate !== undefined) used.add(candidate);
+      const isRecorded =
+        candidate !== undefined &&
+        (options.dryRun || (await recordFor(tx, database, candidate, { certificate, issuer })));
+      if (!isRecorded) withoutOrder.push(lineOf(certificate));
     }
+    return { found, used, withoutOrder };
   });
+  for (const serial of done.found) seen.add(serial);
+  for (const candidate of done.used) {
+    const key = keyOfPlan(candidate);
+    candidates.set(key, candidates.get(key)?.filter((each) => each !== candidate) ?? []);
+  }
+  result.found += done.found.size;
+  result.recorded += done.found.size - done.withoutOrder.length;
+  result.withoutOrder.push(...done.withoutOrder);
 }
 
 const lineOf = (certificate: Certificate) =>
