@@ -1,4 +1,10 @@
-import { type ApprovalWay, paidWithout, type RenewalInputs, type SoldProduct } from '@certwright/issuance';
+import {
+  type ApprovalWay,
+  paidWithout,
+  type RenewalInputs,
+  revocationReasons,
+  type SoldProduct,
+} from '@certwright/issuance';
 import { type PaidColumns, paidColumns, paidOf } from '@certwright/billing';
 import { unusedCharge, unusedChargesOf, type UnusedRow } from '@certwright/billing';
 import type { Tx } from '@certwright/core-schema';
@@ -12,7 +18,7 @@ export interface DueRenewal {
   readonly terms: ReadonlyMap<string, IssuableTerms>;
   /** Of the present terms; null without any. */
   readonly product: SoldProduct | null;
-  /** The current certificate; null when there is none. */
+  /** The certificate to replace: the current one, or the revoked one that had replaced it; null: no current one. */
   readonly certificateId: string | null;
   readonly inputs: RenewalInputs;
   readonly now: Date;
@@ -46,6 +52,7 @@ interface DueRow extends PaidColumns {
   readonly unused: readonly UnusedRow[];
   readonly is_key_of_current: boolean;
   readonly certificate_id: string | null;
+  readonly replaced_id: string | null;
   readonly not_before: Date | null;
   readonly not_after: Date | null;
   readonly window_end: Date | null;
@@ -68,6 +75,9 @@ export async function dueRenewals(
 }
 
 /**
+ * A replacement that was revoked is itself to be replaced: the certificate before it, which is the current one again,
+ * may have one replacement only. One that is no longer needed is not.
+ *
  * An attempt that was ended by a pause or by newer terms is not a failure. All issuances of a plan are read, by its
  * index: when queried for the open ones alone, PostgreSQL may read those of all plans instead. The certificate's own
  * terms count only for paid plans, and are not read otherwise. Charges of issuances without a certificate that were
@@ -83,8 +93,8 @@ const factsStatement = `
      WHERE plan.paid_through IS NOT NULL AND issuance.id = certificate.issuance_id) AS own,
     CASE WHEN plan.paid_through IS NULL THEN '[]' ELSE (
       ${unusedChargesOf('plan.id', `issuance.state NOT IN ('open', 'issued')`)}) END AS unused,
-    coalesce(terms.spki_sha256 = certificate.spki_sha256, false) AS is_key_of_current,
-    certificate.id AS certificate_id, certificate.not_before, certificate.not_after,
+    coalesce(terms.spki_sha256 = replaced.spki_sha256, false) AS is_key_of_current,
+    certificate.id AS certificate_id, replaced.id AS replaced_id, certificate.not_before, certificate.not_after,
     (SELECT window_end FROM renewal_info
      WHERE product.term_days IS NOT NULL AND certificate_id = certificate.id) AS window_end,
     attempts.opened_at, coalesce(attempts.replaced, false) AS replaced, attempts.failures, attempts.failed_at
@@ -95,12 +105,23 @@ const factsStatement = `
   LEFT JOIN certificate ON certificate.plan_id = plan.id AND certificate.is_current
     AND certificate.revoked_at IS NULL AND certificate.not_after >= clock.now
   CROSS JOIN LATERAL (
+    WITH RECURSIVE replaced (id, spki_sha256, place) AS (
+      SELECT certificate.id, certificate.spki_sha256, 0
+      UNION ALL
+      SELECT next.id, next.spki_sha256, place + 1
+      FROM replaced
+      JOIN issuance ON issuance.replaces_certificate_id = replaced.id AND issuance.state = 'issued'
+      JOIN certificate AS next ON next.issuance_id = issuance.id
+      WHERE next.revoked_at IS NOT NULL
+        AND next.revocation_reason IS DISTINCT FROM ${revocationReasons.cessationOfOperation})
+    SELECT id, spki_sha256 FROM replaced ORDER BY place DESC LIMIT 1) AS replaced
+  CROSS JOIN LATERAL (
     SELECT max(opened_at) FILTER (WHERE state = 'open') AS opened_at,
       bool_or(state = 'issued') FILTER (WHERE replaces) AS replaced,
       (count(*) FILTER (WHERE replaces AND failed))::int AS failures,
       max(closed_at) FILTER (WHERE replaces AND failed) AS failed_at
     FROM (
-      SELECT state, opened_at, closed_at, coalesce(replaces_certificate_id = certificate.id, false) AS replaces,
+      SELECT state, opened_at, closed_at, coalesce(replaces_certificate_id = replaced.id, false) AS replaces,
         state = 'failed' OR (state = 'canceled' AND last_error IS NOT NULL) AS failed
       FROM issuance WHERE issuance.plan_id = plan.id) AS issuance) AS attempts
   WHERE plan.id = ANY($1::bigint[])`;
@@ -113,7 +134,7 @@ function dueRenewal(row: DueRow, keys: KeyPlan | null): DueRenewal {
     revision: row.revision,
     terms: new Map([present, row.own].filter((terms) => terms !== null).map((terms) => [terms.id, terms])),
     product: soldProduct(row),
-    certificateId: row.certificate_id,
+    certificateId: row.replaced_id,
     inputs: {
       autoRenew: row.auto_renew,
       present: present === null ? null : { ...present, termDays: row.term_days, isAvailable: row.available },

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { attachedCertificate, attachOpen, validity } from '@certwright/core-testing';
 import { prices, PurchaseFixture } from '@certwright/core-testing';
 import { coreDataSource } from '@certwright/core-schema';
-import { requestKey } from '@certwright/ordering';
+import { requestKey, Revocations } from '@certwright/ordering';
 import type { DataSource } from 'typeorm';
 import type { Renewals } from './renewals.repository';
 import { renewalsOver } from './testing/stored-renewals';
@@ -115,6 +115,21 @@ it('keeps a request for another reason when it goes on', async () => {
   await fixture.core.transactions.run(async (tx) => await requestKey(tx, planId, 'rekey'));
   expect((await renewals.openDue(10, daysOn(59))).opened).toBe(1);
   expect(await requestsOf(planId)).toEqual([{ reason: 'rekey', falls_back_at: null }]);
+});
+
+it('waits for the key that is requested instead of the key of a revoked renewal', async () => {
+  const { planId } = await plan();
+  await renewals.openDue(10, daysOn(59));
+  await respond(planId);
+  await renewals.openDue(10, daysOn(59, 1));
+  const { certificateId } = await attachOpen(fixture.core, planId, validity(-0.01, 89.99, now));
+  const revocation = { planId, certificateId, reason: 4, requestedBy: 'subscriber' } as const;
+  await fixture.core.transactions.run(async (tx) => await new Revocations().request(tx, revocation));
+  expect(await requestsOf(planId)).toEqual([{ reason: 'rekey', falls_back_at: null }]);
+  await query(`UPDATE plan SET renew_at = now() WHERE id = $1`, planId);
+  expect((await renewals.openDue(10, daysOn(0, 30))).opened).toBe(0);
+  expect((await renewals.openDue(10, daysOn(0, 61))).opened).toBe(1);
+  expect((await issuancesOf(planId)).at(-1)).toMatchObject({ replaces: certificateId });
 });
 
 it('requests each key once, whatever the number of workers', async () => {

@@ -1,5 +1,7 @@
 import { attachedCertificate, attachOpen, validity } from '@certwright/core-testing';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
+import { type RevocationReason, revocationReasons } from '@certwright/issuance';
+import { Revocations } from '@certwright/ordering';
 import type { Renewals } from './renewals.repository';
 import { renewalsOver } from './testing/stored-renewals';
 
@@ -140,6 +142,57 @@ describe('a renewal', () => {
     ]);
     await change(planId, `renew_at = now()`);
     expect((await renewals.openDue(10, daysOn(60))).opened).toBe(0);
+    expect(await renewAtOf(planId)).toBeNull();
+  });
+});
+
+describe('a certificate whose replacement was revoked', () => {
+  const revoke = async (planId: string, certificateId: string, reason: RevocationReason) =>
+    await core.transactions.run(
+      async (tx) =>
+        await new Revocations().request(tx, { planId, certificateId, reason, requestedBy: 'subscriber' }),
+    );
+  const { superseded, cessationOfOperation } = revocationReasons;
+
+  /** With a third of its lifetime left, and its replacement. */
+  async function renewed() {
+    const first = await attachedCertificate(core, accountId, validity(-61, 29, now));
+    await renewals.openDue(10, daysOn(0.01));
+    return { ...first, next: await attachOpen(core, first.planId, validity(-0.01, 89, now)) };
+  }
+
+  it('is replaced again when the replacement of the revoked one failed permanently', async () => {
+    const { planId, next } = await renewed();
+    await revoke(planId, next.certificateId, superseded);
+    expect((await renewals.openDue(10, daysOn(0.01))).opened).toBe(0);
+    await endReplacement(planId, 'failed', now, '{}');
+    const [again, onceMore] = [daysOn(0.1), daysOn(0.2)];
+    expect((await renewals.openDue(10, again)).opened).toBe(1);
+    expect((await renewals.openDue(10, onceMore)).opened).toBe(0);
+    const replaced = (await replacementsOf(planId)).map(({ state, replaces }) => ({ state, replaces }));
+    expect(replaced.slice(1)).toEqual([
+      { state: 'failed', replaces: next.certificateId },
+      { state: 'open', replaces: next.certificateId },
+    ]);
+  });
+
+  it('is replaced again after several of them were revoked', async () => {
+    const { planId, next } = await renewed();
+    await revoke(planId, next.certificateId, superseded);
+    const second = await attachOpen(core, planId, validity(0, 90, now));
+    await revoke(planId, second.certificateId, superseded);
+    await endReplacement(planId, 'failed', now, '{}');
+    expect((await renewals.openDue(10, daysOn(0.1))).opened).toBe(1);
+    expect((await replacementsOf(planId)).at(-1)).toMatchObject({
+      state: 'open',
+      replaces: second.certificateId,
+    });
+  });
+
+  it('is not replaced when the replacement was revoked because it is no longer needed', async () => {
+    const { planId, next } = await renewed();
+    await revoke(planId, next.certificateId, cessationOfOperation);
+    expect((await renewals.openDue(10, daysOn(0.1))).opened).toBe(0);
     expect(await renewAtOf(planId)).toBeNull();
   });
 });
