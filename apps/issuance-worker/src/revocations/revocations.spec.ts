@@ -273,6 +273,30 @@ describe('keyCompromise', () => {
     );
   });
 
+  it('of an older certificate replaces the current one with its key', async () => {
+    const { first, second } = await renewed();
+    await revoke(first, 1);
+    expect(await openOf(first.planId)).toEqual([{ replaces: second.certificateId }]);
+  });
+
+  it('set later for the certificate before the current one replaces that too', async () => {
+    const { first, second } = await renewed();
+    await revoke(first, 4);
+    expect(await openOf(first.planId)).toEqual([]);
+    await revoke(first, 1);
+    expect(await openOf(first.planId)).toEqual([{ replaces: second.certificateId }]);
+  });
+
+  it('of an older certificate requests a new key from an owner that makes keys', async () => {
+    const { first } = await renewed();
+    await core.database.query(`UPDATE plan SET makes_keys = true WHERE id = $1`, [first.planId]);
+    await revoke(first, 1);
+    expect(await openOf(first.planId)).toEqual([]);
+    expect(
+      await core.database.query(`SELECT reason FROM key_request WHERE plan_id = $1`, [first.planId]),
+    ).toEqual([{ reason: 'rekey' }]);
+  });
+
   it('does not revoke imported ones with this key: only their CA can', async () => {
     const certificate = await valid();
     const imported = { planId: certificate.planId, certificateId: String(randomInt(1, 2 ** 47)) };

@@ -57,7 +57,6 @@ interface LockedPlan extends PaidColumns {
 
 interface CertificateRow {
   readonly id: string;
-  readonly is_current: boolean;
   readonly spki_sha256: Buffer;
   readonly revocation_reason: number | null;
   readonly revoked: boolean;
@@ -94,14 +93,22 @@ export class Revocations {
     const compromised = request.reason === revocationReasons.keyCompromise;
     if (compromised) await this.blockKey(tx, plan, certificate, request);
     if (revoked && reason === revocation_reason) return 'revoked';
-    await this.markRevoked(tx, request, reason, compromised ? certificate.spki_sha256 : null);
+    const key = compromised ? certificate.spki_sha256 : null;
+    const currentId = await this.markRevoked(tx, request, reason, key);
     const wanted = { dnsNames: plan.dns_names ?? [], spkiSha256: plan.spki_sha256 };
     await reselectCurrent(tx, request.planId, wanted);
-    const replaces = certificate.is_current && isReplacedAfterRevocation(asPlan(plan), request.reason);
+    if (currentId === null || !isReplacedAfterRevocation(asPlan(plan), request.reason)) return 'revoked';
     // An owner that makes keys does not use the key of a revoked certificate again.
     const needsKey = plan.makes_keys && plan.spki_sha256?.equals(certificate.spki_sha256) === true;
-    if (replaces && needsKey) await requestKey(tx, request.planId, 'rekey');
-    else if (replaces) await this.openReplacement(tx, plan, certificate, request);
+    if (needsKey) {
+      await requestKey(tx, request.planId, 'rekey');
+      return 'revoked';
+    }
+    const current =
+      currentId === certificate.id
+        ? certificate
+        : await certificateOf(tx, { planId: request.planId, certificateId: currentId });
+    if (current !== null) await this.openReplacement(tx, plan, current, request);
     return 'revoked';
   }
 
@@ -130,20 +137,22 @@ export class Revocations {
 
   /**
    * @param key SHA-256 of the SubjectPublicKeyInfo whose certificates are all revoked; null: only this certificate
+   * @returns the id of the current certificate if it was revoked; else null
    */
   private async markRevoked(
     tx: Tx,
     { planId, certificateId }: RevocationRequest,
     reason: number,
     key: Buffer | null,
-  ): Promise<void> {
-    const [rows] = await tx.query<[{ id: string }[], number]>(
+  ): Promise<string | null> {
+    const [rows] = await tx.query<[{ id: string; is_current: boolean }[], number]>(
       `UPDATE certificate SET revoked_at = coalesce(revoked_at, clock_timestamp()), revocation_reason = $3, ca_revoked_at = NULL
        WHERE plan_id = $1 AND (id = $2 OR spki_sha256 = $4) AND NOT imported AND not_after >= clock_timestamp()
-         AND (revoked_at IS NULL OR revocation_reason IS DISTINCT FROM $3) RETURNING id`,
+         AND (revoked_at IS NULL OR revocation_reason IS DISTINCT FROM $3) RETURNING id, is_current`,
       [planId, certificateId, reason, key],
     );
     for (const { id } of rows) await addToOutbox(tx, revokeCertificate(id, reason));
+    return rows.find((row) => row.is_current)?.id ?? null;
   }
 
   /**
@@ -153,8 +162,8 @@ export class Revocations {
   private async openReplacement(
     tx: Tx,
     plan: LockedPlan,
-    { own, not_after: notAfter }: CertificateRow,
-    { planId, certificateId }: RevocationRequest,
+    { id: certificateId, own, not_after: notAfter }: CertificateRow,
+    { planId }: RevocationRequest,
   ): Promise<void> {
     const present = presentTerms(plan);
     if (present === null) return;
@@ -197,10 +206,10 @@ async function lockPlan(tx: Tx, planId: string): Promise<LockedPlan | null> {
 
 async function certificateOf(
   tx: Tx,
-  { planId, certificateId }: RevocationRequest,
+  { planId, certificateId }: Pick<RevocationRequest, 'planId' | 'certificateId'>,
 ): Promise<CertificateRow | null> {
   const rows = await tx.query<CertificateRow[]>(
-    `SELECT id, is_current, spki_sha256, revocation_reason, revoked_at IS NOT NULL AS revoked,
+    `SELECT id, spki_sha256, revocation_reason, revoked_at IS NOT NULL AS revoked,
        not_after < clock_timestamp() AS expired, not_after,
        (SELECT jsonb_build_object('id', own.id::text, 'product', own.product, 'dnsNames', own.dns_names,
           'approvalWays', own.approval_ways)
