@@ -9,6 +9,7 @@ import {
   validity,
   CoreDatabaseFixture,
 } from '@certwright/core-testing';
+import { eventually } from '@certwright/testing';
 import { PendingRevocations } from './pending-revocations';
 
 const accountId = '1000000000001';
@@ -50,6 +51,7 @@ const wakeUps = async (job: string) => {
   );
   return rows.map(({ job_id }) => job_id);
 };
+const lockWaits = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 const openOf = async (planId: string) =>
   await core.database.query<{ replaces: string | null }[]>(
     `SELECT replaces_certificate_id AS replaces FROM issuance WHERE plan_id = $1 AND state = 'open'`,
@@ -166,6 +168,30 @@ describe('the replacement of a revoked certificate', () => {
     const { first } = await renewed();
     await revoke(first, 4);
     expect(await openOf(first.planId)).toEqual([]);
+  });
+
+  it('has the terms that are set while the revocation waits for the plan', async () => {
+    const certificate = await valid();
+    const { planId } = certificate;
+    const { revoked, termsId } = await core.transactions.run(async (tx) => {
+      await tx.query(`SELECT 1 FROM plan WHERE id = $1 FOR UPDATE`, [planId]);
+      const request = revoke(certificate, 4, 'operator');
+      await eventually(async () => expect(await core.database.query(lockWaits)).toHaveLength(1));
+      const terms = {
+        product: 'free_ca',
+        dnsNames: ['b.example.com'],
+        keyType: 'ecdsa',
+        csr: randomBytes(8),
+      } as const;
+      const added = { ...terms, spkiSha256: randomBytes(32), approverEmails: {} };
+      return { revoked: { request }, termsId: await core.plans.setTerms(tx, planId, added) };
+    });
+    await revoked.request;
+    expect(
+      await core.database.query(`SELECT terms_id FROM issuance WHERE plan_id = $1 AND state = 'open'`, [
+        planId,
+      ]),
+    ).toEqual([{ terms_id: termsId }]);
   });
 
   it('is the issuance in progress, if there is one', async () => {

@@ -102,9 +102,11 @@ export class Certificates {
     );
     for (const { id } of plans) {
       await this.database.transaction(async (tx) => {
+        // First: one statement that waited for the lock would not see terms that were set meanwhile.
+        await tx.query(`SELECT FROM plan WHERE id = $1 FOR UPDATE`, [id]);
         const [plan] = await tx.query<[{ dns_names: string[] | null; spki_sha256: Buffer | null }]>(
           `SELECT terms.dns_names, terms.spki_sha256 FROM plan LEFT JOIN terms ON terms.id = plan.terms_id
-           WHERE plan.id = $1 FOR UPDATE OF plan`,
+           WHERE plan.id = $1`,
           [id],
         );
         await reselectCurrent(tx, id, { dnsNames: plan.dns_names ?? [], spkiSha256: plan.spki_sha256 });

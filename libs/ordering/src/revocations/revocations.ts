@@ -191,14 +191,16 @@ export class Revocations {
   }
 }
 
+/** Reads after the row is locked: one statement that waited for the lock would not see terms that were set meanwhile. */
 async function lockPlan(tx: Tx, planId: string): Promise<LockedPlan | null> {
+  await tx.query(`SELECT FROM plan WHERE id = $1 FOR UPDATE`, [planId]);
   const rows = await tx.query<LockedPlan[]>(
     `SELECT plan.account_id, plan.terms_id, plan.revision, plan.auto_renew, plan.paused, plan.closed_at,
        ${makesKeys} AS makes_keys, ${paidColumns}, terms.dns_names, terms.approval_ways, terms.spki_sha256, terms.product,
        product.term_days, clock_timestamp() AS now,
        (${unusedChargesOf('plan.id', `issuance.state NOT IN ('open', 'issued')`)}) AS unused
      FROM plan LEFT JOIN terms ON terms.id = plan.terms_id LEFT JOIN product ON product.name = terms.product
-     WHERE plan.id = $1 FOR UPDATE OF plan`,
+     WHERE plan.id = $1`,
     [planId],
   );
   return rows[0] ?? null;
