@@ -1,6 +1,7 @@
 import { attachOpen, validity } from '@certwright/core-testing';
 import { caAccount } from '../../testing/ca-accounts';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
+import { eventually } from '@certwright/testing';
 import { RenewalInfos } from './renewal-infos';
 
 const accountId = '1000000000001';
@@ -34,6 +35,12 @@ async function renewAt(planId: string): Promise<Date | null> {
   return row.renew_at;
 }
 
+/** Until a statement waits for a lock. */
+async function waiting(): Promise<void> {
+  const statement = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  await eventually(async () => expect(await core.database.query(statement)).toHaveLength(1));
+}
+
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000);
 
 it('is fetched at once for an attached certificate, by one worker', async () => {
@@ -65,6 +72,22 @@ it('sets when the plan is renewed, while the certificate is the current one', as
   await core.database.query(`UPDATE certificate SET is_current = false WHERE id = $1`, [certificateId]);
   await infos.received(certificateId, { ...received, renewAt: inDays(1) });
   expect(await renewAt(planId)).toEqual(chosen);
+});
+
+it('does not change when the renewal is due that is attached meanwhile', async () => {
+  const { certificateId, planId } = await attached();
+  const later = inDays(60);
+  const window = { windowStart: inDays(-2), windowEnd: inDays(-1), explanationUrl: null, dueAt: inDays(1) };
+  const received = await core.transactions.run(async (tx) => {
+    await tx.query(`SELECT 1 FROM plan WHERE id = $1 FOR UPDATE`, [planId]);
+    const stored = infos.received(certificateId, { ...window, renewAt: inDays(0) });
+    await waiting();
+    await tx.query(`UPDATE certificate SET is_current = false WHERE id = $1`, [certificateId]);
+    await tx.query(`UPDATE plan SET renew_at = $2 WHERE id = $1`, [planId, later]);
+    return { stored };
+  });
+  await received.stored;
+  expect(await renewAt(planId)).toEqual(later);
 });
 
 it('counts failures until a response arrives', async () => {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import type { Tx } from '@certwright/core-schema';
 
 export interface DueRenewalInfo {
   readonly certificateId: string;
@@ -50,15 +51,14 @@ export class RenewalInfos {
   /** Stores the window, and the plan's renewal time while the certificate is the current one. */
   async received(certificateId: string, received: ReceivedRenewalInfo): Promise<void> {
     const { windowStart, windowEnd, explanationUrl, dueAt, renewAt } = received;
-    await this.database.query(
-      `WITH received AS (
-         UPDATE renewal_info SET window_start = $2, window_end = $3, explanation_url = $4, due_at = $5, failures = 0
-         WHERE certificate_id = $1)
-       UPDATE plan SET renew_at = $6 FROM certificate
-       WHERE $6::timestamptz IS NOT NULL
-         AND certificate.id = $1 AND certificate.plan_id = plan.id AND certificate.is_current`,
-      [certificateId, windowStart, windowEnd, explanationUrl, dueAt, renewAt],
-    );
+    await this.database.transaction(async (tx) => {
+      if (renewAt !== null) await setRenewalTime(tx, certificateId, renewAt);
+      await tx.query(
+        `UPDATE renewal_info SET window_start = $2, window_end = $3, explanation_url = $4, due_at = $5, failures = 0
+         WHERE certificate_id = $1`,
+        [certificateId, windowStart, windowEnd, explanationUrl, dueAt],
+      );
+    });
   }
 
   /** The CA is down: no request was sent. */
@@ -85,4 +85,20 @@ export class RenewalInfos {
     );
     return gone;
   }
+}
+
+/**
+ * With the plan's row locked first: a renewal that is being attached moves `is_current` under that lock, and one
+ * statement that waited for it would still see the certificate as the current one.
+ */
+async function setRenewalTime(tx: Tx, certificateId: string, renewAt: Date): Promise<void> {
+  await tx.query(
+    `SELECT FROM plan WHERE id = (SELECT plan_id FROM certificate WHERE id = $1) FOR NO KEY UPDATE`,
+    [certificateId],
+  );
+  await tx.query(
+    `UPDATE plan SET renew_at = $2 FROM certificate
+     WHERE certificate.id = $1 AND certificate.plan_id = plan.id AND certificate.is_current`,
+    [certificateId, renewAt],
+  );
 }
