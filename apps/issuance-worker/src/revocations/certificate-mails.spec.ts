@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { revocationReasons } from '@certwright/issuance';
 import { Accounts } from '@certwright/accounts';
 import { CertificateMails1796169600000 } from '@certwright/core-schema';
+import { Revocations } from '@certwright/ordering';
 import { PurchaseFixture } from '@certwright/core-testing';
 import { PendingRevocations } from './pending-revocations';
 import { attachOpen, validity } from '@certwright/core-testing';
@@ -106,6 +107,18 @@ describe('the mail that a revocation is complete', () => {
     await revoke(third);
     await confirm(third);
     expect((await revocations()).map(({ id }) => id)).toEqual([second, third]);
+  });
+
+  it('is sent once for all that were revoked because of their key', async () => {
+    const planId = await plan();
+    const [first = '', second = ''] = [await issued(planId), await issued(planId)];
+    const reason = revocationReasons.keyCompromise;
+    const request = { planId, certificateId: second, reason, requestedBy: 'operator' } as const;
+    await fixture.core.transactions.run(async (tx) => await new Revocations().request(tx, request));
+    await pending.confirm(first, reason);
+    expect(await revocations()).toEqual([]);
+    await pending.confirm(second, reason);
+    expect(await revocations()).toMatchObject([{ id: second }]);
   });
 
   it('is sent once even when all are confirmed concurrently', async () => {

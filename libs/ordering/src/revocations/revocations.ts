@@ -146,7 +146,7 @@ export class Revocations {
     key: Buffer | null,
   ): Promise<string | null> {
     const [rows] = await tx.query<[{ id: string; is_current: boolean }[], number]>(
-      `UPDATE certificate SET revoked_at = coalesce(revoked_at, clock_timestamp()), revocation_reason = $3, ca_revoked_at = NULL
+      `UPDATE certificate SET revoked_at = coalesce(revoked_at, statement_timestamp()), revocation_reason = $3, ca_revoked_at = NULL
        WHERE plan_id = $1 AND (id = $2 OR spki_sha256 = $4) AND NOT imported AND not_after >= clock_timestamp()
          AND (revoked_at IS NULL OR revocation_reason IS DISTINCT FROM $3) RETURNING id, is_current`,
       [planId, certificateId, reason, key],
