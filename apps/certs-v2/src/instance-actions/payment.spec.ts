@@ -93,6 +93,22 @@ describe('where certificates have a price', () => {
     expect(row).toEqual({ cents: 0 });
   });
 
+  it('a reissue in place of a pending purchase takes over what was paid for it', async () => {
+    await createObject(tenant, cn);
+    await deposit(2_000);
+    await buy();
+    await activatePending(api, tenant, cn);
+    const renewal = (await buy()).json;
+    await tenant.post(pathOf(cn), { csr: csrFor(cn, otherKeys) });
+    const { status, json } = await tenant.post(`${pathOf(cn)}/reissue`);
+    expect([status, json.state, json.invoice_id]).toEqual([200, 'pending', renewal.invoice_id]);
+    expect((await tenant.get(`${pathOf(cn)}/instances/${renewal.id}`)).json.state).toBe('canceled');
+    expect((await chargesOf(api, tenant)).map(({ cents, instance }) => [cents, instance])).toEqual([
+      [1_000, expect.any(String)],
+      [1_000, String(json.id)],
+    ]);
+  });
+
   it('ten purchases at once pay once', async () => {
     await createObject(tenant, cn);
     await deposit(1_000_000);
