@@ -2,10 +2,12 @@ import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { get } from 'node:http';
 import { eventually } from '@certwright/testing';
 import { Client } from 'pg';
+import { DataSource } from 'typeorm';
 import { certificateRequest, keyPair, pubkeyHash } from '../testing/certificate-request';
 import { attachCertificate, openIssuance } from '../testing/forged-instances';
 import { RunningApi, type Tenant } from '../testing/running-api';
 import { basic } from '../testing/tenant';
+import { CertObjectsRepository } from './cert-objects.repository';
 
 const keys = keyPair('p256');
 const csrFor = (cn: string) => certificateRequest(keys, { CN: cn });
@@ -411,8 +413,8 @@ describe('GET /certs', () => {
   });
 
   /** Behind the API's back, in one statement: so many objects besides the one that is there, with so many SANs each. */
-  const multiply = async (count: number, sans: number) =>
-    await api.database.query(
+  const multiply = async (count: number, sans: number, of = api, { accountId } = tenant) =>
+    await of.database.query(
       `WITH made AS (
          INSERT INTO plan (account_id, terms_id, revision, auto_renew, muted, paused, download_token, owner)
          SELECT account_id, terms_id, 1, true, false, false, 'spec ' || account_id || each, owner
@@ -423,7 +425,7 @@ describe('GET /certs', () => {
             'value', 'n' || at || '.example.com', 'approvalMethod', 'dns', 'approverEmail', null))
           FROM generate_series(1, $3::int) AS at), csr, spki_sha256, key_type
        FROM made JOIN cert_object_v2 USING (account_id)`,
-      [tenant.accountId, count, sans],
+      [accountId, count, sans],
     );
 
   it('returns everything that the account has where no limit is sent, and no Link', async () => {
@@ -445,6 +447,18 @@ describe('GET /certs', () => {
     expect((await tenant.get('/api/v2/certs?tag=x')).json.data).toHaveLength(1);
   });
 
+  /** Whether the list of all objects arrives to its end. */
+  const isListComplete = async (of = api, { apiKey } = tenant) => {
+    const { hostname, port } = new URL(of.url);
+    const headers = { authorization: basic(apiKey, '') };
+    return await new Promise((resolve, reject) => {
+      get({ hostname, port, path: '/api/v2/certs', headers }, (response) => {
+        response.on('error', () => undefined);
+        response.on('close', () => resolve(response.complete)).resume();
+      }).on('error', reject);
+    });
+  };
+
   it('breaks the connection off when a part cannot be made, so that no shorter list is taken for the whole', async () => {
     await create('a.example.com');
     await multiply(300, 1);
@@ -453,16 +467,26 @@ describe('GET /certs', () => {
          AND cn = (SELECT max(cn) FROM cert_object_v2 WHERE account_id = $1)`,
       [tenant.accountId],
     );
-    const { hostname, port } = new URL(api.url);
-    const headers = { authorization: basic(tenant.apiKey, '') };
-    const complete = await new Promise((resolve, reject) => {
-      get({ hostname, port, path: '/api/v2/certs', headers }, (response) => {
-        response.on('error', () => undefined);
-        response.on('close', () => resolve(response.complete)).resume();
-      }).on('error', reject);
-    });
-    expect(complete).toBe(false);
+    expect(await isListComplete()).toBe(false);
     expect((await tenant.get('/api/v2/certs?limit=10')).json.data).toHaveLength(10);
+  });
+
+  it('waits for the database as long as a request may for each part of a list', async () => {
+    const slow = await RunningApi.start({ DATABASE_TIME: '2s' });
+    try {
+      const account = await slow.tenant();
+      await account.post(path('a.example.com'), { csr: csrFor('a.example.com'), approval_method: 'dns' });
+      await multiply(1_000, 1, slow, account);
+      const objects = slow.app.get(CertObjectsRepository);
+      const page = objects.page.bind(objects);
+      jest.spyOn(objects, 'page').mockImplementation(async (...requested) => {
+        await slow.app.get(DataSource).query(`SELECT pg_sleep(0.7)`);
+        return await page(...requested);
+      });
+      expect(await isListComplete(slow, account)).toBe(true);
+    } finally {
+      await slow.stop();
+    }
   });
 
   it('ends a page before it has too many names, and leaves nothing out where no limit is sent', async () => {

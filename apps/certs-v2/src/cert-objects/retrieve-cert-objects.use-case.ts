@@ -1,3 +1,4 @@
+import { withinDatabaseTime } from '@certwright/core-schema';
 import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
 import { type HttpResponse, jsonResponse, type StreamedList } from '../wire/response';
@@ -43,7 +44,7 @@ export class RetrieveCertObjects {
   constructor(
     private readonly objects: CertObjectsRepository,
     private readonly views: CertObjectViews,
-    @Inject(CertsConfig) private readonly config: Pick<CertsConfig, 'PUBLIC_URL'>,
+    @Inject(CertsConfig) private readonly config: Pick<CertsConfig, 'PUBLIC_URL' | 'DATABASE_TIME'>,
   ) {}
 
   /** A common name that the account has no object of is shown as one that does not exist. */
@@ -77,7 +78,11 @@ export class RetrieveCertObjects {
     let part = first;
     yield part.shown;
     while (part.next !== null) {
-      part = await this.part(listing, part.next, objectsOfPart);
+      const { next } = part;
+      // A long list needs more time in total than a request may wait for the database.
+      part = await withinDatabaseTime(this.config.DATABASE_TIME, async () =>
+        this.part(listing, next, objectsOfPart),
+      );
       if (part.shown.length > 0) yield part.shown;
     }
   }
