@@ -122,8 +122,6 @@ const agent: Read<string> = (value, at) => {
   return value;
 };
 
-const timePattern = /^2[01]\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
-
 /** From the year 2000 to 2200, so that every time can be stored. */
 const time: Read<string> = (value, at) => {
   const isTime = typeof value === 'string' && /^2[01]\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(value);
@@ -133,12 +131,6 @@ const time: Read<string> = (value, at) => {
     throw new Wrong(at, 'It must be a time as in 2026-11-24T12:00:00Z.');
   return value;
 };
-
-/** `Date` takes 30 February for 2 March; PostgreSQL refuses it. */
-function isOfCalendar(text: string): boolean {
-  const time = new Date(text);
-  return !Number.isNaN(time.getTime()) && time.toISOString().slice(0, 19) === text.slice(0, 19);
-}
 
 const sealedKey: Read<SealedKey> = (value, at) => {
   const key = object(value, at);
