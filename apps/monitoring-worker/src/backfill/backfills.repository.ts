@@ -15,9 +15,15 @@ export interface OpenBackfill {
   readonly untilPosition: string;
 }
 
-/** Without those of disabled accounts. */
+/** Without those of disabled accounts, also of one whose disabling the follower has not noticed. */
 const isOpen = (row: string) =>
-  `${row}.state IN ('waiting', 'running') AND ${row}.until_position < ${heldUntil}`;
+  `${row}.state IN ('waiting', 'running') AND ${row}.until_position < ${heldUntil} AND NOT EXISTS (
+     SELECT 1 FROM account WHERE account.id = ${row}.account_id AND account.disabled_at IS NOT NULL)`;
+
+const isSuperseded = (row: string) => `EXISTS (
+  SELECT 1 FROM monitoring_backfill AS newer
+  WHERE newer.account_id = ${row}.account_id AND newer.name = ${row}.name AND newer.change_id > ${row}.change_id
+    AND ${isOpen('newer')})`;
 
 @Injectable()
 export class Backfills {
@@ -41,57 +47,82 @@ export class Backfills {
     return open;
   }
 
-  /** The newest backfill of a name finds all that an older one would. */
+  /** The newest backfill of a name finds all that an older one would, except what that has found: it is counted with it. */
   async cancelSuperseded(tx: Reader): Promise<void> {
     await tx.query(
-      `UPDATE monitoring_backfill AS backfill SET state = 'canceled', finished_at = clock_timestamp()
-       WHERE ${isOpen('backfill')} AND EXISTS (
-         SELECT 1 FROM monitoring_backfill AS newer
-         WHERE newer.account_id = backfill.account_id AND newer.name = backfill.name
-           AND newer.change_id > backfill.change_id AND ${isOpen('newer')})`,
+      `WITH canceled AS (
+         UPDATE monitoring_backfill AS backfill SET state = 'canceled', finished_at = clock_timestamp()
+         WHERE ${isOpen('backfill')} AND ${isSuperseded('backfill')}
+         RETURNING account_id, name, found, unknown)
+       UPDATE monitoring_backfill AS backfill SET found = found + before.sum_found, unknown = unknown + before.sum_unknown
+       FROM (SELECT account_id, name, sum(found)::int AS sum_found, sum(unknown)::int AS sum_unknown
+         FROM canceled GROUP BY account_id, name) AS before
+       WHERE backfill.account_id = before.account_id AND backfill.name = before.name
+         AND ${isOpen('backfill')} AND NOT ${isSuperseded('backfill')}`,
     );
   }
 
-  async cancel(tx: Reader, { changeId }: OpenBackfill): Promise<void> {
-    await tx.query(
+  /** @returns false: it is not open any more */
+  async cancel(tx: Reader, { changeId }: OpenBackfill): Promise<boolean> {
+    const [, changed] = await tx.query<[unknown, number]>(
       `UPDATE monitoring_backfill AS backfill SET state = 'canceled', finished_at = clock_timestamp()
        WHERE change_id = $1 AND ${isOpen('backfill')}`,
       [changeId],
     );
-  }
-
-  /** @returns false: it began again, or was canceled, meanwhile */
-  async progress(
-    tx: Reader,
-    { changeId, position, untilPosition }: OpenBackfill,
-    to: string,
-    { found, unknown }: Recorded,
-    isDone: boolean,
-  ): Promise<boolean> {
-    const [, changed] = await tx.query<[unknown, number]>(
-      `UPDATE monitoring_backfill AS backfill SET position = $4, found = found + $5, unknown = unknown + $6,
-         state = CASE WHEN $7 THEN 'done' ELSE 'running' END,
-         finished_at = CASE WHEN $7 THEN clock_timestamp() END,
-         mail_due = $7 AND found + $5 > 0
-       WHERE change_id = $1 AND position = $2 AND until_position = $3 AND ${isOpen('backfill')}`,
-      [changeId, position, untilPosition, to, found, unknown, isDone],
-    );
     return changed > 0;
   }
 
-  /** Those of the account that are to be mailed, once none is open: the one with the most unknown certificates first. */
+  /** Until the end of the transaction. @returns false: it began again, or was canceled, meanwhile */
+  async lock(tx: Reader, { changeId, position, untilPosition }: OpenBackfill): Promise<boolean> {
+    const open = await tx.query<unknown[]>(
+      `SELECT 1 FROM monitoring_backfill AS backfill
+       WHERE change_id = $1 AND position = $2 AND until_position = $3 AND ${isOpen('backfill')} FOR UPDATE`,
+      [changeId, position, untilPosition],
+    );
+    return open.length > 0;
+  }
+
+  /** The caller locked it. */
+  async progress(
+    tx: Reader,
+    { changeId }: OpenBackfill,
+    to: string,
+    { found, unknown }: Recorded,
+    isDone: boolean,
+  ): Promise<void> {
+    await tx.query(
+      `UPDATE monitoring_backfill SET position = $2, found = found + $3, unknown = unknown + $4,
+         state = CASE WHEN $5 THEN 'done' ELSE 'running' END,
+         finished_at = CASE WHEN $5 THEN clock_timestamp() END,
+         mail_due = $5 AND found + $3 > 0
+       WHERE change_id = $1`,
+      [changeId, to, found, unknown, isDone],
+    );
+  }
+
+  /**
+   * Those of the account that are to be mailed, once none is open: the one with the most unknown certificates first. Before it none
+   * of a name that is no longer monitored: the mail would not be sent.
+   */
   async takeMailDue(
     tx: Reader,
     account: string,
   ): Promise<readonly (Recorded & { readonly changeId: string })[]> {
-    const [rows] = await tx.query<[(Recorded & { changeId: string })[], number]>(
+    const [rows] = await tx.query<[(Recorded & { changeId: string; isMonitored: boolean })[], number]>(
       `UPDATE monitoring_backfill AS backfill SET mail_due = false
        WHERE account_id = $1 AND mail_due AND NOT EXISTS (
          SELECT 1 FROM monitoring_backfill AS other WHERE other.account_id = $1 AND ${isOpen('other')})
-       RETURNING change_id AS "changeId", found, unknown`,
+       RETURNING change_id AS "changeId", found, unknown, EXISTS (
+         SELECT 1 FROM monitored_domain AS domain
+         WHERE domain.account_id = $1 AND domain.name = backfill.name AND domain.enabled) AS "isMonitored"`,
       [account],
     );
-    return rows.toSorted((one, other) => other.unknown - one.unknown || other.found - one.found);
+    return rows.toSorted(
+      (one, other) =>
+        Number(other.isMonitored) - Number(one.isMonitored) ||
+        other.unknown - one.unknown ||
+        other.found - one.found,
+    );
   }
 
   async domainsOf(account: string): Promise<readonly { readonly name: string; readonly enabled: boolean }[]> {

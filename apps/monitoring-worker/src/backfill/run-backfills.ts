@@ -74,11 +74,12 @@ export class RunBackfills {
     const isDone = upTo === backfill.untilPosition;
     const hasEnded = await this.transactions.run(async (tx) => {
       await lockTask(tx, lease);
+      // Before its findings: those of one that begins again are found then, and counted.
+      if (!(await this.backfills.lock(tx, backfill))) return false;
       const found = await this.findings.record(tx, concerned, 'backfill', backfill.changeId);
-      // Findings of a backfill that began again meanwhile stay: they concern the account.
-      const isProgress = await this.backfills.progress(tx, backfill, upTo, found, isDone);
-      if (isDone && isProgress) await this.mails.enqueueDue(tx, backfill.account);
-      return isDone && isProgress;
+      await this.backfills.progress(tx, backfill, upTo, found, isDone);
+      if (isDone) await this.mails.enqueueDue(tx, backfill.account);
+      return isDone;
     });
     events.matched(issuances.length);
     if (incomplete.length > 0) events.incomplete(incomplete);
@@ -87,12 +88,13 @@ export class RunBackfills {
   }
 
   private async cancel(lease: TaskLease, backfill: OpenBackfill, events: BackfillEvents): Promise<void> {
-    await this.transactions.run(async (tx) => {
+    const isCanceled = await this.transactions.run(async (tx) => {
       await lockTask(tx, lease);
-      await this.backfills.cancel(tx, backfill);
+      if (!(await this.backfills.cancel(tx, backfill))) return false;
       await this.mails.enqueueDue(tx, backfill.account);
+      return true;
     });
-    events.ended(backfill, 'canceled');
+    if (isCanceled) events.ended(backfill, 'canceled');
   }
 }
 

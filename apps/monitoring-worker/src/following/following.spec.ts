@@ -441,6 +441,53 @@ describe('backfills', () => {
     ]);
   });
 
+  it('wait while their account is disabled, also if the follower does not notice that', async () => {
+    await worker.log([certificateFor('a.unnoticed.example.net')]);
+    await follow();
+    await change('1', '.unnoticed.example.net', true);
+    await follow();
+    await worker.core.query(`UPDATE account SET disabled_at = now() WHERE id = 1`);
+    await runBackfills();
+    await worker.core.query(`UPDATE account SET disabled_at = NULL WHERE id = 1`);
+    await runBackfills();
+    expect(await found()).toEqual(['1 a.unnoticed.example.net backfill']);
+  });
+
+  it('count and mail what a superseded one found', async () => {
+    const many = Array.from({ length: 1_100 }, (_, nth) => certificateFor(`n${nth}.again.example.net`));
+    await worker.log(many);
+    await follow();
+    await change('1', '.again.example.net', true);
+    await follow();
+    for (let step = 0; step < 2; step += 1) await app.get(BackfillTurns, { strict: false }).next(backfill);
+    await change('1', '.again.example.net', false);
+    await change('1', '.again.example.net', true);
+    await follow();
+    await runBackfills();
+    expect(await worker.backfills()).toMatchObject([
+      { state: 'canceled', found: 1_000 },
+      { state: 'done', found: 1_100 },
+    ]);
+    expect(await worker.core.query(`SELECT kind FROM mail`)).toEqual([{ kind: 'monitoring-backfill' }]);
+  });
+
+  it('mail first what was found for a domain that is still monitored', async () => {
+    const names = ['a.left.example.net', 'b.left.example.net', 'deleted.example.net'];
+    await worker.log(names.map((name) => certificateFor(name)));
+    await follow();
+    await change('1', 'deleted.example.net', true);
+    await change('1', '.left.example.net', true);
+    await follow();
+    for (let step = 0; step < 2; step += 1) await app.get(BackfillTurns, { strict: false }).next(backfill);
+    await worker.core.query(`UPDATE monitoring_backfill SET unknown = 10 WHERE name = 'deleted.example.net'`);
+    await change('1', 'deleted.example.net', null);
+    await runBackfills();
+    const mails = await worker.core.query(
+      `SELECT name FROM mail JOIN monitoring_backfill ON change_id = (facts ->> 'backfillId')::bigint`,
+    );
+    expect(mails).toEqual([{ name: '.left.example.net' }]);
+  });
+
   it('wait for what a copy of the index lacks, and end where the index was restored to', async () => {
     const missing = [certificateFor('a.lag.example.net'), certificateFor('b.lag.example.net')];
     await follow();
