@@ -98,6 +98,16 @@ it('stores any text and any time', async () => {
   expect(await fixture.recordAll([unreadable])).toEqual({ found: 1, unknown: 1 });
 });
 
+it('delays only what is alerted: the summary of a backfill says which of its certificates are unknown', async () => {
+  const account = await fixture.account();
+  await fixture.settings(account, { alert_delay_minutes: 60 });
+  const of = (name: string) => [issuanceFor([name])];
+  const found = { found: 1, unknown: 1 };
+  expect(await fixture.find({ [account]: domains }, of('a.example.com'), 'backfill')).toEqual(found);
+  expect(await fixture.find({ [account]: domains }, of('b.example.com'))).toEqual({ ...found, unknown: 0 });
+  expect(await reasonsOf(account)).toEqual(['unknown', 'waiting']);
+});
+
 it('counts what is beyond the limit of an account and day, and reports that once', async () => {
   const [account, other] = [await fixture.account(), await fixture.account()];
   await fixture.core.query(`UPDATE account SET max_findings_per_day = 2 WHERE id = $1`, [account]);

@@ -96,7 +96,9 @@ export class RecordFindings {
         candidate.issuance.position !== null && (account?.authorizedCas.length ?? 0) > 0;
       const known = { ...facts.of(candidate), isAuthorizedCa: isVerifiedLater ? null : false };
       const classified = classifiedOf(candidate, now);
-      const classification = classify(classified, known, account?.alertDelayMs ?? 0, now);
+      // Nothing of a backfill is alerted: its summary must not count what is unknown as known.
+      const delayMs = source === 'backfill' ? 0 : (account?.alertDelayMs ?? 0);
+      const classification = classify(classified, known, delayMs, now);
       return {
         candidate,
         classification,
