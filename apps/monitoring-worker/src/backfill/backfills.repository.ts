@@ -100,9 +100,17 @@ export class Backfills {
     );
   }
 
+  async accountsToMail(): Promise<readonly string[]> {
+    const rows = await this.database.query<{ account: string }[]>(
+      `SELECT DISTINCT account_id AS account FROM monitoring_backfill WHERE mail_due ORDER BY account_id`,
+    );
+    return rows.map(({ account }) => account);
+  }
+
   /**
-   * Those of the account that are to be mailed, once none is open: the one with the most unknown certificates first. Before it none
-   * of a name that is no longer monitored: the mail would not be sent.
+   * Those of the account that are to be mailed, once none is open and none of their certificates is to be classified now: the
+   * one with the most unknown certificates first. Before it none of a name that is no longer monitored: the mail would not be
+   * sent.
    */
   async takeMailDue(
     tx: Reader,
@@ -112,6 +120,9 @@ export class Backfills {
       `UPDATE monitoring_backfill AS backfill SET mail_due = false
        WHERE account_id = $1 AND mail_due AND NOT EXISTS (
          SELECT 1 FROM monitoring_backfill AS other WHERE other.account_id = $1 AND ${isOpen('other')})
+         AND NOT EXISTS (
+           SELECT 1 FROM monitoring_finding
+           WHERE account_id = $1 AND classify_at <= clock_timestamp() AND source = 'backfill')
        RETURNING change_id AS "changeId", found, unknown, EXISTS (
          SELECT 1 FROM monitored_domain AS domain
          WHERE domain.account_id = $1 AND domain.name = backfill.name AND domain.enabled) AS "isMonitored"`,

@@ -87,6 +87,17 @@ export class RunBackfills {
     return true;
   }
 
+  /** Of backfills that had ended before their certificates were classified. @param open accounts with others, which mail for all */
+  async mail(lease: TaskLease, open: ReadonlySet<string>): Promise<void> {
+    for (const account of await this.backfills.accountsToMail()) {
+      if (open.has(account)) continue;
+      await this.transactions.run(async (tx) => {
+        await lockTask(tx, lease);
+        await this.mails.enqueueDue(tx, account);
+      });
+    }
+  }
+
   private async cancel(lease: TaskLease, backfill: OpenBackfill, events: BackfillEvents): Promise<void> {
     const isCanceled = await this.transactions.run(async (tx) => {
       await lockTask(tx, lease);
@@ -116,6 +127,7 @@ export class BackfillTurns {
     const backfill = this.turn.shift();
     if (backfill !== undefined) return await this.run.record(lease, backfill, this.pages, this.events);
     this.turn = [...(await this.backfills.nextOfAccounts())];
+    await this.run.mail(lease, new Set(this.turn.map(({ account }) => account)));
     if (this.turn.length === 0) return false;
     await this.transactions.run(async (tx) => {
       await lockTask(tx, lease);

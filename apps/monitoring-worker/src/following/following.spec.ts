@@ -7,6 +7,7 @@ import { SendAlerts } from '../alerts/send-alerts';
 import { AppModule } from '../app.module';
 import { BackfillTurns } from '../backfill/run-backfills';
 import { Config, settings } from '../config';
+import { Classifying } from '../findings/classifying';
 import { RecordFindings } from '../findings/record-findings';
 import { type TaskLease, TaskLeases } from '../tasks/task-leases';
 import { certificateFor, sha256, WorkerFixture } from '../testing/worker-fixture';
@@ -486,6 +487,27 @@ describe('backfills', () => {
       `SELECT name FROM mail JOIN monitoring_backfill ON change_id = (facts ->> 'backfillId')::bigint`,
     );
     expect(mails).toEqual([{ name: '.left.example.net' }]);
+  });
+
+  it('are mailed once it is known which of their certificates are unknown', async () => {
+    await worker.core.query(
+      `INSERT INTO monitoring_settings (account_id, authorized_cas, alert_delay_minutes, certificate_mail, endpoint_mail, digest_hour_utc, heartbeat)
+       VALUES (1, '{ca.example.net}', 0, 'at_once', 'at_once', 6, 'weekly')`,
+    );
+    await worker.log([certificateFor('a.signed.example.net')]);
+    await follow();
+    await change('1', '.signed.example.net', true);
+    await follow();
+    await runBackfills();
+    expect(await worker.backfills()).toMatchObject([{ state: 'done', found: 1 }]);
+    expect(await worker.core.query(`SELECT kind FROM mail`)).toEqual([]);
+    await app.get(Classifying, { strict: false }).round(await taken('classifying'));
+    await runBackfills();
+    const mails = await worker.core.query(
+      `SELECT found, unknown FROM mail JOIN monitoring_backfill ON change_id = (facts ->> 'backfillId')::bigint`,
+    );
+    expect(mails).toEqual([{ found: 1, unknown: 1 }]);
+    await worker.core.query(`DELETE FROM monitoring_settings`);
   });
 
   it('wait for what a copy of the index lacks, and end where the index was restored to', async () => {
