@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { FindingsFixture, issuanceFor, SpecCa } from '../testing/findings-fixture';
+import type { Heartbeats } from '../mails/heartbeats';
+import { SendMails } from '../mails/send-mails';
+import type { LeasedRounds, LeasedWork } from '../tasks/leased-rounds';
 import { type Compared, changeOf } from './change-of';
 
 let fixture: FindingsFixture;
@@ -244,6 +247,22 @@ describe('mails', () => {
     expect(await mails(digest)).toEqual([['digest', 2]]);
     expect(await mails(off)).toEqual([]);
     expect((await fixture.findings(off)).some(({ mailDue }) => mailDue)).toBe(false);
+  });
+
+  it('about certificates are sent while the ct database is unavailable, which the weekly ones need', async () => {
+    const account = await fixture.account();
+    await fixture.find({ [account]: domains }, many(1));
+    await send();
+    let round: LeasedWork = async () => await Promise.resolve(0);
+    const rounds: Pick<LeasedRounds, 'add'> = { add: (_, work) => void (round = work) };
+    const unavailable = async () => await Promise.reject(new Error('unavailable'));
+    new SendMails(rounds as LeasedRounds, fixture.asWorker, fixture.mails['gathered'], {
+      send: unavailable,
+    } as unknown as Heartbeats).onModuleInit();
+    const lease = await fixture.lease('mail');
+    await expect(round(lease)).rejects.toThrow('unavailable');
+    await round(lease);
+    expect(await mails(account)).toEqual([['at-once', 1]]);
   });
 
   it('say weekly that monitoring works', async () => {

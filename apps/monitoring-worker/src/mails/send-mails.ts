@@ -28,8 +28,9 @@ export class SendMails implements OnModuleInit {
 
   onModuleInit(): void {
     this.rounds.add('mail', async (lease) => {
-      if (this.count % roundsPerHeartbeat === 0) await this.heartbeats.send(lease);
+      // Counted before: heartbeats need the ct database, and the other mails do not.
       this.count += 1;
+      if (this.count % roundsPerHeartbeat === 1) await this.heartbeats.send(lease);
       return (await this.send(lease)) >= maxAccountsOfRound ? 0 : pollMs;
     });
   }
