@@ -588,4 +588,31 @@ describe('the names in the ct database', () => {
     domains = await app.get(LoadDomains, { strict: false }).load(following);
     await eventually(async () => expect(await names()).toEqual(['ours.example.com']));
   });
+
+  it('are written by a process that took the lease again while a write for the lost one failed', async () => {
+    await worker.ct.query(`DELETE FROM ct_watched_name`);
+    await change('1', 'again.example.com', true);
+    await follow();
+    await eventually(async () => expect(await names()).toEqual(['again.example.com']));
+    await app.get(WatchedNames, { strict: false }).beforeApplicationShutdown();
+    await worker.ct.query(`DELETE FROM ct_watched_name`);
+    await worker.ct.query(`UPDATE ct_watched_version SET version = ($1::bigint + 1) << 32`, [
+      following.token,
+    ]);
+    const taken = { ...following, token: String(BigInt(following.token) + 2n) };
+    const losing = {
+      query: async (...statement: Parameters<typeof worker.core.query>) =>
+        await worker.core.query(...statement),
+      transaction: async () => {
+        watched.follow(domains.index, taken);
+        return await Promise.reject(new LeaseLost('monitoring_task', 'following', following.token));
+      },
+    };
+    const running = { log: { warn: () => undefined } } as unknown as RunningProcess;
+    const watched = new WatchedNames(worker.ct, losing as unknown as typeof worker.core, running);
+    watched.follow(domains.index, following);
+    await eventually(async () => expect(await names()).toEqual(['again.example.com']));
+    watched.onModuleDestroy();
+    await watched.beforeApplicationShutdown();
+  });
 });

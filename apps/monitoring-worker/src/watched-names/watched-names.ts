@@ -97,11 +97,13 @@ export class WatchedNames implements OnModuleDestroy, BeforeApplicationShutdown 
   private async writeAll(): Promise<void> {
     const { signal } = this.stopping;
     while (this.isDue && this.index !== null) {
+      const { lease } = this;
       try {
         if (this.pending.size > 0) await this.write(this.index);
         else await this.compareAll(this.index);
       } catch (error) {
-        if (error instanceof LeaseLost) this.leave();
+        // It may have been taken again meanwhile.
+        if (error instanceof LeaseLost && this.lease === lease) this.leave();
         this.running.log.warn(
           { err: error, names: this.pending.size },
           'cannot store the monitored names; repeating',
