@@ -326,6 +326,20 @@ describe('a renewal that cannot be paid', () => {
     expect(mail).toEqual({ recipient: `${accountId}@example.com`, facts: { planId } });
   });
 
+  it('is reported again when the mail was canceled, because an issuance was open when it was written', async () => {
+    const { accountId } = await paidFor(365);
+    await renewals.openDue(10, daysOn(336));
+    await query(
+      `UPDATE mail SET state = 'canceled', finished_at = clock_timestamp() WHERE account_id = $1`,
+      accountId,
+    );
+    for (const hours of [1, 2]) await renewals.openDue(10, new Date(daysOn(336).getTime() + hours * hourMs));
+    expect(await query(`SELECT state FROM mail WHERE account_id = $1 ORDER BY id`, accountId)).toEqual([
+      { state: 'canceled' },
+      { state: 'pending' },
+    ]);
+  });
+
   it('is bought as soon as the balance suffices, and the next term is reported again', async () => {
     const { accountId, planId } = await paidFor(365);
     await renewals.openDue(10, daysOn(336));

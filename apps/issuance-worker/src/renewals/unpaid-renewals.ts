@@ -8,7 +8,8 @@ export class UnpaidRenewals {
   constructor(private readonly mails: Mails) {}
 
   /**
-   * Once for each term: a mail since the last purchase of a term is enough. Accounts without an address get none.
+   * Once for each term: a mail since the last purchase of a term is enough, unless it was canceled when it was to be sent,
+   * for example because the plan was paused. Accounts without an address get none.
    *
    * @returns whether a mail is sent now
    */
@@ -30,7 +31,7 @@ export class UnpaidRenewals {
 async function isNotified(tx: Tx, planId: string, recipient: string): Promise<boolean> {
   const rows = await tx.query<unknown[]>(
     `SELECT 1 FROM mail
-     WHERE recipient = $2 AND kind = 'renewal-unpaid' AND facts ->> 'planId' = $1::text
+     WHERE recipient = $2 AND kind = 'renewal-unpaid' AND state <> 'canceled' AND facts ->> 'planId' = $1::text
        AND created_at > coalesce((
          SELECT max(created_at) FROM charge
          WHERE plan_id = $1::bigint AND kind = 'term' AND refunded_at IS NULL), '-infinity')
