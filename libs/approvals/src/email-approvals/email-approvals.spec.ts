@@ -125,6 +125,22 @@ describe('a request to a mailbox', () => {
     expect(await mailsTo(box)).toHaveLength(2);
   });
 
+  it('orders another one when the last was canceled, after ten minutes, once the account is enabled', async () => {
+    const box = await mailbox();
+    await approvals.request(box, longAgo);
+    await run(`UPDATE mail SET state = 'canceled', finished_at = now() WHERE recipient = $1`, box.address);
+    await approvals.request(box, longAgo);
+    expect(await mailsTo(box)).toHaveLength(1);
+    await ageAsking(box, '11 min');
+    await run(`UPDATE account SET disabled_at = now() WHERE id = $1`, accountId);
+    await approvals.request(box, longAgo);
+    expect(await mailsTo(box)).toHaveLength(1);
+    await run(`UPDATE account SET disabled_at = NULL WHERE id = $1`, accountId);
+    await approvals.request(box, longAgo);
+    await approvals.request(box, longAgo);
+    expect((await mailsTo(box)).map(({ state }) => state)).toEqual(['canceled', 'pending']);
+  });
+
   it('orders at most five mails per day and address over all accounts', async () => {
     const address = 'hostmaster@busy.example.com';
     const other = await core.account('1000000000009');

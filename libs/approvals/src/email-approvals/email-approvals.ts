@@ -62,7 +62,7 @@ export class EmailApprovals {
 
   /**
    * Whether the mailbox has approved the name. If not, ensures that a mail is ordered: when there is none, when the
-   * last one is used up, or when the caller requested another one. Repeating the call changes nothing.
+   * last one is used up or was never sent, or when the caller requested another one. Repeating the call changes nothing.
    *
    * @param since earlier approvals have expired
    */
@@ -72,8 +72,10 @@ export class EmailApprovals {
       if (asking.approvedAt !== null && asking.approvedAt.getTime() >= since.getTime())
         return { kind: 'approved', at: asking.approvedAt };
       if (asking.askedAt !== null && !wantsMail(asking, now)) {
-        const undeliverable = await isUndeliverable(tx, box.address, asking.approvalId);
-        return { kind: 'requested', at: asking.askedAt, undeliverable };
+        const state = await lastMailState(tx, box, asking.approvalId);
+        // As often as a caller may request one: it may be canceled again.
+        if (state !== 'canceled' || !wantsMail({ ...asking, askedAgain: true }, now))
+          return { kind: 'requested', at: asking.askedAt, undeliverable: state === 'failed' };
       }
       const until = throttledUntil(await recentMails(tx, box.address));
       if (until !== null) return { kind: 'throttled', until };
@@ -210,12 +212,23 @@ async function recentMails(tx: Tx, address: string): Promise<readonly Date[]> {
   return rows.map(({ created_at }) => created_at);
 }
 
-async function isUndeliverable(tx: Tx, address: string, approvalId: string): Promise<boolean> {
-  const [newest] = await tx.query<[{ state: string }?]>(
-    `SELECT state FROM mail
+/**
+ * A mail is canceled when the account is disabled, or the name needs no approval, at the time of sending. While the
+ * account is disabled another one would be canceled too.
+ *
+ * @returns null: it counts as sent, or is pending
+ */
+async function lastMailState(
+  tx: Tx,
+  { accountId, address }: Mailbox,
+  approvalId: string,
+): Promise<'failed' | 'canceled' | null> {
+  const [newest] = await tx.query<[{ state: string; isEnabled: boolean }?]>(
+    `SELECT state, EXISTS (SELECT FROM account WHERE id = $3 AND disabled_at IS NULL) AS "isEnabled" FROM mail
      WHERE recipient = $1 AND kind = 'approval-request' AND facts ->> 'approvalId' = $2
      ORDER BY created_at DESC, id DESC LIMIT 1`,
-    [address, approvalId],
+    [address, approvalId, accountId],
   );
-  return newest?.state === 'failed';
+  if (newest?.state === 'failed') return 'failed';
+  return newest?.state === 'canceled' && newest.isEnabled ? 'canceled' : null;
 }
