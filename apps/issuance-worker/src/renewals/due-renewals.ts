@@ -18,7 +18,10 @@ export interface DueRenewal {
   readonly terms: ReadonlyMap<string, IssuableTerms>;
   /** Of the present terms; null without any. */
   readonly product: SoldProduct | null;
-  /** The certificate to replace: the current one, or the revoked one that had replaced it; null: no current one. */
+  /**
+   * The certificate to replace: the current one, or a revoked or expired one that had replaced it. Null: there is no
+   * current one.
+   */
   readonly certificateId: string | null;
   readonly inputs: RenewalInputs;
   readonly now: Date;
@@ -75,8 +78,8 @@ export async function dueRenewals(
 }
 
 /**
- * A replacement that was revoked is itself to be replaced: the certificate before it, which is the current one again,
- * may have one replacement only. One that is no longer needed is not.
+ * A replacement that was revoked or has expired is itself to be replaced: the certificate before it, which is the
+ * current one again, may have one replacement only. One that is no longer needed is not.
  *
  * An attempt that was ended by a pause or by newer terms is not a failure. All issuances of a plan are read, by its
  * index: when queried for the open ones alone, PostgreSQL may read those of all plans instead. The certificate's own
@@ -112,8 +115,8 @@ const factsStatement = `
       FROM replaced
       JOIN issuance ON issuance.replaces_certificate_id = replaced.id AND issuance.state = 'issued'
       JOIN certificate AS next ON next.issuance_id = issuance.id
-      WHERE next.revoked_at IS NOT NULL
-        AND next.revocation_reason IS DISTINCT FROM ${revocationReasons.cessationOfOperation})
+      WHERE CASE WHEN next.revoked_at IS NULL THEN next.not_after < clock.now
+        ELSE next.revocation_reason IS DISTINCT FROM ${revocationReasons.cessationOfOperation} END)
     SELECT id, spki_sha256 FROM replaced ORDER BY place DESC LIMIT 1) AS replaced
   CROSS JOIN LATERAL (
     SELECT max(opened_at) FILTER (WHERE state = 'open') AS opened_at,

@@ -197,6 +197,28 @@ describe('a certificate whose replacement was revoked', () => {
   });
 });
 
+describe('a certificate that outlives its replacement', () => {
+  it('is replaced again after the replacement has expired', async () => {
+    const { planId } = await dueSoon();
+    await renewals.openDue(10, daysOn(60));
+    const next = await attachOpen(core, planId, validity(59, 79, now));
+    await core.database.query(`UPDATE certificate SET is_current = false WHERE id = $1`, [
+      next.certificateId,
+    ]);
+    await core.database.query(`UPDATE certificate SET is_current = true WHERE plan_id = $1 AND id <> $2`, [
+      planId,
+      next.certificateId,
+    ]);
+    await change(planId, `renew_at = now()`);
+    expect((await renewals.openDue(10, daysOn(80))).opened).toBe(1);
+    expect((await renewals.openDue(10, daysOn(80.1))).opened).toBe(0);
+    expect((await replacementsOf(planId)).at(-1)).toMatchObject({
+      state: 'open',
+      replaces: next.certificateId,
+    });
+  });
+});
+
 describe('a replacement that failed permanently', () => {
   it('is tried again with back-off, which is stored on the plan, while the certificate is valid', async () => {
     const { planId, certificateId } = await dueSoon();
