@@ -185,6 +185,8 @@ describe('a product, as clients up to version 1.7 request it', () => {
     ['cn=example.com&sans=x', 'bad_param', 'sans'],
     ['cn=example.com&sans=1&sans=2', 'bad_param', 'sans'],
     ['cn=example.com&wildcard_sans=1000', 'bad_param', 'wildcard_sans'],
+    ['cn=example.com&sans=60&wildcard_sans=60', 'bad_sans', 'sans'],
+    ['cn=www.co.uk', 'bad_sans', 'sans'],
     ['cn=co.uk', 'bad_cn', 'cn'],
     ['', 'missing_param', 'cn'],
   ])('is refused for %s', async (query, reason, param) => {

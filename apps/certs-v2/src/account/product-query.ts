@@ -43,9 +43,16 @@ export class OfferQuery extends ProductQuery {
  * The names that a certificate would have, the common name first; what an object would be refused for is refused here.
  *
  * @param sans as callers write them; null: default SANs
+ * @param param name of the parameter that the SANs are of
  * @throws Refusal `bad_sans`
  */
-export function pricedNames(cn: string, sans: readonly string[] | null, maxNames: number): readonly string[] {
+export function pricedNames(
+  cn: string,
+  sans: readonly string[] | null,
+  maxNames: number,
+  param: string,
+): readonly string[] {
+  const badSans = (message: string) => new Refusal('bad_sans', message, { param });
   const added = sans ?? [defaultSanOf(cn)];
   if (added.length >= maxNames) {
     throw badSans(
@@ -60,10 +67,6 @@ export function pricedNames(cn: string, sans: readonly string[] | null, maxNames
     names.add(parsed.name);
   }
   return [...names];
-}
-
-function badSans(message: string): Refusal {
-  return new Refusal('bad_sans', message, { param: 'san' });
 }
 
 /** @throws Refusal `product_unavailable` */

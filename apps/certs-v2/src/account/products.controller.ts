@@ -42,7 +42,7 @@ export class ProductsController {
     summary: 'Price and approval of a product for one name, for clients up to version 1.7',
     query: OfferQuery,
     returns: ProductOfferJson,
-    failsWith: ['missing_param', 'bad_cn', 'bad_type', 'bad_param', 'product_unavailable'],
+    failsWith: ['missing_param', 'bad_cn', 'bad_sans', 'bad_type', 'bad_param', 'product_unavailable'],
   })
   async retrieve(
     @Caller() { accountId }: CallerIdentity,

@@ -20,6 +20,7 @@ export class QuoteCertificate {
 
   /**
    * @param sans as callers write them; null: default SANs
+   * @param sansParam name of their parameter
    * @throws Refusal `bad_sans`, `product_unavailable`
    */
   async run(
@@ -27,9 +28,10 @@ export class QuoteCertificate {
     type: CertType,
     cn: string,
     sans: readonly string[] | null,
+    sansParam = 'san',
   ): Promise<PricingJson> {
     const product = productOf(await this.products.byType(), type);
-    const dnsNames = pricedNames(cn, sans, product.maxDnsNames);
+    const dnsNames = pricedNames(cn, sans, product.maxDnsNames, sansParam);
     const planId = (await this.objects.find(accountId, cn))?.planId ?? null;
     const quote = await this.purchases.quote({ planId, product, dnsNames, kind: 'term' });
     const hasBalance = await this.database.getRepository(AccountBalanceEntity).existsBy({ accountId });

@@ -41,7 +41,7 @@ export class RetrieveProduct {
   /** @throws Refusal `bad_sans`, `product_unavailable` */
   async run(accountId: string, query: OfferQuery): Promise<ProductOfferJson> {
     const { type, cn } = query;
-    const pricing = await this.quoting.run(accountId, type, cn, countedSans(query));
+    const pricing = await this.quoting.run(accountId, type, cn, countedSans(query), 'sans');
     const { duration, price } = pricing;
     const isOfYears = pricing.duration_unit === 'year';
     const ways = await this.approval.run(accountId, query);
