@@ -8,7 +8,7 @@ import { readCommonName } from '../wire/common-name';
 import type { Expansion } from '../wire/expansion';
 import { Write } from '../wire/write';
 import { InstanceJson } from '../instances/instance-json';
-import { commonName, DescribesPost, DescribesRepeatablePost } from '../wire/openapi/operation';
+import { commonName, DescribesRepeatablePost } from '../wire/openapi/operation';
 import { BuyRequest, readBuyRequest } from './buy-request';
 import { OpenInstance } from './open-instance.use-case';
 import { RedoApproval } from './redo-approval.use-case';
@@ -71,7 +71,7 @@ export class InstanceActionsController {
   }
 
   @Post('redo_approval')
-  @DescribesPost({
+  @DescribesRepeatablePost({
     summary: 'Starts the approval of the pending instance again',
     description:
       'Emails are sent again, at most every ten minutes and five a day to one address; earlier 429 with retry_after.',
@@ -89,11 +89,11 @@ export class InstanceActionsController {
   }
 
   @Post('revoke')
-  @DescribesPost({
+  @DescribesRepeatablePost({
     summary: 'Revokes every instance but the active one, or all',
     takes: RevokeRequest,
     returns: RevokeResultJson,
-    failsWith: ['no_such_cert', 'bad_param'],
+    failsWith: ['no_such_cert'],
   })
   async revoke(
     @Write() write: WriteRequest,

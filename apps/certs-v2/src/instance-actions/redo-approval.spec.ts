@@ -157,6 +157,16 @@ describe('redo_approval', () => {
     });
   });
 
+  it('gets the same response with an Idempotency-Key, and another body is refused', async () => {
+    await createObject(tenant, cn);
+    await tenant.post(`${pathOf(cn)}/buy`);
+    const keyed = (body: object) =>
+      tenant.post(`${pathOf(cn)}/redo_approval`, body, { 'idempotency-key': 'key' });
+    const first = await keyed({});
+    expect((await keyed({})).text).toBe(first.text);
+    expect((await keyed({ other: 1 })).json.reason).toBe('idempotency_key_reused');
+  });
+
   it('can be repeated, and sent as a form', async () => {
     await createObject(tenant, cn);
     const { id } = (await tenant.post(`${pathOf(cn)}/buy`)).json;

@@ -180,6 +180,16 @@ describe('revoke', () => {
     expect(await states()).toEqual({ [only]: 'active' });
   });
 
+  it('gets the same response with an Idempotency-Key, and another body is refused', async () => {
+    await activeOnes(2);
+    const keyed = (all: string) =>
+      tenant.postForm(`${pathOf(cn)}/revoke`, { all }, { 'idempotency-key': 'key' });
+    const first = await keyed('1');
+    expect([first.status, first.json.num_revoked]).toEqual([200, 2]);
+    expect((await keyed('1')).text).toBe(first.text);
+    expect((await keyed('0')).json.reason).toBe('idempotency_key_reused');
+  });
+
   it('is one revocation when it races with itself and with reissues', async () => {
     for (let round = 0; round < 5; round += 1) {
       tenant = await api.tenant();
