@@ -148,6 +148,30 @@ describe('redo_approval', () => {
       expect((await redo()).json).toMatchObject({ state: 'pending', approval_method: 'dns' });
     });
 
+    it('checks a name that is approved by dns, although the mailbox of another cannot get a mail yet', async () => {
+      const sans = [{ type: 'dns', value: 'a.example.com', approval_method: 'dns' }];
+      await createObject(tenant, 'shop.example.com', { ...byEmail, sans });
+      const at = pathOf('shop.example.com');
+      const { id: instanceId } = (await tenant.post(`${at}/buy`)).json;
+      await api.database.query(
+        `INSERT INTO email_approval (account_id, plan_id, dns_name, address, asked_at)
+         SELECT account_id, plan_id, cn, approver_email, now() FROM cert_object_v2
+         WHERE account_id = $1 AND cn = 'shop.example.com'`,
+        [tenant.accountId],
+      );
+      await api.database.query(
+        `UPDATE issuance SET due_at = now() + interval '1 hour' WHERE public_id = $1`,
+        [instanceId],
+      );
+      expect((await tenant.post(`${at}/redo_approval`)).status).toBe(200);
+      expect(await rowOf(instanceId)).toMatchObject({ due: true });
+      await api.database.query(
+        `UPDATE issuance SET approvals = jsonb_set(approvals, '{1,status}', '"approved"') WHERE public_id = $1`,
+        [instanceId],
+      );
+      expect((await tenant.post(`${at}/redo_approval`)).json.reason).toBe('rate_limited');
+    });
+
     it('has nothing to wait for once the mailbox has approved', async () => {
       await requestApproval('1 minute');
       await api.database.query(`UPDATE email_approval SET approved_at = now() WHERE account_id = $1`, [

@@ -11,19 +11,18 @@ interface AskedRow {
 /**
  * Time until one of the mailboxes that the names wait for can be sent another mail.
  *
- * @returns seconds; null: a mail can go out now, or no name waits for a mailbox
+ * @returns seconds; null: a mail can go out now, or not every pending name waits for a mailbox: the others can be checked
  */
 export async function secondsToNextMail(
   tx: Tx,
   planId: string,
   approvals: readonly NameApproval[],
 ): Promise<number | null> {
-  const requested = approvals.flatMap(({ dnsName, status, way }) =>
-    status !== 'approved' && way?.method === 'email' && way.approverEmail !== null
-      ? [{ dnsName, address: way.approverEmail }]
-      : [],
+  const pending = approvals.filter(({ status }) => status !== 'approved');
+  const requested = pending.flatMap(({ dnsName, way }) =>
+    way?.method === 'email' && way.approverEmail !== null ? [{ dnsName, address: way.approverEmail }] : [],
   );
-  if (requested.length === 0) return null;
+  if (requested.length === 0 || requested.length < pending.length) return null;
   const rows = await tx.query<AskedRow[]>(statement, [
     planId,
     requested.map(({ dnsName }) => dnsName),
