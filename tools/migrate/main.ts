@@ -7,33 +7,9 @@ import { coreDataSource, coreSchema } from '@certwright/core-schema';
 import { type AppliedGrants, applyGrants, type RoleSettings } from '@certwright/postgres';
 import type { DataSource } from 'typeorm';
 import { readUrlFiles } from '../url-files';
+import { type MigrateArguments, readArguments, usage } from './arguments';
 import { alone, lockTimeoutMs, withTableLocks } from './locks';
 import { rolesTable } from './roles-table';
-
-const usage = `Migrates the core database, and the ct database if CT_DATABASE_URL is set.
-
-  npm run migrate                     runs the pending migrations, then creates missing roles, updates the grants of
-                                      each role to the declared ones, and sets the timeouts that a role lacks
-  npm run migrate -- --database ct    migrates only one of them: core or ct
-  npm run migrate -- --revert         reverts the newest migration of core, or of ct with --database ct
-  npm run migrate -- --create         first creates the ct database, if it is missing, on the server of DATABASE_URL
-  npm run migrate -- --distribute     migrates, and then distributes the tables of the ct database over the servers of Citus,
-                                      with their rows. Stop the processes that use the database before, and start them
-                                      after it. Repeatable; later migrations need no option
-  npm run migrate -- --check-drift    fails if entities and migrations differ; uses an empty database of its own
-  npm run migrate -- --wait-locks 60  how long to wait for tables that other transactions have locked, in seconds (default
-                                      600). A migration waits 3 s at a time, so that requests do not queue behind it
-  npm run migrate -- --roles          prints the table of roles in docs/operating.md
-  npm run migrate -- --help
-
-DATABASE_URL      the core database, postgres://user:password@host:port/name (with --check-drift: any database of a
-                  server on which the user may create databases)
-CT_DATABASE_URL   the ct database; if it is not set, only the core database is migrated
-                  Each may be in a file: DATABASE_URL_FILE, CT_DATABASE_URL_FILE
-DATABASE_ROLE_PREFIX         prefix of the names of roles; default certwright_, as in certwright_orders_v3
-DATABASE_ROLE_PASSWORDS_DIR  folder with a file for each role that logs in by password, named after its process
-                             (orders-v3); without a file the password of a role does not change
-`;
 
 /** A schema and its database. */
 interface Schema {
@@ -45,36 +21,33 @@ interface Schema {
 const statementTimeoutMs = 60 * 60 * 1_000;
 
 async function main(args: readonly string[]): Promise<void> {
-  if (args.includes('--help')) return void process.stdout.write(usage);
-  if (args.includes('--roles')) return void console.log(rolesTable());
+  const options = readArguments(args);
+  const { waitLocksMs: waitMs } = options;
+  if (options.help) return void process.stdout.write(usage);
+  if (options.roles) return void console.log(rolesTable());
   readUrlFiles(process.env);
-  const schemas = schemasOf(args);
-  if (args.includes('--check-drift')) {
+  const schemas = schemasOf(options.database);
+  if (options.checkDrift) {
     for (const schema of schemas) await checkDrift(schema);
     return;
   }
-  if (args.includes('--revert')) {
+  if (options.revert) {
     const [schema] = schemas;
     if (schema !== undefined)
       await withDatabase(schema, async (database) => {
         const revert = async () => await database.undoLastMigration({ transaction: 'each' });
-        await alone(database, async () => await withTableLocks(revert, waitLocksMs(args), delay));
+        await alone(database, async () => await withTableLocks(revert, waitMs, delay));
       });
     return;
   }
-  const waitMs = waitLocksMs(args);
-  if (args.includes('--create')) await createMissing(schemas);
-  if (args.includes('--distribute') && !schemas.some(({ name }) => name === 'ct'))
+  if (options.create) await createMissing(schemas);
+  if (options.distribute && !schemas.some(({ name }) => name === 'ct'))
     throw new Error(`--distribute needs CT_DATABASE_URL.\n\n${usage}`);
-  for (const schema of schemas) await migrate(schema, waitMs, args.includes('--distribute'));
+  for (const schema of schemas) await migrate(schema, waitMs, options.distribute);
 }
 
 /** The core database first, because every process needs it. */
-function schemasOf(args: readonly string[]): Schema[] {
-  const at = args.indexOf('--database');
-  const only = at < 0 ? undefined : args[at + 1];
-  if (at >= 0 && only !== 'core' && only !== 'ct')
-    throw new Error(`--database must be core or ct.\n\n${usage}`);
+function schemasOf(only: MigrateArguments['database']): Schema[] {
   const [core, ct] = [process.env['DATABASE_URL'], process.env['CT_DATABASE_URL']];
   const schemas: Schema[] = [];
   if (only !== 'ct') {
@@ -134,16 +107,6 @@ async function migrateOnce(schema: Schema, database: DataSource): Promise<void> 
   const settings = roleSettings(Object.keys(granted.roles));
   const applied = await database.transaction(async (tx) => await applyGrants(tx, granted, settings));
   reportRoles(schema, applied);
-}
-
-/** Seconds in the argument, in ms. */
-function waitLocksMs(args: readonly string[]): number {
-  const at = args.indexOf('--wait-locks');
-  if (at < 0) return 600_000;
-  const given = args[at + 1] ?? '';
-  if (!/^\d{1,6}$/.test(given))
-    throw new Error(`--wait-locks must be a whole number of seconds.\n\n${usage}`);
-  return Number(given) * 1_000;
 }
 
 function roleSettings(processes: readonly string[]): RoleSettings {
