@@ -18,7 +18,10 @@ export function clientErrorHandler(
   handling: ProblemHandling,
   metrics: Metrics,
 ): (error: ParserError, socket: Socket) => void {
+  const handled = new WeakSet<Socket>();
   return (error, socket) => {
+    // The parser refuses whatever the client sends after its first error, too.
+    if (handled.has(socket)) return;
     if (isUnadmitted(socket)) {
       logUnadmitted(error, socket, handling.log);
       socket.destroy();
@@ -29,6 +32,7 @@ export function clientErrorHandler(
       socket.destroy();
       return;
     }
+    handled.add(socket);
     if (pending?.req.complete === true) {
       // An earlier request on this connection still waits for its response; this one must not take its place.
       pending.once('finish', () => socket.destroySoon());

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { eventually } from '@certwright/testing';
 import { type SampleApi, sampleKeys, startSampleApi } from '../testing/sample-api';
 import { exchange, parseResponse, request } from '../testing/wire';
 
@@ -161,6 +162,21 @@ describe('pipelined requests', () => {
     const raw = await exchange(api.port, 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGARBAGE\r\n\r\n');
     expect(raw.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
   });
+});
+
+it('a client that sends on before it reads still gets the answer to what cannot be parsed', async () => {
+  const socket = connect({ port: api.port, host: '127.0.0.1', noDelay: true });
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  socket.on('error', () => undefined).pause();
+  const logged = api.lines.length;
+  socket.write('NONSENSE\r\n\r\n');
+  await eventually(() => expect(api.lines.length).toBeGreaterThan(logged));
+  for (let chunk = 0; chunk < 5; chunk += 1)
+    await new Promise((resolve) => socket.write('a'.repeat(1_000), () => setTimeout(resolve, 20)));
+  let received = '';
+  socket.on('data', (bytes) => (received += bytes.toString('latin1'))).resume();
+  await closed;
+  expect(parseResponse(received).status).toBe(400);
 });
 
 it('a client that disconnects at once does no harm', async () => {
