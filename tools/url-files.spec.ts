@@ -20,6 +20,12 @@ it('keeps a URL that is set', () => {
   expect(environment.DATABASE_URL).toBe('postgres://set@db/core');
 });
 
+it('counts an empty variable as absent, since Compose files set such variables', () => {
+  const environment = { DATABASE_URL: '', DATABASE_URL_FILE: file, CT_DATABASE_URL: '' };
+  readUrlFiles(environment);
+  expect(environment).toEqual({ DATABASE_URL: 'postgres://owner@db/core', DATABASE_URL_FILE: file });
+});
+
 it('names the variable of a file that is missing', () => {
   const missing = { CT_DATABASE_URL_FILE: path.join(folder, 'missing') };
   expect(() => readUrlFiles(missing)).toThrow(
