@@ -136,6 +136,19 @@ describe('passwords are checked', () => {
     expect(await after).toEqual(user);
   });
 
+  it('again for one who waited for the guess of an address that is over its limit', async () => {
+    const { checks, find, endAll } = setUp();
+    const blocked = find('right', undefined, async () => {
+      await nextTurn();
+      throw new Error('over the limit of another address');
+    });
+    const others = Promise.all([find('right'), find('right')]);
+    await expect(blocked).rejects.toThrow('over the limit');
+    await endAll();
+    expect(await others).toEqual([user, user]);
+    expect(checks).toHaveLength(1);
+  });
+
   it('again after a lookup failed', async () => {
     const { find, found } = setUp();
     const refused = find('right', undefined, () => Promise.reject(new Error('over the limit')));

@@ -86,8 +86,11 @@ export class Passwords {
       .update(`${passwordHash}\0${userName}\0${password}`)
       .digest('base64');
     if ((this.#remembered.get(mac) ?? -Infinity) > this.#options.nowMs()) return true;
-    const underWay = this.#pending.get(mac);
-    if (underWay !== undefined) return await underWay;
+    for (let underWay = this.#pending.get(mac); underWay !== undefined; underWay = this.#pending.get(mac)) {
+      // Refused: that says nothing of this request, which may come from another address.
+      const isRight = await underWay.catch(() => null);
+      if (isRight !== null) return isRight;
+    }
     const check = guess(() => this.#turns.run(() => this.#options.fits(password, passwordHash)))
       .then((isRight) => {
         if (isRight) this.#remember(mac);
