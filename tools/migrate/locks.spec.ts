@@ -72,3 +72,24 @@ it('says what to do when a table stays locked, and passes other errors on', asyn
   const wrong = new Error('no such column');
   await expect(withTableLocks(() => Promise.reject(wrong), 60_000, pause)).rejects.toBe(wrong);
 });
+
+it('counts only the time for which tables were locked, and not that of long migrations', async () => {
+  const locked = Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' });
+  const clock = { ms: 0 };
+  jest.spyOn(performance, 'now').mockImplementation(() => clock.ms);
+  const outcomes = [() => Promise.reject(locked), () => Promise.resolve('migrated')];
+  const work = async () => {
+    clock.ms += 20 * 60_000;
+    return await outcomes.shift()?.();
+  };
+  await expect(withTableLocks(work, 600_000, async () => await Promise.resolve())).resolves.toBe('migrated');
+  let attempts = 0;
+  const never = async () => {
+    attempts += 1;
+    return await Promise.reject<never>(locked);
+  };
+  await expect(withTableLocks(never, 12_000, async () => await Promise.resolve())).rejects.toThrow(
+    'for 12 s',
+  );
+  expect(attempts).toBe(4);
+});

@@ -40,7 +40,7 @@ export async function alone<T>(database: DataSource, work: () => Promise<T>): Pr
  * Repeats work that did not get a lock on a table, until it does or the time is over. What was committed before is not
  * repeated: each migration has a transaction of its own, and grants are compared with those that exist.
  *
- * @param waitMs in all
+ * @param waitMs in all, for locks
  * @throws Error that says what to do when the time is over
  */
 export async function withTableLocks<T>(
@@ -48,13 +48,13 @@ export async function withTableLocks<T>(
   waitMs: number,
   pause: (ms: number) => Promise<unknown>,
 ): Promise<T> {
-  const begunMs = performance.now();
-  for (;;) {
+  // Without the time of what was done: building an index may take longer than all waits.
+  for (let waitedMs = 0; ; waitedMs += lockTimeoutMs + pauseMs) {
     try {
       return await work();
     } catch (error) {
       if ((error as { readonly code?: unknown }).code !== lockNotAvailable) throw error;
-      if (performance.now() - begunMs >= waitMs)
+      if (waitedMs >= waitMs)
         throw new Error(
           `A table was locked by another transaction for ${Math.round(waitMs / 1_000)} s. See pg_stat_activity for transactions that ` +
             'run long, end them, and migrate again: what is done stays done. --wait-locks sets how long to wait.',
