@@ -20,4 +20,12 @@ describe('a form', () => {
       expect(() => parse(text)).toThrow(Problem);
     },
   );
+
+  it('has a thousand fields at most, which are counted before any is parsed', () => {
+    expect(parse(`${'a&'.repeat(1_000)}&&`)).toEqual({ a: Array(1_000).fill('') });
+    const parser = jest.spyOn(globalThis, 'URLSearchParams');
+    expect(() => parse('a&'.repeat(1_001))).toThrow('more than 1000 fields');
+    expect(parser).not.toHaveBeenCalled();
+    parser.mockRestore();
+  });
 });

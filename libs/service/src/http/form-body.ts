@@ -13,11 +13,9 @@ const maxFields = 1_000;
 export function parseFormBody(bytes: Uint8Array): Record<string, string | string[]> {
   const text = decodeUtf8(bytes);
   checkEncoding(text);
+  checkCount(text);
   const fields = new Map<string, string | string[]>();
-  let count = 0;
   for (const [name, value] of new URLSearchParams(text)) {
-    count += 1;
-    if (count > maxFields) throw new Problem('bad_request', `The body has more than ${maxFields} fields.`);
     if (name === '__proto__') throw new Problem('bad_request', 'The body has a field named __proto__.');
     checkText(name);
     checkText(value);
@@ -27,6 +25,14 @@ export function parseFormBody(bytes: Uint8Array): Record<string, string | string
     else fields.set(name, [earlier, value]);
   }
   return Object.fromEntries(fields);
+}
+
+/** Before they are parsed: `URLSearchParams` takes half a second for 100,000, in which no other request is served. */
+function checkCount(text: string): void {
+  let count = 0;
+  for (const _ of text.matchAll(/[^&]+/g))
+    if ((count += 1) > maxFields)
+      throw new Problem('bad_request', `The body has more than ${maxFields} fields.`);
 }
 
 /** `URLSearchParams` replaces bytes that it cannot decode, so different names could become the same. */
