@@ -10,6 +10,7 @@ export const extensionIds = {
   basicConstraints: '2.5.29.19',
   authorityKeyIdentifier: '2.5.29.35',
   extendedKeyUsage: '2.5.29.37',
+  precertificatePoison: '1.3.6.1.4.1.11129.2.4.3',
 } as const;
 
 /** Values by identifier; each is separate DER, parsed on access. */

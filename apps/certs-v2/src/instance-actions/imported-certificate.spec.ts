@@ -78,6 +78,7 @@ describe('a certificate that is imported', () => {
     ['has no names', { dnsNames: [] }, /www\.example\.com/],
     ['is a CA’s', { isCa: true, usage: 'server' }, /CA certificate/],
     ['is for clients', { usage: 'client' }, /serverAuth/],
+    ['is a precertificate', { isPrecertificate: true }, /precertificate/],
     ['has a key of another kind', { keys: generateKeyPairSync('ed25519') }, /neither RSA nor ECDSA/],
   ])('is refused when it %s', (_, options, message) => {
     const { pem } = intermediate.issue({ dnsNames, ...options });

@@ -51,6 +51,8 @@ export interface Certificate {
   /** OBJECT IDENTIFIERs in dotted form; undefined without the extension, which allows every use. */
   readonly extendedKeyUsages: readonly string[] | undefined;
   readonly isCa: boolean;
+  /** It has the poison of RFC 6962, section 3.1, so that no client accepts it. */
+  readonly isPrecertificate: boolean;
   readonly signatureAlgorithm: SignatureAlgorithm;
   readonly signature: Uint8Array;
 }
@@ -149,6 +151,7 @@ function readKnownExtensions(extensions: Extensions) {
     subjectKeyId:
       subjectKey === undefined ? undefined : hex(octetStringValue(subjectKey, 'the subject key identifier')),
     isCa: constraints === undefined ? false : readIsCa(constraints),
+    isPrecertificate: extensions.has(extensionIds.precertificatePoison),
     extendedKeyUsages: usages === undefined ? undefined : readUsages(usages),
   };
 }

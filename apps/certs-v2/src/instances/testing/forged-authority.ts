@@ -17,6 +17,7 @@ export interface CertificateOptions {
   readonly isCa?: boolean;
   /** Default `1.3.6.1.5.5.7.3.1`; null: no such extension. */
   readonly usage?: 'server' | 'client' | null;
+  readonly isPrecertificate?: boolean;
   readonly notBefore?: Date;
   readonly notAfter?: Date;
   /** The certificate says that this one has issued it; whose key signed it, is another matter. */
@@ -80,9 +81,11 @@ function certificate(
   subject: string,
   keys: KeyPair,
   issuer: { readonly name: string; readonly keys: KeyPair },
-  { dnsNames = [], isCa = false, usage = isCa ? null : 'server', notBefore, notAfter }: CertificateOptions,
+  options: CertificateOptions,
 ): Buffer {
+  const { dnsNames = [], isCa = false, usage = isCa ? null : 'server', notBefore, notAfter } = options;
   const extensions = [
+    ...(options.isPrecertificate === true ? [extension('2b06010401d679020403', tlv(0x05))] : []),
     ...(dnsNames.length === 0
       ? []
       : [extension('551d11', sequence(...dnsNames.map((name) => tlv(0x82, Buffer.from(name)))))]),
