@@ -131,8 +131,9 @@ async function store(tx: Tx, changed: readonly Changed[], now: Date): Promise<vo
   ]);
   const backfilled = changed.filter(({ state, source }) => state === 'unknown' && source === 'backfill');
   if (backfilled.length === 0) return;
+  // Its summary may have been mailed: nothing else notifies the account of them.
   await tx.query(
-    `UPDATE monitoring_backfill AS backfill SET unknown = unknown + given.findings
+    `UPDATE monitoring_backfill AS backfill SET unknown = unknown + given.findings, mail_due = state = 'done'
      FROM (SELECT id, count(*)::int AS findings FROM unnest($1::bigint[]) AS id GROUP BY id) AS given
      WHERE backfill.change_id = given.id`,
     [backfilled.map(({ backfillId }) => backfillId)],

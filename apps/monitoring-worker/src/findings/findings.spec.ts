@@ -227,6 +227,31 @@ describe('classifying again', () => {
     expect(await fixture.findings(account)).toMatchObject([{ state: 'unknown', alertIsDue: true }]);
   });
 
+  it('mails the summary of a backfill again when one of its certificates turns out to be unknown later', async () => {
+    const lease = await fixture.lease('classifying');
+    const account = await fixture.account();
+    const key = hex();
+    await fixture.terms(account, key, ['a.example.com'], true);
+    const issuance = issuanceFor(['b.example.com'], { spkiSha256: key });
+    expect(await fixture.find({ [account]: domains }, [issuance], 'backfill')).toEqual({
+      found: 1,
+      unknown: 0,
+    });
+    await fixture.core.query(
+      `INSERT INTO monitoring_backfill (change_id, account_id, name, position, until_position, state, found, finished_at)
+       VALUES (1, $1, '.example.com', 1, 1, 'done', 1, now())`,
+      [account],
+    );
+    await fixture.core.query(
+      `UPDATE monitoring_finding SET classify_at = now(), found_at = now() - interval '1 hour' WHERE account_id = $1`,
+      [account],
+    );
+    await fixture.classifying.round(lease, 35_000);
+    expect(await reasonsOf(account)).toEqual(['unknown']);
+    const [backfill] = await fixture.core.query(`SELECT unknown, mail_due FROM monitoring_backfill`);
+    expect(backfill).toEqual({ unknown: 1, mail_due: true });
+  });
+
   it('verifies signatures of authorized CAs under curated keys', async () => {
     const lease = await fixture.lease('classifying');
     const [ca, other, uncurated] = [new SpecCa('Good CA'), new SpecCa('Good CA'), new SpecCa('Good CA')];
