@@ -165,6 +165,23 @@ describe('an order of a product that has a price', () => {
     expect(row?.expires).toBeCloseTo(365, 1);
   });
 
+  it('gets back what it paid for names that were added for the rest of a term, when the next term is bought first', async () => {
+    tenant = await tenantWith(6_000);
+    await tenant.post('/api/v3/orders', { ...paid, auto_renew: false });
+    await issuedAnd(340);
+    await tenant.post(path, { dns_names: [...paid.dns_names, 'new.example.com'] });
+    expect(await balance()).toBe(4_000 - 69);
+    expect((await tenant.post(path, { auto_renew: true })).status).toBe(200);
+    // Three names for the next term, and the added one for the rest of this one.
+    expect(await balance()).toBe(4_000 - 3_000 - 69);
+    const [added] = await api.database.query<{ refunded: boolean }>(
+      `SELECT invoice.refunded_at IS NOT NULL AS refunded FROM charge JOIN invoice ON invoice.charge_id = charge.id
+       WHERE charge.account_id = $1 AND kind = 'added_names'`,
+      [tenant.accountId],
+    );
+    expect(added).toEqual({ refunded: true });
+  });
+
   it('is issued again within the term by the same, before that', async () => {
     tenant = await tenantWith(4_000);
     await tenant.post('/api/v3/orders', { ...paid, auto_renew: false });

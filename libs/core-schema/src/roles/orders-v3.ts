@@ -36,11 +36,13 @@ export const ordersV3: RoleGrants = {
     },
     certificate_chain: { select: '*' },
     charge: {
-      select: 'id plan_id issuance_id kind product names wildcards paid_through before refunded_at',
+      select: `
+        id account_id plan_id issuance_id kind product names wildcards paid_through before cents currency
+        refunded_at`,
       insert: `
         account_id plan_id made_for_issuance_id issuance_id kind product names wildcards paid_through before
         cents currency`,
-      update: 'issuance_id',
+      update: 'issuance_id refunded_at',
     },
     cluster: {
       select: `
@@ -86,8 +88,9 @@ export const ordersV3: RoleGrants = {
       delete: true,
     },
     invoice: {
-      select: 'number',
+      select: 'number charge_id',
       insert: 'number account_id charge_id lines total_cents currency note email_to issued_at',
+      update: 'refunded_at',
     },
     issuance: {
       select: '*',
