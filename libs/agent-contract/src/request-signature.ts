@@ -91,7 +91,7 @@ export function parseSignature(headers: RequestHeaders): ParsedSignature | undef
   return { keyid, created: Number(created), contentDigest, params, signature };
 }
 
-/** Whether the key made the signature. It does not cover the body itself: that can be read afterwards. */
+/** Whether the key made the signature. It covers the digest of the body, so the body can be read afterwards. */
 export function isSignedBy(
   parsed: ParsedSignature,
   head: Omit<SignedRequest, 'body'>,
@@ -101,8 +101,8 @@ export function isSignedBy(
 }
 
 /**
- * Compares a signature that its key made with the body and the time. The clock comes last, so that `clock_skew` means
- * that nothing else is wrong.
+ * Validates the body and the time of a request whose signature `isSignedBy` the key. The clock comes last, so that
+ * `clock_skew` means that nothing else is wrong.
  */
 export function checkContent(parsed: ParsedSignature, body: Uint8Array, now: Date): SignatureVerdict {
   if (contentDigestOf(body) !== parsed.contentDigest) return { ok: false, fault: 'bad_digest' };
@@ -111,7 +111,7 @@ export function checkContent(parsed: ParsedSignature, body: Uint8Array, now: Dat
   return { ok: true, agentId: parsed.keyid, created: new Date(parsed.created * 1000), offsetS };
 }
 
-/** Both, with the key of its `keyid`. */
+/** `isSignedBy` and `checkContent`. @param publicKey that of `keyid` */
 export function checkSignature(
   parsed: ParsedSignature,
   request: SignedRequest,
@@ -122,7 +122,7 @@ export function checkSignature(
   return checkContent(parsed, request.body, now);
 }
 
-/** All steps. `keyOf` returns the identity key of an agent, or null for an unknown one. */
+/** Parses and checks the signature. `keyOf` returns the identity key of an agent, or null for an unknown one. */
 export async function verifyRequest(
   request: SignedRequest,
   headers: RequestHeaders,

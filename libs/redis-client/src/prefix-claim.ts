@@ -97,10 +97,10 @@ export class PrefixClaim {
   async #isOwn(): Promise<boolean> {
     const owner = (this.#owner ??= await this.findOwner());
     if (owner === null) return true;
-    // Connections check it at times of their own, so how often it was free does not tell for how long it has been.
+    // Each connection checks on its own, so the number of checks says nothing about the time.
     const freeSinceMs = this.#freeSinceMs ?? performance.now();
     const isFreeForLong = performance.now() - freeSinceMs >= this.times.refusedMs;
-    // Unless this check finds it free again. While Redis was unavailable, no process could renew its claim.
+    // Set again below if the prefix is free. A check that fails restarts the time: no process could renew its claim.
     this.#freeSinceMs = null;
     await whenReady(this.client, readyWithinMs);
     const key = `${this.prefix}:deployment`;

@@ -62,7 +62,7 @@ export class RedisAccess {
   readonly #credentials: RedisCredentials;
   readonly #claim: PrefixClaim | undefined;
   readonly #connectors: Partial<ReturnType<typeof admittedConnectors>>;
-  /** Those that are ready are among them. */
+  /** Every connection that is ready; others may be in it. */
   readonly #opened = new Set<RedisClient>();
 
   /**
@@ -155,7 +155,7 @@ export class RedisAccess {
   }
 
   #keep<C extends RedisClient>(client: C): C {
-    // Those that need no claim: of commands and specs, and of the claim itself.
+    // Connections without a claim: of commands and specs, and the connection of the claim itself.
     if (this.#connectors.server === undefined) return client;
     client.on('end', () => this.#opened.delete(client));
     // BullMQ ends a connection and connects it again.

@@ -22,7 +22,7 @@ const rest = { afterMs: 50, forMs: 1_000 } as const;
 
 interface UnderWay {
   readonly values: Promise<ValuesAt>;
-  /** Begins when `values` has ended, for all who came meanwhile. */
+  /** Begins when `values` has ended, and serves all queries that arrived meanwhile. */
   next?: Promise<ValuesAt>;
 }
 

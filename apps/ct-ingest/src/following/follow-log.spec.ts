@@ -154,7 +154,7 @@ it.each([
     Object.assign(log, { page: 50, aligns });
     await ingest.turn(ingest.follower({ start: '49', pageSize: 100, parallel }));
     expect(await ingest.log()).toMatchObject({ position: '650' });
-    // Some more than there are pages, until their size is known.
+    // A few more requests than pages, until the page size is known.
     const requests = log.requests.filter((path) => path.includes('get-entries'));
     expect(requests.length).toBeLessThan(650 / 50 + 8);
   },

@@ -35,7 +35,7 @@ export interface Rfc6962Options {
 export class Rfc6962Log implements LogApi {
   /** Page size of the log, entries. */
   private likedSize: number;
-  /** Entries of the last page that was shorter than requested; 0: a longer one was not. */
+  /** Number of entries of the last page that was shorter than requested; 0: none, or a longer page was complete since. */
   private shortSize = 0;
   /** Estimated number of entries that fit a page: decreases after a full page, and increases with each other one. */
   private fittingSize: number;
@@ -104,7 +104,7 @@ export class Rfc6962Log implements LogApi {
     return page;
   }
 
-  /** The first short page may only be the rest of one, up to where a log aligns its responses: the next one is whole. */
+  /** The first short page may end early because the log aligns its responses; the page after it then has the full size. */
   private learnSize(got: number, requested: number): void {
     if (got < requested) {
       if (this.shortSize > 0) this.likedSize = Math.max(got, this.shortSize);

@@ -46,6 +46,14 @@ const renewAtOf = async (planId: string) => {
 };
 const change = async (planId: string, assignments: string) =>
   await core.database.query(`UPDATE plan SET ${assignments} WHERE id = $1`, [planId]);
+/** Makes the plan's certificate that is not the given one the current one, as when that was revoked or has expired. */
+async function makeOtherCurrent(planId: string, certificateId: string): Promise<void> {
+  await core.database.query(`UPDATE certificate SET is_current = false WHERE id = $1`, [certificateId]);
+  await core.database.query(`UPDATE certificate SET is_current = true WHERE plan_id = $1 AND id <> $2`, [
+    planId,
+    certificateId,
+  ]);
+}
 const endReplacement = async (planId: string, state: 'failed' | 'canceled', at: Date, error: string | null) =>
   await core.database.query(
     `UPDATE issuance SET state = $2, closed_at = $3, last_error = $4 WHERE plan_id = $1 AND state = 'open'`,
@@ -133,13 +141,7 @@ describe('a renewal', () => {
     const { planId } = await dueSoon();
     await renewals.openDue(10, daysOn(60));
     const next = await attachOpen(core, planId, validity(59, 149, now));
-    await core.database.query(`UPDATE certificate SET is_current = false WHERE id = $1`, [
-      next.certificateId,
-    ]);
-    await core.database.query(`UPDATE certificate SET is_current = true WHERE plan_id = $1 AND id <> $2`, [
-      planId,
-      next.certificateId,
-    ]);
+    await makeOtherCurrent(planId, next.certificateId);
     await change(planId, `renew_at = now()`);
     expect((await renewals.openDue(10, daysOn(60))).opened).toBe(0);
     expect(await renewAtOf(planId)).toBeNull();
@@ -202,13 +204,7 @@ describe('a certificate that outlives its replacement', () => {
     const { planId } = await dueSoon();
     await renewals.openDue(10, daysOn(60));
     const next = await attachOpen(core, planId, validity(59, 79, now));
-    await core.database.query(`UPDATE certificate SET is_current = false WHERE id = $1`, [
-      next.certificateId,
-    ]);
-    await core.database.query(`UPDATE certificate SET is_current = true WHERE plan_id = $1 AND id <> $2`, [
-      planId,
-      next.certificateId,
-    ]);
+    await makeOtherCurrent(planId, next.certificateId);
     await change(planId, `renew_at = now()`);
     expect((await renewals.openDue(10, daysOn(80))).opened).toBe(1);
     expect((await renewals.openDue(10, daysOn(80.1))).opened).toBe(0);

@@ -62,7 +62,7 @@ export class Backfills {
     );
   }
 
-  /** @returns false: it is not open any more */
+  /** @returns false: it is no longer open */
   async cancel(tx: Reader, { changeId }: OpenBackfill): Promise<boolean> {
     const [, changed] = await tx.query<[unknown, number]>(
       `UPDATE monitoring_backfill AS backfill SET state = 'canceled', finished_at = clock_timestamp()
@@ -72,7 +72,11 @@ export class Backfills {
     return changed > 0;
   }
 
-  /** Until the end of the transaction. @returns false: it began again, or was canceled, meanwhile */
+  /**
+   * Locks the row until the end of the transaction.
+   *
+   * @returns false: it began again, or was canceled, meanwhile
+   */
   async lock(tx: Reader, { changeId, position, untilPosition }: OpenBackfill): Promise<boolean> {
     const open = await tx.query<unknown[]>(
       `SELECT 1 FROM monitoring_backfill AS backfill
@@ -82,7 +86,7 @@ export class Backfills {
     return open.length > 0;
   }
 
-  /** The caller locked it. */
+  /** The caller has locked the row, see `lock`. */
   async progress(
     tx: Reader,
     { changeId }: OpenBackfill,
@@ -108,9 +112,9 @@ export class Backfills {
   }
 
   /**
-   * Those of the account that are to be mailed, once none is open and none of their certificates is to be classified now: the
-   * one with the most unknown certificates first. Before it none of a name that is no longer monitored: the mail would not be
-   * sent.
+   * The backfills of the account whose summary is due, once none is open and all of their certificates are classified. Those with
+   * the most unknown certificates come first; those of names that are no longer monitored come last, as the notifier sends no
+   * mail for them.
    */
   async takeMailDue(
     tx: Reader,

@@ -74,7 +74,7 @@ export class RunBackfills {
     const isDone = upTo === backfill.untilPosition;
     const hasEnded = await this.transactions.run(async (tx) => {
       await lockTask(tx, lease);
-      // Before its findings: those of one that begins again are found then, and counted.
+      // Locked before the findings are stored: a backfill that began again finds and counts them itself.
       if (!(await this.backfills.lock(tx, backfill))) return false;
       const found = await this.findings.record(tx, concerned, 'backfill', backfill.changeId);
       await this.backfills.progress(tx, backfill, upTo, found, isDone);
@@ -87,7 +87,11 @@ export class RunBackfills {
     return true;
   }
 
-  /** Of backfills that had ended before their certificates were classified. @param open accounts with others, which mail for all */
+  /**
+   * Enqueues the summaries of backfills that ended before their certificates were classified.
+   *
+   * @param open accounts with open backfills: the last of those enqueues the summary
+   */
   async mail(lease: TaskLease, open: ReadonlySet<string>): Promise<void> {
     for (const account of await this.backfills.accountsToMail()) {
       if (open.has(account)) continue;

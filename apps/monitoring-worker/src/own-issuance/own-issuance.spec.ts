@@ -173,7 +173,7 @@ describe('a certificate that was issued here', () => {
     expect(alarms).toEqual([]);
   });
 
-  it('that the index has is not reported when others have too many names for one answer', async () => {
+  it('that the index has is not reported when others have too many names for one response', async () => {
     const owns = [await issued(['a.example.com'], 2 * dayMs), await issued(['b.example.com'], 2 * dayMs)];
     const long = Array.from({ length: 45_000 }, (_, nth) => `${nth}.${'n'.repeat(200)}`);
     for (const { certificateId, tbsSha256 } of owns) {

@@ -189,8 +189,8 @@ const dueRequests = `
   FOR UPDATE OF plan SKIP LOCKED`;
 
 /**
- * The keys that are needed: that of the present CSR, and that of the current certificate. At random, since those that no
- * polling agent holds stay, and must not keep the others from being found.
+ * The keys that are needed: that of the present CSR, and that of the current certificate. In random order: keys that no
+ * polling agent holds are found in every round, and must not keep others from being found.
  */
 const lackingKeys = `
   SELECT key.plan_id AS "planId", key.spki_sha256 AS spki, coalesce(key.seal_until > clock_timestamp(), false) AS "isGiven", (

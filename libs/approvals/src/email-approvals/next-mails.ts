@@ -11,7 +11,7 @@ interface AskedRow {
 /**
  * Time until one of the mailboxes that the names wait for can be sent another mail.
  *
- * @returns seconds; null: a mail can go out now, or not every pending name waits for a mailbox: the others can be checked
+ * @returns seconds; null: a mail can be sent now, or other pending names can be checked
  */
 export async function secondsToNextMail(
   tx: Tx,

@@ -136,7 +136,7 @@ describe('passwords are checked', () => {
     expect(await after).toEqual(user);
   });
 
-  it('again for one who waited for the guess of an address that is over its limit', async () => {
+  it('again for a request that shared the guess of an address over its limit', async () => {
     const { checks, find, endAll } = setUp();
     const blocked = find('right', undefined, async () => {
       await nextTurn();

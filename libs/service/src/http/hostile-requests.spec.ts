@@ -164,7 +164,7 @@ describe('pipelined requests', () => {
   });
 });
 
-it('a client that sends on before it reads still gets the answer to what cannot be parsed', async () => {
+it('a client that sends more before it reads still gets the response to what cannot be parsed', async () => {
   const socket = connect({ port: api.port, host: '127.0.0.1', noDelay: true });
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   socket.on('error', () => undefined).pause();

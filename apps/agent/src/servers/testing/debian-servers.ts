@@ -98,8 +98,8 @@ frontend site
 
 /**
  * As `systemctl reload haproxy` does, and then waits at most 5 s until HAProxy catches the signal again (bit 11 of
- * `SigCgt`) and has a new worker: HAProxy 2.6 ignores a reload that it is asked for while it reloads. The agent's
- * own reloads are 10 s apart; here they follow each other at once.
+ * `SigCgt`) and has a new worker: HAProxy 2.6 ignores the signal while it reloads. Reloads by the agent are 10 s
+ * apart; in these specs they follow each other at once.
  */
 const haproxyReload = `
 master=$(head -1 "$0")

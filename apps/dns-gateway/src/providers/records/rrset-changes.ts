@@ -92,7 +92,7 @@ export function rrsetChanges(
   };
 }
 
-/** Outcome of the changes that were, or may have been, written. A value that a replacement keeps is written, and counts as existing before. */
+/** Outcome of the changes that were, or may have been, written. A value that a replacement keeps counts as existing before. */
 const outcomeOf = (made: readonly RrsetChange[], is: IsRecord): AddOutcome =>
   made.some(({ before, after }) => after?.values.some(is) && !before?.values.some(is))
     ? 'created'

@@ -18,7 +18,7 @@ export class ZoneLocks {
       return await change();
     } finally {
       release();
-      // Not before: a caller that gives up leaves the ones before it in the queue.
+      // Only then: a caller that gives up leaves changes in the queue that began before it.
       void line.then(() => {
         if (this.#last.get(key) === line) this.#last.delete(key);
       });
