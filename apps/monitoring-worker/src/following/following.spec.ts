@@ -304,7 +304,8 @@ describe('following', () => {
     const next = async (reader: Parameters<typeof changesAfter>[0], open: ReadonlySet<string>) => {
       const found = await changesAfter(reader, from, open);
       from = found.cursor;
-      read.push(...found.changes.map(({ name }) => name));
+      // A transaction elsewhere on the server, such as of autovacuum, lets changes of earlier specs be read again.
+      read.push(...found.changes.map(({ name }) => name).filter((name) => /^n\d+$/.test(name)));
       return found.open;
     };
     let open = await next(worker.core, new Set());
