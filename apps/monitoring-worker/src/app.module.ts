@@ -1,6 +1,7 @@
-import { CoreSchemaModule } from '@certwright/core-schema';
+import { CoreSchemaModule, OutboxWrites } from '@certwright/core-schema';
 import { deploymentIdentity } from '@certwright/postgres';
-import { RedisModule } from '@certwright/redis';
+import { OutboxNews, RedisModule } from '@certwright/redis';
+import { RedisAccess } from '@certwright/redis-client';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -53,6 +54,14 @@ import { TasksModule } from './tasks/tasks.module';
     TasksModule,
     FollowingModule,
     BackfillModule,
+  ],
+  providers: [
+    {
+      provide: OutboxNews,
+      inject: [RedisAccess, OutboxWrites, RunningProcess],
+      useFactory: (redis: RedisAccess, writes: OutboxWrites, running: RunningProcess) =>
+        new OutboxNews(redis, writes, running),
+    },
   ],
 })
 export class AppModule {}

@@ -1,9 +1,20 @@
 import { AccountsModule, AccountUsers, ApiKeys } from '@certwright/accounts';
 import { JobProcessorsModule, type JobsOptions } from '@certwright/bullmq';
-import { CoreSchemaModule, withinDatabaseTime, WriteConnections } from '@certwright/core-schema';
+import {
+  CoreSchemaModule,
+  OutboxWrites,
+  withinDatabaseTime,
+  WriteConnections,
+} from '@certwright/core-schema';
 import { databaseOutage } from '@certwright/errors';
 import { deploymentIdentity } from '@certwright/postgres';
-import { connectRedis, followDisabledKeys, RedisModule, RedisTokenBuckets } from '@certwright/redis';
+import {
+  connectRedis,
+  followDisabledKeys,
+  OutboxNews,
+  RedisModule,
+  RedisTokenBuckets,
+} from '@certwright/redis';
 import { RedisAccess } from '@certwright/redis-client';
 import {
   ApiKeyCache,
@@ -83,6 +94,13 @@ const admission: Provider[] = [
   DisabledKeys,
 ];
 
+const outboxNews: Provider = {
+  provide: OutboxNews,
+  inject: [RedisAccess, OutboxWrites, RunningProcess],
+  useFactory: (redis: RedisAccess, writes: OutboxWrites, running: RunningProcess) =>
+    new OutboxNews(redis, writes, running),
+};
+
 /** What every front end has: settings, the database, the admission of callers, and jobs. */
 @Module({})
 class FrontModule {
@@ -128,7 +146,7 @@ class FrontModule {
         AccountsModule,
         front.module,
       ],
-      providers: [{ provide: FrontSettings, useValue: config }, ...admission, authenticator],
+      providers: [{ provide: FrontSettings, useValue: config }, ...admission, authenticator, outboxNews],
       exports: [FrontSettings, FallbackTokenBuckets],
     };
   }

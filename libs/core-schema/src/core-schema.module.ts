@@ -12,6 +12,7 @@ import { DataSource } from 'typeorm';
 import { coreDataSourceOptions, usedCoreSchema } from './core-data-source';
 import { awaitDeployment, claimDeployment, type DeploymentMode } from './deployment/deployment';
 import { Outbox } from './outbox/outbox';
+import { OutboxWrites } from './outbox/outbox-writes';
 import { coreSchema } from './roles/core-schema';
 import { Transactions } from './transactions/transactions';
 
@@ -69,8 +70,8 @@ export class CoreSchemaModule {
           },
         }),
       ],
-      providers: [options, deployment, Outbox, Transactions],
-      exports: [OwnDeployment, Outbox, Transactions],
+      providers: [options, deployment, Outbox, OutboxWrites, Transactions],
+      exports: [OwnDeployment, Outbox, OutboxWrites, Transactions],
     };
   }
 }

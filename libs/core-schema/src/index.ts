@@ -60,6 +60,7 @@ export { type MonitoringTaskName, monitoringTasks } from './monitoring/monitorin
 export { CertificateMails1796169600000 } from './migrations/1796169600000-certificate-mails';
 export { baseNameInSql } from './names/base-name';
 export { Outbox, addJobsToOutbox, addToOutbox } from './outbox/outbox';
+export { OutboxWrites, writesToOutbox } from './outbox/outbox-writes';
 export { type StrayProblem } from './monitoring/stray-certificate.entity';
 export { type PlanOwner } from './plans/plan.entity';
 export { ProductEntity } from './products/product.entity';

@@ -24,3 +24,4 @@ export {
 } from './disabled-keys';
 export { IssuanceNews, issuanceNewsChannel, type IssuanceNewsOptions } from './issuance-news';
 export { IssuanceNewsListener, type IssuanceNewsListenerOptions } from './issuance-news-listener';
+export { type OutboxCommits, OutboxNews, OutboxNewsListener, type OutboxNewsOptions } from './outbox-news';

@@ -118,6 +118,7 @@ export {
 } from './validation/request-parts';
 export { Drain, ProcessModule, startModules, startRounds } from './lifecycle/process.module';
 export { Round, type RoundOfWork, Rounds } from './lifecycle/rounds';
+export { WakeUp } from './lifecycle/wake-up';
 export { frontSettings } from './config/front-settings';
 export { httpSettings } from './config/http-settings';
 export { redisSettings } from './config/redis-settings';

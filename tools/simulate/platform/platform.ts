@@ -12,6 +12,7 @@ import { Intermediates } from '../../../apps/issuance-worker/src/certificate-aut
 import { KeyFiles } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/keys/key-files';
 import { IssuanceProcessor } from '../../../apps/issuance-worker/src/issuance/issuance.processor';
 import { RevocationsProcessor } from '../../../apps/issuance-worker/src/revocations/revocations.processor';
+import { Relay } from '../../../apps/issuance-worker/src/wake-ups/relay';
 import { MailProcessor } from '../../../apps/notifier/src/mail/mail.processor';
 import { deliveryBounds } from '../../../apps/notifier/src/webhooks/bounds';
 import {
@@ -155,8 +156,14 @@ async function deliverAll(
 function workerRounds({ worker }: Processes): Readonly<Record<string, Round>> {
   const { all } = worker.get(Rounds);
   const sweep = all.get('sweep');
-  // It may have more to do than jobs can wait: those run between two of its rounds.
-  return { ...Object.fromEntries(all), sweep: async () => (await sweep?.(), 1) };
+  const relay = worker.get(Relay);
+  return {
+    ...Object.fromEntries(all),
+    // Its own round waits for news.
+    relay: async () => ((await relay.relay()) > 0 ? 0 : 1),
+    // It may have more to do than jobs can wait: those run between two of its rounds.
+    sweep: async () => (await sweep?.(), 1),
+  };
 }
 
 /** One delivery per endpoint and account is enough: other due ones are sent with it. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createFront, DisabledKeys, type Front, type FrontConfig } from '@certwright/api-front';
 import { JobProcessors, JobQueues } from '@certwright/bullmq';
 import { noProbeAnswer } from '@certwright/jobs';
-import { IssuanceNews, ProbeQuestions } from '@certwright/redis';
+import { IssuanceNews, OutboxNews, OutboxNewsListener, ProbeQuestions } from '@certwright/redis';
 import { RedisAccess } from '@certwright/redis-client';
 import {
   createLogger,
@@ -88,6 +88,8 @@ export async function openProcesses(
     [JobQueues, queues],
     [ProbeQuestions, {}],
     [IssuanceNews, { publish: () => undefined }],
+    [OutboxNews, {}],
+    [OutboxNewsListener, { onNews: () => undefined }],
     [Approvers, [late(() => outside.approver)]],
     [AuthoritiesInOrder, authority],
     // Its lists are published by whatever renews them.
@@ -184,6 +186,7 @@ async function opened(
     ...replaced,
     [FallbackTokenBuckets, unlimited],
     [DisabledKeys, {}],
+    [OutboxNews, {}],
     [RedisAccess, {}],
   ] as const;
   const app = await createFront(front, config, runningAs(name), async (module, adapter, options) =>

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { JobQueues } from '@certwright/bullmq';
-import { Outbox } from '@certwright/core-schema';
+import { Outbox, OutboxWrites } from '@certwright/core-schema';
 import { Attachments, LeasedIssuances, OrderingModule, WaitingIssuances } from '@certwright/ordering';
-import { IssuanceNews } from '@certwright/redis';
+import { IssuanceNews, OutboxNews, OutboxNewsListener } from '@certwright/redis';
 import { RedisAccess } from '@certwright/redis-client';
 import { Rounds, RunningProcess } from '@certwright/service';
 import { Inject, Injectable, Module, type OnModuleInit } from '@nestjs/common';
@@ -24,6 +24,7 @@ import { IssuanceStatisticsReader } from './issuance-statistics';
 import { IssuanceProcessor } from './issuance.processor';
 import { observeIssuances } from './observe-issuances';
 import { PausableRuns } from './pausable-runs';
+import { Relay } from '../wake-ups/relay';
 
 const events = Symbol('IssuanceEvents');
 
@@ -51,6 +52,7 @@ class AuthorityWatch implements OnModuleInit {
     IssuanceHoldWatch,
     IssuanceProcessor,
     IssuanceStatisticsReader,
+    Relay,
     {
       provide: PausableRuns,
       inject: [Config, RunningProcess],
@@ -64,6 +66,17 @@ class AuthorityWatch implements OnModuleInit {
       inject: [RedisAccess, RunningProcess],
       useFactory: (redis: RedisAccess, { name, log }: RunningProcess) =>
         new IssuanceNews(redis, { name: `${name}-news`, log }),
+    },
+    {
+      provide: OutboxNews,
+      inject: [RedisAccess, OutboxWrites, RunningProcess],
+      useFactory: (redis: RedisAccess, writes: OutboxWrites, running: RunningProcess) =>
+        new OutboxNews(redis, writes, running),
+    },
+    {
+      provide: OutboxNewsListener,
+      inject: [RedisAccess, RunningProcess],
+      useFactory: (redis: RedisAccess, running: RunningProcess) => new OutboxNewsListener(redis, running),
     },
     {
       provide: events,

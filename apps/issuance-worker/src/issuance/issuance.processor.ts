@@ -1,10 +1,8 @@
 import { JobQueues, Processor } from '@certwright/bullmq';
-import { Outbox } from '@certwright/core-schema';
 import type { JobPayloads } from '@certwright/jobs';
 import { LeasedIssuances } from '@certwright/ordering';
 import { Round } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { relayOnce } from '../wake-ups/relay';
 import { sweepOnce } from '../wake-ups/sweep';
 import { AdvanceIssuance } from './advance-issuance';
 import { PausableRuns } from './pausable-runs';
@@ -16,18 +14,12 @@ export class IssuanceProcessor {
   constructor(
     private readonly issuance: AdvanceIssuance,
     private readonly runs: PausableRuns,
-    private readonly outbox: Outbox,
     private readonly leased: LeasedIssuances,
     private readonly queues: JobQueues,
   ) {}
 
   async 'advance-issuance'({ issuanceId }: JobPayloads['advance-issuance']): Promise<void> {
     await this.runs.start(async (pause) => await this.issuance.run(issuanceId, null, pause));
-  }
-
-  @Round('relay')
-  async relay(): Promise<number> {
-    return await relayOnce(this.outbox, this.queues);
   }
 
   @Round('sweep')

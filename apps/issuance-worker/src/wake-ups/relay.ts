@@ -1,23 +1,58 @@
-import type { JobQueues } from '@certwright/bullmq';
+import { JobQueues } from '@certwright/bullmq';
+import { Outbox } from '@certwright/core-schema';
 import type { Job } from '@certwright/jobs';
-import type { Outbox } from '@certwright/core-schema';
+import { OutboxNewsListener } from '@certwright/redis';
+import { Round, Rounds, WakeUp } from '@certwright/service';
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { maxWaitingIssuances } from './backlog';
 
 /** Rows that one transaction of the relay takes. */
 const batch = 500;
 
-/** Pause of the relay when there was nothing to do: the max delay that it adds to a wake-up, ms. */
-const restMs = 50;
+/** Pause after rows, ms: those of many commits share the next transaction of the relay. */
+const togetherMs = 50;
+
+/** How long the relay waits for news, ms: rows whose news was lost are found after that. */
+const restMs = 1_000;
 
 /** Same priority as the first issuance of every account in the sweep, and before all others. */
 const firstPriority = 1;
 
 type WakeUpQueues = Pick<JobQueues, 'addAll' | 'waiting'>;
 
-/** Moves wake-ups from the outbox to Redis. @returns how long to wait before the next round, ms */
+/** Moves wake-ups from the outbox to Redis, as soon as a process tells that it wrote some. */
+@Injectable()
+export class Relay implements OnApplicationBootstrap {
+  private readonly news = new WakeUp();
+
+  constructor(
+    private readonly outbox: Outbox,
+    private readonly queues: JobQueues,
+    private readonly rounds: Rounds,
+    private readonly listener: OutboxNewsListener,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.listener.onNews(() => this.news.wake());
+  }
+
+  /** @returns how many were moved */
+  async relay(): Promise<number> {
+    return await relayOnce(this.outbox, this.queues);
+  }
+
+  @Round('relay')
+  async round(): Promise<number> {
+    const moved = await this.relay();
+    if (moved > 0) return moved < batch ? togetherMs : 0;
+    await this.news.wait(restMs, this.rounds.stopping);
+    return 0;
+  }
+}
+
+/** @returns how many were moved, `batch` at most */
 export async function relayOnce(outbox: Outbox, jobs: WakeUpQueues): Promise<number> {
-  const sent = await outbox.relay(batch, async (wakeUps) => await jobs.addAll(await admitted(wakeUps, jobs)));
-  return sent < batch ? restMs : 0;
+  return await outbox.relay(batch, async (wakeUps) => await jobs.addAll(await admitted(wakeUps, jobs)));
 }
 
 /**

@@ -3,6 +3,7 @@ import { isTracing, type OpenSpan, openSpan } from '@certwright/tracing';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Tx } from '../transactions/transactions';
+import { writesToOutbox } from './outbox-writes';
 
 interface OutboxRow {
   readonly job: JobName;
@@ -28,7 +29,7 @@ export class Outbox {
    * @returns how many were sent
    */
   async relay(limit: number, send: (jobs: readonly Job[]) => Promise<void>): Promise<number> {
-    // A relay looks many times a second, and finds nothing most of the time: one statement instead of a transaction.
+    // A relay finds nothing most of the time: one statement instead of a transaction.
     const waiting: unknown[] = await this.database.query(`SELECT FROM outbox LIMIT 1`);
     if (waiting.length === 0) return 0;
     return await this.database.transaction(async (tx) => {
@@ -88,6 +89,7 @@ async function sendInSpans(
 
 /** Part of the transaction that causes the wake-up. */
 export async function addToOutbox(tx: Tx, { name, id, payload }: Job): Promise<void> {
+  writesToOutbox(tx);
   await tx.query(`INSERT INTO outbox (job, job_id, payload) VALUES ($1, $2, $3)`, [
     name,
     id,
@@ -98,6 +100,7 @@ export async function addToOutbox(tx: Tx, { name, id, payload }: Job): Promise<v
 /** The same for many, in one statement. */
 export async function addJobsToOutbox(tx: Tx, jobs: readonly Job[]): Promise<void> {
   if (jobs.length === 0) return;
+  writesToOutbox(tx);
   await tx.query(
     `INSERT INTO outbox (job, job_id, payload)
      SELECT job, id, payload::jsonb FROM unnest($1::text[], $2::text[], $3::text[]) AS job (job, id, payload)`,

@@ -15,7 +15,7 @@ import {
   type StoredIssuanceError,
   storedOutcome,
 } from '@certwright/outcome-messages';
-import { isOpen, requestRecordChecks, Outbox, type Tx } from '@certwright/core-schema';
+import { isOpen, requestRecordChecks, Outbox, type Tx, writesToOutbox } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { pendingApproval } from './pending-approval';
@@ -84,6 +84,7 @@ export class Issuances {
     if (request.approvalWays) await tx.query(requestRecordChecks('$1'), [request.planId]);
     const later = request.isFirst === true ? null : await this.dueAfterOpen(tx, request);
     const { name, id, payload } = advanceIssuance(openedId, 0);
+    if (later === null) writesToOutbox(tx);
     const [row] = await tx.query<[{ id: string }]>(
       `WITH opened AS (
          INSERT INTO issuance (plan_id, account_id, terms_id, revision, state, approvals, due_at, expires_by)
