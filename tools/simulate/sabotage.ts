@@ -14,16 +14,17 @@ interface Defect {
 const firstSample = (plan: string) => `${plan} % 7 = 3`;
 const secondSample = (plan: string) => `${plan} % 7 = 5`;
 
-const trigger = (table: string, when: string, body: string) => `
+const trigger = (table: string, when: string, body: string, event = 'INSERT') => `
   CREATE FUNCTION sabotage_${table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} END $$;
-  CREATE TRIGGER sabotage BEFORE INSERT ON ${table} FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION sabotage_${table}()`;
+  CREATE TRIGGER sabotage BEFORE ${event} ON ${table} FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION sabotage_${table}()`;
 
 /** Defects that are planted in the database, to show that the audit finds them. */
 export const defects = {
   'skipped-renewal': {
     found: ['lost', 'certificates'],
-    statement: `UPDATE plan SET renew_at = NULL WHERE ${firstSample('id')} AND renew_at IS NOT NULL`,
-    always: true,
+    // Also when an expired certificate makes a renewal due again.
+    statement: `${trigger('plan', firstSample('NEW.id'), 'NEW.renew_at := NULL; RETURN NEW;', 'UPDATE')};
+      UPDATE plan SET renew_at = NULL WHERE ${firstSample('id')}`,
   },
   'late-renewal': {
     found: ['late', 'certificates'],

@@ -84,6 +84,7 @@ export {
   type NewKeyInputs,
   type NextReplacement,
   nextReplacement,
+  lapsedDays,
   nextWindowLook,
   purchaseTime,
   type RenewalDecision,

@@ -234,6 +234,34 @@ describe('renewalDecision', () => {
     ).toEqual(replace);
   });
 
+  describe('of a certificate that has expired without a successor', () => {
+    const lapsed = { ...current, notAfter: inMinutes(-60) };
+
+    it('is made, with the present key, and tried again after a day at most', () => {
+      expect(decide({ current: lapsed })).toEqual(replace);
+      const newKey = { atRenewal: true, isKeyOfCurrent: true, request: null };
+      expect(decide({ current: lapsed, newKey })).toEqual(replace);
+      const failures = (count: number, minutesAgo: number) =>
+        decide({
+          current: lapsed,
+          replacement: { issued: false, failures: count, failedAt: inMinutes(-minutesAgo) },
+        });
+      expect(failures(1, 0)).toEqual({ kind: 'wait', lookAgainAt: inMinutes(1) });
+      expect(failures(4, 60)).toEqual({ kind: 'wait', lookAgainAt: inMinutes(23 * 60) });
+      expect(failures(4, 24 * 60)).toEqual(replace);
+    });
+
+    it('is not bought, and made within a term that is paid', () => {
+      const sold = { ...present, product: 'paid_ca', termDays: 365 };
+      const own = { id: '7', product: 'paid_ca', dnsNames: ['a.org'] };
+      const paid: Paid = { through: inDays(200), product: 'paid_ca', names: 1, wildcards: 0 };
+      const sent = { current: lapsed, present: sold, own };
+      expect(decide({ ...sent, paid: { ...paid, through: lapsed.notAfter } })).toEqual({ kind: 'rest' });
+      expect(decide({ ...sent, paid: null })).toEqual({ kind: 'rest' });
+      expect(decide({ ...sent, paid })).toEqual({ ...replace, termsId: sold.id, expiresBy: inDays(200) });
+    });
+  });
+
   describe('of a product that is sold by time', () => {
     const sold = { ...present, product: 'paid_ca', termDays: 365 };
     const own = { id: '7', product: 'paid_ca', dnsNames: ['a.org'] };

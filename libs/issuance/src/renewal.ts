@@ -121,12 +121,15 @@ export function nextWindowLook(failures: number, now: Date, said: Date | null): 
   return new Date(now.getTime() + waitMs);
 }
 
+/** How long after its end a certificate without a successor is still replaced: an outage may have lasted beyond it. */
+export const lapsedDays = 30;
+
 /** Inputs when the renewal time of a plan has come that is neither paused nor closed. */
 export interface RenewalInputs extends RenewalTerms {
   readonly autoRenew: boolean;
   /** The open issuance of the plan, whatever it was opened for. */
   readonly open: Pick<Issuance, 'openedAt'> | null;
-  /** Null: no valid certificate. */
+  /** The current one, or the last one if it has expired without a successor within `lapsedDays`. Null: none of them. */
   readonly current:
     | (Pick<Certificate, 'id' | 'notBefore' | 'notAfter'> & {
         /** End of the renewal window of its CA; null: none. */
@@ -179,7 +182,9 @@ export function renewalDecision(inputs: RenewalInputs, now: Date): RenewalDecisi
   if (open !== null) return { kind: 'wait', lookAgainAt: nextLook(open.openedAt, now) };
   if (inputs.present === null) return { kind: 'wait', lookAgainAt: new Date(now.getTime() + look.maxMs) };
   const { failures, failedAt } = replacement;
-  const until = failedAt === null ? now : nextAttempt(failures, failedAt, current.notAfter);
+  const hasLapsed = current.notAfter.getTime() <= now.getTime();
+  const until =
+    failedAt === null ? now : nextAttempt(failures, failedAt, hasLapsed ? null : current.notAfter);
   if (until.getTime() > now.getTime()) return { kind: 'wait', lookAgainAt: until };
   return afterNewKey(wayOf(inputs, inputs.present, current, now), inputs, current, now);
 }
@@ -200,6 +205,8 @@ function afterNewKey(
   const isByPresentTerms =
     decision.kind === 'purchase' || (decision.kind === 'replace' && decision.termsId === present?.id);
   if (!isByPresentTerms || !autoRenew || newKey === null || !newKey.isKeyOfCurrent) return decision;
+  // Servers present an expired certificate: a new key can follow later.
+  if (notAfter.getTime() <= now.getTime()) return decision;
   const { maxMs, shareOfRemaining } = keyPatience;
   const patienceMs = Math.min(maxMs, (notAfter.getTime() - now.getTime()) * shareOfRemaining);
   const { request } = newKey;
@@ -226,6 +233,8 @@ function wayOf(
   if (!inputs.autoRenew) return { kind: 'unwanted' };
   if (present.termDays === null)
     return { kind: 'replace', termsId: present.id, expiresBy: null, lookAgainAt };
+  // No account is charged for what it may have given up.
+  if (current.notAfter.getTime() <= now.getTime()) return { kind: 'rest' };
   const purchaseAt = purchaseTime(current, termDaysOf(inputs, present.termDays), renewalJitter(current.id));
   if (purchaseAt.getTime() <= now.getTime()) {
     // A product that is unavailable is not charged.

@@ -59,7 +59,7 @@ describe('news of the outbox', () => {
     await eventually(() => expect([one.news, other.news]).toEqual([before + 1, ofOther + 1]), patience);
   });
 
-  it('of many commits is told at once and together, and none is forgotten', async () => {
+  it('of many commits is published at once and together, and none is forgotten', async () => {
     const heard = listener();
     const commit = publisher();
     await announced(commit, heard);

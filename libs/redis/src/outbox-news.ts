@@ -23,8 +23,8 @@ export interface OutboxCommits {
 }
 
 /**
- * Tells the relays of every process that a transaction wrote to the outbox. The first is told at once, those of the next
- * moments together. What Redis does not accept at once is lost, and relays look periodically. One per process.
+ * Tells the relays of every process that a transaction wrote to the outbox. The first event is published at once, those of the
+ * next moments together. What Redis does not accept at once is lost, and relays look periodically. One per process.
  */
 export class OutboxNews implements OnApplicationShutdown {
   readonly #client: EventClient;
@@ -70,7 +70,7 @@ export class OutboxNewsListener implements OnApplicationShutdown {
     this.#channel = outboxNewsChannel(redis);
   }
 
-  /** Calls `listener` for all news, and whenever the subscription is active again: what was told before is lost. */
+  /** Calls `listener` for all news, and whenever the subscription is active again: earlier events are lost. */
   onNews(listener: () => void): void {
     this.#server.addHandler(this.#channel, async () => await Promise.resolve(listener()), true);
     this.#server.status.subscribe((status) => {

@@ -1,5 +1,6 @@
 import {
   type ApprovalWay,
+  lapsedDays,
   paidWithout,
   type RenewalInputs,
   revocationReasons,
@@ -19,8 +20,8 @@ export interface DueRenewal {
   /** Of the present terms; null without any. */
   readonly product: SoldProduct | null;
   /**
-   * The certificate to replace: the current one, or a revoked or expired one that had replaced it. Null: there is no
-   * current one.
+   * The certificate to replace: that of `inputs.current`, or a revoked or expired one that had replaced it. Null: there
+   * is none.
    */
   readonly certificateId: string | null;
   readonly inputs: RenewalInputs;
@@ -105,8 +106,13 @@ const factsStatement = `
   CROSS JOIN plan
   LEFT JOIN terms ON terms.id = plan.terms_id
   LEFT JOIN product ON product.name = terms.product
-  LEFT JOIN certificate ON certificate.plan_id = plan.id AND certificate.is_current
-    AND certificate.revoked_at IS NULL AND certificate.not_after >= clock.now
+  LEFT JOIN LATERAL (
+    SELECT id, issuance_id, spki_sha256, not_before, not_after FROM certificate
+    WHERE certificate.plan_id = plan.id AND certificate.revoked_at IS NULL
+      AND CASE WHEN certificate.is_current THEN certificate.not_after >= clock.now
+        ELSE certificate.not_after >= clock.now - interval '${lapsedDays} days'
+          AND NOT EXISTS (SELECT FROM certificate AS other WHERE other.plan_id = plan.id AND other.is_current) END
+    ORDER BY certificate.not_after DESC LIMIT 1) AS certificate ON true
   CROSS JOIN LATERAL (
     WITH RECURSIVE replaced (id, spki_sha256, place) AS (
       SELECT certificate.id, certificate.spki_sha256, 0

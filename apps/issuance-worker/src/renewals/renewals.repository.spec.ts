@@ -1,7 +1,7 @@
 import { attachedCertificate, attachOpen, validity } from '@certwright/core-testing';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
 import { type RevocationReason, revocationReasons } from '@certwright/issuance';
-import { Revocations } from '@certwright/ordering';
+import { Certificates, Revocations } from '@certwright/ordering';
 import type { Renewals } from './renewals.repository';
 import { renewalsOver } from './testing/stored-renewals';
 
@@ -212,6 +212,70 @@ describe('a certificate that outlives its replacement', () => {
       state: 'open',
       replaces: next.certificateId,
     });
+  });
+});
+
+describe('a certificate that expired without a successor', () => {
+  /** As after an outage. */
+  const expired = async (daysAgo: number) => {
+    const attached = await attachedCertificate(core, accountId, validity(-1, 89, now));
+    await core.database.query(
+      `UPDATE certificate SET not_before = now() - make_interval(days => $2 + 90), not_after = now() - make_interval(days => $2, secs => 1)
+       WHERE id = $1`,
+      [attached.certificateId, daysAgo],
+    );
+    return attached;
+  };
+  const reselect = async () => await new Certificates(core.database).reselectExpired(10);
+
+  it.each(['before', 'after'])(
+    'is replaced once, also when renewals are due %s it is noticed',
+    async (order) => {
+      const { planId, certificateId } = await expired(3);
+      await change(planId, `renew_at = now()`);
+      if (order === 'before') expect((await renewals.openDue(10)).opened).toBe(0);
+      await reselect();
+      expect((await renewals.openDue(10)).opened).toBe(1);
+      expect((await renewals.openDue(10, daysOn(0.1))).opened).toBe(0);
+      expect(await replacementsOf(planId)).toMatchObject([{ state: 'open', replaces: certificateId }]);
+      const next = await attachOpen(core, planId, validity(0, 90, now));
+      expect((await renewals.openDue(10, daysOn(0.2))).opened).toBe(0);
+      expect(await renewAtOf(planId)).toBeInstanceOf(Date);
+      // No longer needed: then the certificate before it is not replaced again.
+      await core.database.query(
+        `UPDATE certificate SET is_current = false, revoked_at = now(), revocation_reason = $2 WHERE id = $1`,
+        [next.certificateId, revocationReasons.cessationOfOperation],
+      );
+      await change(planId, `renew_at = now()`);
+      expect((await renewals.openDue(10, daysOn(0.3))).opened).toBe(0);
+      expect(await renewAtOf(planId)).toBeNull();
+    },
+  );
+
+  it('is tried again every day, for 30 days', async () => {
+    const { planId } = await expired(3);
+    await reselect();
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      await renewals.openDue(10, daysOn(attempt * 2 + 1));
+      await endReplacement(planId, 'failed', daysOn(attempt * 2 + 1), '{}');
+      await change(planId, `renew_at = now()`);
+    }
+    expect(await replacementsOf(planId)).toHaveLength(5);
+    expect((await renewals.openDue(10, daysOn(9.5))).opened).toBe(0);
+    expect(await renewAtOf(planId)).toEqual(daysOn(10));
+    expect((await renewals.openDue(10, daysOn(27.1))).opened).toBe(0);
+    expect(await renewAtOf(planId)).toBeNull();
+  });
+
+  it('is not replaced after 30 days, without auto_renew, and when it was revoked', async () => {
+    const [old, manual, revoked] = [await expired(30), await expired(3), await expired(3)];
+    await change(manual.planId, `auto_renew = false`);
+    await core.database.query(`UPDATE certificate SET revoked_at = now() - interval '4 days' WHERE id = $1`, [
+      revoked.certificateId,
+    ]);
+    await reselect();
+    expect((await renewals.openDue(10)).opened).toBe(0);
+    for (const { planId } of [old, revoked]) expect(await renewAtOf(planId)).toBeNull();
   });
 });
 

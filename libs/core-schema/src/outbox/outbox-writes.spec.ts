@@ -6,8 +6,8 @@ import { OutboxWrites } from './outbox-writes';
 
 let core: CoreDatabaseFixture;
 let transactions: Transactions;
-/** Rows that another connection saw when it was told. */
-let told: Promise<number>[];
+/** Rows that another connection saw when the listener was called. */
+let reported: Promise<number>[];
 const job = advanceIssuance('1', 0);
 
 beforeAll(async () => {
@@ -15,36 +15,36 @@ beforeAll(async () => {
   const writes = new OutboxWrites();
   const count = async () =>
     (await core.database.query<[{ rows: number }]>(`SELECT count(*)::int AS rows FROM outbox`))[0].rows;
-  writes.onCommitted(() => void told.push(count()));
+  writes.onCommitted(() => void reported.push(count()));
   transactions = new Transactions(core.database, writes);
 });
 afterAll(async () => await core.close());
 beforeEach(async () => {
-  told = [];
+  reported = [];
   await core.database.query('DELETE FROM outbox');
 });
 
 describe('a transaction that wrote to the outbox', () => {
-  it('is told once, after its commit', async () => {
+  it('is reported once, after its commit', async () => {
     await transactions.run(async (tx) => {
       await addToOutbox(tx, job);
       await addJobsToOutbox(tx, [job, job]);
-      expect(told).toEqual([]);
+      expect(reported).toEqual([]);
     });
-    expect(await Promise.all(told)).toEqual([3]);
+    expect(await Promise.all(reported)).toEqual([3]);
   });
 
-  it('is told when only its repetition is committed', async () => {
+  it('is reported when only its repetition is committed', async () => {
     let attempts = 0;
     await transactions.run(async (tx) => {
       await addToOutbox(tx, job);
       attempts += 1;
       if (attempts === 1) await tx.query(`DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40001'; END $$`);
     });
-    expect(await Promise.all(told)).toEqual([1]);
+    expect(await Promise.all(reported)).toEqual([1]);
   });
 
-  it('is not told when it is rolled back, or wrote nothing', async () => {
+  it('is not reported when it is rolled back, or wrote nothing', async () => {
     const failing = transactions.run(async (tx) => {
       await addToOutbox(tx, job);
       throw new Error('refused');
@@ -52,6 +52,6 @@ describe('a transaction that wrote to the outbox', () => {
     await expect(failing).rejects.toThrow('refused');
     await transactions.run(async (tx) => await addJobsToOutbox(tx, []));
     await transactions.run(async (tx) => await tx.query('SELECT 1'));
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 });

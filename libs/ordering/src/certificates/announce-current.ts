@@ -8,15 +8,19 @@ import type { Tx } from '@certwright/core-schema';
 /**
  * Notifies the plan's owner, in the same transaction, that the current certificate changed (possibly to none). Sets
  * when the new one is replaced, and whether the running term pays for it.
+ *
+ * @param lapsedAt when the last one expired without a successor, it is still to be replaced; null: it did not
  */
 export async function announceCurrent(
   tx: Tx,
   planId: string,
   current: Pick<Certificate, 'id' | 'notBefore' | 'notAfter'> | null,
+  lapsedAt: Date | null = null,
 ): Promise<void> {
-  const renewAt = current === null ? null : renewalTime(current, renewalJitter(current.id));
+  const renewAt = current === null ? lapsedAt : renewalTime(current, renewalJitter(current.id));
   const [rows] = await tx.query<[AnnouncedRow[], number]>(
-    `UPDATE plan SET current_version = current_version + 1, renew_at = $2, replacement_paid = false,
+    `UPDATE plan SET current_version = current_version + 1, renew_at = $2,
+       replacement_paid = replacement_paid AND $4::boolean,
        announced_version = CASE WHEN ${hasWebhooks} THEN announced_version ELSE current_version + 1 END
      WHERE id = $1
      RETURNING owner, current_version AS version, announced_version < current_version AS wanted, ${paidColumns},
@@ -25,7 +29,7 @@ export async function announceCurrent(
        (SELECT terms.product FROM certificate JOIN issuance ON issuance.id = certificate.issuance_id
         JOIN terms ON terms.id = issuance.terms_id
         WHERE plan.paid_through IS NOT NULL AND certificate.id = $3) AS own_product`,
-    [planId, renewAt, current?.id ?? null],
+    [planId, renewAt, current?.id ?? null, current === null && lapsedAt !== null],
   );
   for (const row of rows) {
     if (current !== null) await setReplacement(tx, planId, current, row);

@@ -91,7 +91,7 @@ export class Certificates {
 
   /**
    * Clears the flag of expired certificates and sets it for the best remaining one. Readers ignore an expired
-   * certificate at once; this updates the rows afterwards.
+   * certificate at once; this updates the rows afterwards. Without a remaining one, a renewal is due.
    *
    * @returns number of plans checked
    */
@@ -109,18 +109,25 @@ export class Certificates {
            WHERE plan.id = $1`,
           [id],
         );
-        await reselectCurrent(tx, id, { dnsNames: plan.dns_names ?? [], spkiSha256: plan.spki_sha256 });
+        const wanted = { dnsNames: plan.dns_names ?? [], spkiSha256: plan.spki_sha256 };
+        await reselectCurrent(tx, id, wanted, { hasLapsed: true });
       });
     }
     return plans.length;
   }
 }
 
-/** See `Certificates.reselectCurrent`. */
-export async function reselectCurrent(tx: Tx, planId: string, wanted: Wanted): Promise<void> {
+/** See `Certificates.reselectCurrent`. @param hasLapsed the current one has expired */
+export async function reselectCurrent(
+  tx: Tx,
+  planId: string,
+  wanted: Wanted,
+  { hasLapsed } = { hasLapsed: false },
+): Promise<void> {
   const { candidates, now } = await validCertificates(tx, planId);
   const best = bestCertificate(candidates, wanted, now);
-  if (await moveCurrent(tx, planId, best?.id ?? null)) await announceCurrent(tx, planId, best);
+  if (await moveCurrent(tx, planId, best?.id ?? null))
+    await announceCurrent(tx, planId, best, hasLapsed ? now : null);
 }
 
 /**
