@@ -113,6 +113,12 @@ const poolsOfPostgres = {
   message: 'Use DatabasePool of @certwright/postgres: the loss of its connections ends no process.',
 };
 
+const withoutData = {
+  name: 'class-validator',
+  importNames: ['IsPhoneNumber', 'isPhoneNumber'],
+  message: 'Bundles do not contain its data: see tools/build/bundle.mjs.',
+};
+
 const clientsOfRedis = {
   name: 'ioredis',
   message: 'RedisAccess of @certwright/redis-client makes every connection; it exports the types.',
@@ -230,13 +236,18 @@ export default tseslint.config(
       'tools/**',
     ],
     rules: {
-      '@typescript-eslint/no-restricted-imports': ['error', { paths: [...testingOnly, poolsOfPostgres] }],
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        { paths: [...testingOnly, poolsOfPostgres, withoutData] },
+      ],
     },
   },
   {
     files: ['libs/postgres/src/**/*.ts'],
     ignores: ['**/*.spec.ts'],
-    rules: { '@typescript-eslint/no-restricted-imports': ['error', { paths: testingOnly }] },
+    rules: {
+      '@typescript-eslint/no-restricted-imports': ['error', { paths: [...testingOnly, withoutData] }],
+    },
   },
   {
     // The simulation runs the use cases of several processes in one, and the operator's commands use the stores of the

@@ -85,7 +85,7 @@ export function bundleOptions(entryPoints, outdir) {
     // Data lists that are part of the program.
     loader: { '.txt': 'text' },
     // Workspace aliases look like packages but must be bundled.
-    plugins: [workspaceAliases(), requiredPackages, oneTypeOrm, dataBeside, decoratorMetadata],
+    plugins: [workspaceAliases(), requiredPackages, usedParts, plainCallSites, dataBeside, decoratorMetadata],
     sourcemap: true,
     sourcesContent: false,
     logLevel: 'warning',
@@ -149,22 +149,46 @@ const dataBeside = {
 
 const isBeside = (file) => file.endsWith('.txt') && statSync(file).size >= dataBesideBytes;
 
-/** In place of a driver that is left out. */
-const noDriver = 'no-driver';
+/** In place of a part of a package that is left out. */
+const leftOut = 'left-out';
 
-/** Of the drivers of TypeORM, which it loads all, only that of PostgreSQL is used. */
-const oneTypeOrm = {
-  name: 'one-typeorm',
+/** Leaves out parts of packages that are loaded although nothing here uses them. */
+const usedParts = {
+  name: 'used-parts',
   setup(build) {
+    // Of the drivers of TypeORM, which it loads all, only that of PostgreSQL is used.
     build.onResolve({ filter: /^\.\/[a-z0-9-]+\/\w+Driver$/ }, ({ path: driver, importer }) =>
       importer.endsWith('/typeorm/driver/DriverFactory.js') && driver !== './postgres/PostgresDriver'
-        ? { path: driver, namespace: noDriver }
+        ? { path: driver, namespace: leftOut }
         : null,
     );
-    build.onLoad({ filter: /./, namespace: noDriver }, () => ({ contents: 'module.exports = {};' }));
     // It would load a second TypeORM from a checkout, to find what TypeORM 1 no longer has.
     build.onLoad({ filter: /@nestjs\/typeorm\/dist\/common\/typeorm-compat\.js$/ }, () => ({
       contents: 'export const Connection = undefined, AbstractRepository = undefined;',
+    }));
+    // Data of `IsPhoneNumber` of class-validator, which lint refuses.
+    build.onResolve({ filter: /^libphonenumber-js\/max$/ }, ({ path: data }) => ({
+      path: data,
+      namespace: leftOut,
+    }));
+    // Statements of BullMQ for queues in PostgreSQL.
+    build.onResolve({ filter: /^\.\/sql-scripts$/ }, ({ path: statements, importer }) =>
+      importer.includes('/bullmq/') ? { path: statements, namespace: leftOut } : null,
+    );
+    build.onLoad({ filter: /./, namespace: leftOut }, () => ({ contents: 'module.exports = {};' }));
+  },
+};
+
+/**
+ * pino looks up which files call it when a logger is made. With --enable-source-maps, Node.js would decode the source map for
+ * that: 5 to 10 MB that a process keeps, and some 50 ms of its start.
+ */
+const plainCallSites = {
+  name: 'plain-call-sites',
+  setup(build) {
+    build.onLoad({ filter: /[/\\]pino[/\\]lib[/\\]caller\.js$/ }, () => ({
+      contents: `module.exports = () =>
+        require('node:util').getCallSites(10, { sourceMap: false }).slice(2).map(({ scriptName }) => scriptName);`,
     }));
   },
 };
@@ -211,7 +235,7 @@ async function bundleInto(folder, entryPoints, outdir) {
   let areCertain = true;
   for (const [name, source] of Object.entries(entryPoints)) {
     const all = Object.keys(outputs.find(({ entryPoint }) => entryPoint === source)?.inputs ?? {});
-    const inputs = all.filter((file) => !file.startsWith(`${noDriver}:`));
+    const inputs = all.filter((file) => !file.startsWith(`${leftOut}:`));
     await escapeBeyondAscii(path.join(folder, `${name}.js`));
     await shrinkSourceMap(path.join(folder, `${name}.js.map`));
     for (const data of inputs.filter((file) => isBeside(path.resolve(workspaceRoot, file))))
@@ -252,8 +276,10 @@ async function escapeBeyondAscii(file) {
   await writeFile(file, (await readFile(file, 'utf8')).replace(/[^\0-\x7f]/g, escaped));
 }
 
+/** Packages have maps too, with sources that are not here. */
 async function shrinkSourceMap(file) {
-  const map = ownPositions(JSON.parse(await readFile(file, 'utf8')), (source) => !isOfPackage(source));
+  const isOwn = (source) => !isOfPackage(source) && existsSync(path.resolve(path.dirname(file), source));
+  const map = ownPositions(JSON.parse(await readFile(file, 'utf8')), isOwn);
   await writeFile(file, JSON.stringify({ ...map, names: [] }));
 }
 
