@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Outbox, Transactions } from '@certwright/core-schema';
-import { Issuances, Plans } from '@certwright/ordering';
+import { BlockedKeys, Issuances, Plans } from '@certwright/ordering';
 import { certificateCommands } from './certificates';
 import { adminFixture } from './testing/admin-fixture';
 
@@ -57,6 +57,14 @@ const revoked = async () => {
   return rows.map(({ serial }) => serial);
 };
 
+const reasonsOf = async (accountId: string) => {
+  const rows = await admin.database.query<{ reason: number }[]>(
+    `SELECT revocation_reason AS reason FROM certificate WHERE account_id = $1 AND revoked_at IS NOT NULL`,
+    [accountId],
+  );
+  return rows.map(({ reason }) => reason);
+};
+
 describe('certificate revoke-all', () => {
   it('only counts without --execute', async () => {
     await issued(one, '01');
@@ -92,6 +100,23 @@ describe('certificate revoke-all', () => {
       '2 revoked',
     );
     expect(await revoked()).toEqual(['0a', '0b', '0c']);
+  });
+
+  it('with keyCompromise also takes what was revoked before, until every key is blocked for all accounts', async () => {
+    const keys = [randomBytes(32), randomBytes(32), randomBytes(32)] as const;
+    await issued(one, '01', keys[0]);
+    await issued(one, '02', keys[1]);
+    await issued(one, '03', keys[2]);
+    await admin.database.query(
+      `UPDATE certificate SET revoked_at = now(), revocation_reason = CASE serial_number WHEN '01' THEN 4 ELSE 1 END
+       WHERE serial_number < '03'`,
+    );
+    expect(await run('--account', one, '--reason', 'superseded')).toContain('1 certificates of 1 accounts');
+    const args = ['--account', one, '--reason', 'keyCompromise', '--per-second', '500', '--execute'];
+    expect(await run(...args)).toContain('3 revoked');
+    expect(await reasonsOf(one)).toEqual([1, 1, 1]);
+    for (const key of keys) expect(await new BlockedKeys(admin.database).has(key, other)).toBe(true);
+    expect(await run(...args)).toContain('0 certificates of 0 accounts');
   });
 
   it('reads serial numbers as OpenSSL and crt.sh print them: with the 00 of DER, and with colons', async () => {

@@ -76,8 +76,9 @@ const reportEveryMs = 5_000;
 function revokeAllCommand(withDatabase: WithDatabase): Command {
   return new Command('revoke-all')
     .description(
-      'revoke every valid certificate that all given conditions select. Without --execute it only counts them. After an ' +
-        'interruption, run it again: what is revoked is not selected',
+      'revoke every valid certificate that all given conditions select. With keyCompromise also those that were revoked ' +
+        'before, unless it was for keyCompromise and their key is blocked for all accounts. Without --execute it only counts ' +
+        'them. After an interruption, run it again: what is done is not selected',
     )
     .option('--authority <name>', 'of this CA; "built-in": the built-in CA')
     .option('--key <sha256>', 'with this key: SHA-256 over the DER SubjectPublicKeyInfo, hexadecimal')
@@ -92,7 +93,7 @@ function revokeAllCommand(withDatabase: WithDatabase): Command {
       if (!/^\d{1,3}$/.test(options.perSecond) || perSecond < 1 || perSecond > 500)
         throw new Error(`--per-second: "${options.perSecond}" is not a whole number from 1 to 500.`);
       await withDatabase(async (database) => {
-        const selected = await select(database, options);
+        const selected = await select(database, options, reason);
         const accounts = new Set(selected.map(({ accountId }) => accountId));
         console.log(`${selected.length} certificates of ${accounts.size} accounts are selected`);
         if (options.execute !== true) {
@@ -107,6 +108,7 @@ function revokeAllCommand(withDatabase: WithDatabase): Command {
 async function select(
   database: DataSource,
   { authority, key, account, serials }: RevokeAllOptions,
+  reason: RevocationReason,
 ): Promise<readonly Selected[]> {
   if ([authority, key, account, serials].every((condition) => condition === undefined))
     throw new Error('Give at least one of: --authority, --key, --account, --serials.');
@@ -117,7 +119,11 @@ async function select(
     `SELECT certificate.id, certificate.plan_id AS "planId", certificate.account_id AS "accountId"
      FROM certificate
      LEFT JOIN acme_order ON certificate.ca_reference = 'acme:' || acme_order.id
-     WHERE NOT imported AND revoked_at IS NULL AND not_after > now()
+     WHERE NOT imported AND not_after > now()
+       AND (revoked_at IS NULL
+         OR $5 AND (revocation_reason IS DISTINCT FROM ${revocationReasons.keyCompromise}
+           OR NOT EXISTS (SELECT FROM blocked_key
+             WHERE blocked_key.spki_sha256 = certificate.spki_sha256 AND blocked_key.account_id = 0)))
        AND ($1::text IS NULL OR coalesce(acme_order.authority, 'built-in') = $1)
        AND ($2::bytea IS NULL OR spki_sha256 = $2)
        AND ($3::bigint IS NULL OR certificate.account_id = $3)
@@ -128,6 +134,7 @@ async function select(
       key === undefined ? null : Buffer.from(key, 'hex'),
       account === undefined ? null : await existingAccount(database, account),
       serials === undefined ? null : serialsIn(await readFile(serials, 'utf8'), serials),
+      reason === revocationReasons.keyCompromise,
     ],
   );
 }
