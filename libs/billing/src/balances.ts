@@ -20,12 +20,17 @@ interface BalanceRow {
   readonly currency: string;
 }
 
-export async function balanceOf(reader: Pick<Tx, 'query'>, accountId: string): Promise<Balance> {
+/** @param currency of an account that never had money on it */
+export async function balanceOf(
+  reader: Pick<Tx, 'query'>,
+  accountId: string,
+  currency = nothing.currency,
+): Promise<Balance> {
   const [row] = await reader.query<BalanceRow[]>(
     `SELECT balance_cents, credit_limit_cents, currency FROM account_balance WHERE account_id = $1`,
     [accountId],
   );
-  if (row === undefined) return nothing;
+  if (row === undefined) return { ...nothing, currency };
   return {
     balanceCents: Number(row.balance_cents),
     creditLimitCents: Number(row.credit_limit_cents),

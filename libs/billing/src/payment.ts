@@ -50,7 +50,7 @@ export async function pay(tx: Tx, payment: Payment): Promise<string> {
 }
 
 async function unpaid(tx: Tx, accountId: string, { cents, currency }: Purchase): Promise<Problem> {
-  const balance = await balanceOf(tx, accountId);
+  const balance = await balanceOf(tx, accountId, currency);
   const due = amountText(cents, currency);
   if (balance.currency !== currency) {
     return new Problem(

@@ -177,6 +177,16 @@ describe('an account that cannot pay', () => {
     });
   });
 
+  it('is refused for its balance, not for its currency, while it never had money', async () => {
+    await query(`UPDATE product SET currency = 'EUR' WHERE name = 'paid_ca'`);
+    const planId = await fixture.plan(await fixture.account(0), two);
+    await expect(fixture.buy(planId, { kind: 'term' })).rejects.toMatchObject({
+      code: 'payment_required',
+      message: 'EUR 20.00 is due, and EUR 0.00 is available. Please add to the balance of the account.',
+    });
+    await query(`UPDATE product SET currency = 'USD' WHERE name = 'paid_ca'`);
+  });
+
   it('is any account where more is due than a charge can hold', async () => {
     const accountId = await fixture.account(2 ** 40);
     await query(`UPDATE product SET price_cents = 2000000000 WHERE name = 'paid_ev_ca'`);
