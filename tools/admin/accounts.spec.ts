@@ -18,6 +18,23 @@ beforeEach(async () => {
 const run = async (...args: string[]) => (await admin.run([accountCommands], 'account', ...args)).join('\n');
 const mail = async (...options: string[]) => await run('mail', accountId, ...options);
 
+describe('account create', () => {
+  const create = async (email: string) => await run('create', '--name', 'Example Ltd', '--email', email);
+
+  it('stores the address for notices', async () => {
+    expect((await new Accounts(database).get(await create('ops@example.com'))).contactEmail).toBe(
+      'ops@example.com',
+    );
+  });
+
+  it.each(['ops@example,com', 'ops', 'Ops <ops@example.com>', 'a@example.com, b@example.com'])(
+    'refuses the address %j, to which no mail could be sent',
+    async (email) => {
+      await expect(create(email)).rejects.toThrow('Expected one email address');
+    },
+  );
+});
+
 describe('account mail', () => {
   it('shows both settings, which are on by default, and changes only the given ones', async () => {
     expect(await mail()).toBe('when issued: on\twhen revoked: on');

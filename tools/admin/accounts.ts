@@ -1,8 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { AccountEntity } from '@certwright/core-schema';
 import { Accounts } from '@certwright/accounts';
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import type { DataSource } from 'typeorm';
+import { isMailAddress } from '../../apps/notifier/src/mail/mail-address';
 import type { WithDatabase } from './with-database';
 
 export function accountCommands(withDatabase: WithDatabase): Command {
@@ -11,7 +12,7 @@ export function accountCommands(withDatabase: WithDatabase): Command {
     .command('create')
     .description('create an account; prints its id')
     .requiredOption('--name <name>', 'its display name')
-    .option('--email <address>', 'address for notices about its certificates')
+    .option('--email <address>', 'address for notices about its certificates', mailAddress)
     .action(async ({ name, email }: { name: string; email?: string }) => {
       await withDatabase(async (database) => console.log(await createAccount(database, name, email ?? null)));
     });
@@ -69,6 +70,13 @@ export function accountCommands(withDatabase: WithDatabase): Command {
       });
   }
   return account;
+}
+
+/** Empty: none. The notifier sends no mail to an address that fails this check. */
+function mailAddress(text: string): string {
+  if (text !== '' && !isMailAddress(text))
+    throw new InvalidArgumentError('Expected one email address, without a name.');
+  return text;
 }
 
 /** Random ids of up to 47 bits: they can neither be guessed nor counted. */
