@@ -6,7 +6,7 @@ import path from 'node:path';
 import { Outbox, Transactions } from '@certwright/core-schema';
 import { packBody } from '@certwright/ct-index';
 import { ctDataSource } from '@certwright/ct-schema';
-import { Issuances, LeasedIssuances, Plans } from '@certwright/ordering';
+import { BlockedKeys, Issuances, LeasedIssuances, Plans } from '@certwright/ordering';
 import { readCertificate } from '@certwright/pki';
 import { issuanceCommands } from './issuances';
 import { AdminFixture, adminFixture } from './testing/admin-fixture';
@@ -213,6 +213,47 @@ describe('issuance reconcile', () => {
     expect(await run(...args, '--dry-run')).toContain(expected);
     expect(await run(...args)).toContain(expected);
     expect(await database.query(`SELECT FROM ca_signing WHERE issuance_id = $1`, [id])).toHaveLength(1);
+    await run('release');
+  });
+
+  it('makes a report of a compromised key again that had replaced another reason', async () => {
+    const { database } = admin;
+    const { serialNumber, tbsDer, spkiSha256, dnsNames, notBefore, notAfter } = certificateOf(unknown);
+    const key = Buffer.from(spkiSha256, 'hex');
+    const id = await opened(unknown);
+    await database.query(`UPDATE issuance SET state = 'issued', closed_at = now() WHERE id = $1`, [id]);
+    await database.query(`DELETE FROM ca_signing`);
+    await database.query(
+      `INSERT INTO ca_signing (issuance_id, serial_number, tbs, issuer, not_after, revoked_at, revocation_reason)
+       VALUES ($1, $2, $3, 'intermediate', $4, now(), 4)`,
+      [id, Buffer.from(serialNumber, 'hex'), Buffer.from(tbsDer), notAfter],
+    );
+    await database.query(
+      `WITH chain AS (INSERT INTO certificate_chain (sha256, chain, root) VALUES (sha256(''), '{}', '') RETURNING sha256)
+       INSERT INTO certificate (id, account_id, plan_id, issuance_id, ca_reference, imported, is_current, dns_names, key_type,
+         serial_number, not_before, not_after, sha256, spki_sha256, leaf, chain_sha256, revoked_at, revocation_reason)
+       SELECT random_id(), $1, plan_id, issuance.id, issuance.id::text, false, false, $3, 'rsa', $4, $5, $6, sha256(''), $7, '',
+         chain.sha256, now(), 4 FROM issuance CROSS JOIN chain WHERE issuance.id = $2`,
+      [accountId, id, dnsNames, serialNumber, notBefore, notAfter, key],
+    );
+    writeFileSync(file('index.txt'), '');
+    writeFileSync(
+      file('ca.cnf'),
+      '[ca]\ndefault_ca = own\n[own]\ndatabase = index.txt\ncertificate = ca.pem\nprivate_key = ca.key\ndefault_md = sha256\n',
+    );
+    openssl(...`ca -config ca.cnf -revoke ${unknown}.pem -crl_reason keyCompromise`.split(' '));
+    openssl(...'ca -config ca.cnf -gencrl -crldays 1 -out list.pem'.split(' '));
+    await run('hold', '--reason', 'restored');
+    const args = ['reconcile', '--no-index', '--revocation-list', file('list.pem')];
+    expect(await run(...args, '--dry-run')).toContain('1 revoked again');
+    expect(await run(...args)).toContain('1 revoked again');
+    const reasons = await database.query(
+      `SELECT ca_signing.revocation_reason AS signing, certificate.revocation_reason AS certificate
+       FROM ca_signing JOIN certificate USING (issuance_id)`,
+    );
+    expect(reasons).toEqual([{ signing: 1, certificate: 1 }]);
+    expect(await new BlockedKeys(database).has(key, accountId)).toBe(true);
+    expect(await run(...args)).toContain('0 revoked again');
     await run('release');
   });
 

@@ -392,12 +392,15 @@ async function revokeListed(
     );
   for (const { serial, revokedAt, reason } of new RevokedCertificates(reading.crl)) {
     const content = (serial[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.of(0), serial]) : serial;
+    // The only reason that replaces another one: see `lastingReason`.
+    const isCompromised = reason === revocationReasons.keyCompromise;
     const rows = await database.query<{ planId: string | null; certificateId: string | null }[]>(
       `SELECT certificate.plan_id AS "planId", certificate.id AS "certificateId"
        FROM ca_signing LEFT JOIN certificate ON certificate.issuance_id = ca_signing.issuance_id
        WHERE ca_signing.serial_number = $1 AND ca_signing.not_after > now()
-         AND (ca_signing.revoked_at IS NULL OR (certificate.id IS NOT NULL AND certificate.revoked_at IS NULL))`,
-      [content],
+         AND (ca_signing.revoked_at IS NULL OR (certificate.id IS NOT NULL AND certificate.revoked_at IS NULL)
+           OR ($2 AND ca_signing.revocation_reason IS DISTINCT FROM ${revocationReasons.keyCompromise}))`,
+      [content, isCompromised],
     );
     result.revoked += rows.length;
     if (dryRun) continue;
@@ -405,8 +408,9 @@ async function revokeListed(
       await new Transactions(database).run(async (tx) => {
         // On the next list, whatever happens to the job that the request enqueues.
         await tx.query(
-          `UPDATE ca_signing SET revoked_at = $2, revocation_reason = $3 WHERE serial_number = $1 AND revoked_at IS NULL`,
-          [content, new Date(revokedAt), reason],
+          `UPDATE ca_signing SET revoked_at = coalesce(revoked_at, $2), revocation_reason = $3
+           WHERE serial_number = $1 AND (revoked_at IS NULL OR $4)`,
+          [content, new Date(revokedAt), reason, isCompromised],
         );
         if (planId !== null && certificateId !== null)
           await new Revocations().request(tx, {
