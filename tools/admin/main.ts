@@ -19,6 +19,7 @@ import { seedSandboxCommand } from './seed-sandbox';
 import { userCommands } from './users';
 import { webhookCommands } from './webhooks';
 import { withCtDatabase, withDatabase } from './with-database';
+import { failureText } from '../failure-text';
 import { readUrlFiles } from '../url-files';
 
 const program = new Command('admin')
@@ -76,6 +77,6 @@ function ctCommands(): Command {
 
 readUrlFiles(process.env);
 program.parseAsync().catch((error: unknown) => {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(failureText(error));
   process.exit(1);
 });

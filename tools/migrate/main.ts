@@ -6,6 +6,7 @@ import { ctDataSource, ctSchema, distribute, planDistribution } from '@certwrigh
 import { coreDataSource, coreSchema } from '@certwright/core-schema';
 import { type AppliedGrants, applyGrants, type RoleSettings } from '@certwright/postgres';
 import type { DataSource } from 'typeorm';
+import { failureText } from '../failure-text';
 import { readUrlFiles } from '../url-files';
 import { type MigrateArguments, readArguments, usage } from './arguments';
 import { alone, lockTimeoutMs, withTableLocks } from './locks';
@@ -190,6 +191,6 @@ async function withDatabase(
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(failureText(error));
   process.exit(1);
 });
