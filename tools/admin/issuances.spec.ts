@@ -76,6 +76,18 @@ describe('issuance retry', () => {
     expect((await due()).sort()).toEqual([one.id, other.id].sort());
   });
 
+  it('says when issuances are held, since nothing is attempted then', async () => {
+    await database.query(`INSERT INTO deployment (mode) VALUES ('sandbox')`);
+    const { id } = await failed();
+    await run('issuance', 'hold', '--reason', 'incident 7');
+    expect(await run('issuance', 'retry', id)).toBe(
+      '1 open, and held: each is attempted within seconds after "issuance release"',
+    );
+    expect(await new LeasedIssuances(database).lease(id, 1_000)).toBeNull();
+    await run('issuance', 'release');
+    expect(await due()).toEqual([id]);
+  });
+
   it('refuses arguments that name no open issuance, or several options', async () => {
     const { id, planId } = await failed();
     await expect(run('issuance', 'retry')).rejects.toThrow('Give exactly one of');

@@ -1,6 +1,6 @@
 import type { Outcome } from '@certwright/issuance';
 import { IssuanceWakeUps } from '@certwright/approvals';
-import { findHold, Outbox, Transactions } from '@certwright/core-schema';
+import { findHold, issuancesAreHeld, Outbox, Transactions } from '@certwright/core-schema';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { existingAccount } from './accounts';
@@ -50,7 +50,13 @@ export function issuanceCommands(
             for (const planId of planIds.slice(start, start + batch)) await wakeUps.wakePlan(tx, planId);
           });
         }
-        console.log(`${planIds.length} open; each is attempted within seconds`);
+        const [{ held }] = await database.query<[{ held: boolean }]>(`SELECT ${issuancesAreHeld} AS held`);
+        const attempted = 'each is attempted within seconds';
+        console.log(
+          held
+            ? `${planIds.length} open, and held: ${attempted} after "issuance release"`
+            : `${planIds.length} open; ${attempted}`,
+        );
       });
     });
   issuance
