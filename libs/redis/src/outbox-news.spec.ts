@@ -27,13 +27,19 @@ function publisher(url = redis.url): () => void {
   return () => committed?.();
 }
 
-function listener(url = redis.url): { news: number } {
+function opened(url = redis.url): OutboxNewsListener {
   const listening = new OutboxNewsListener(redis.accessAt(url), { name: 'spec', log });
+  closing.push(async () => await listening.close());
+  return listening;
+}
+
+function heardBy(listening: OutboxNewsListener): { news: number } {
   const heard = { news: 0 };
   listening.onNews(() => (heard.news += 1));
-  closing.push(async () => await listening.close());
   return heard;
 }
+
+const listener = (url?: string) => heardBy(opened(url));
 
 /** The publisher's own connection is made. */
 async function announced(commit: () => void, heard: { readonly news: number }): Promise<void> {
@@ -57,6 +63,13 @@ describe('news of the outbox', () => {
     const [before, ofOther] = [one.news, other.news];
     commit();
     await eventually(() => expect([one.news, other.news]).toEqual([before + 1, ofOther + 1]), patience);
+  });
+
+  it('reaches a relay that begins to listen when its connection is ready already', async () => {
+    const late = opened();
+    await quiet();
+    const heard = heardBy(late);
+    await announced(publisher(), heard);
   });
 
   it('of many commits is published at once and together, and none is forgotten', async () => {

@@ -40,12 +40,15 @@ export class EventServer
   /** `status` emits `subscribed` whenever events can be heard (again): what was sent before is lost. */
   override listen(listening: () => void): void {
     const { client } = this.#connection;
-    client.on('ready', () => {
+    const subscribe = () => {
       this.#isPinged = false;
       void this.#subscribe(client);
-    });
+    };
+    client.on('ready', subscribe);
     client.on('close', () => this._status$.next('disconnected'));
     client.on('message', (channel: string, message: string) => void this.#receive(channel, message));
+    // It was connected before `listen`, and emits no `ready` any more.
+    if (client.status === 'ready') subscribe();
     listening();
   }
 
