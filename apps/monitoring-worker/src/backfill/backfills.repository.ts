@@ -104,9 +104,13 @@ export class Backfills {
     );
   }
 
+  /** Without disabled accounts, whose open backfills wait, too: they get no mail. */
   async accountsToMail(): Promise<readonly string[]> {
     const rows = await this.database.query<{ account: string }[]>(
-      `SELECT DISTINCT account_id AS account FROM monitoring_backfill WHERE mail_due ORDER BY account_id`,
+      `SELECT DISTINCT account_id AS account FROM monitoring_backfill AS backfill
+       WHERE mail_due AND NOT EXISTS (
+         SELECT 1 FROM account WHERE account.id = backfill.account_id AND account.disabled_at IS NOT NULL)
+       ORDER BY account_id`,
     );
     return rows.map(({ account }) => account);
   }

@@ -511,6 +511,24 @@ describe('backfills', () => {
     await worker.core.query(`DELETE FROM monitoring_settings`);
   });
 
+  it('are not mailed while their account is disabled, but afterwards', async () => {
+    await worker.log(['a.early.example.net', 'b.late.example.net'].map((name) => certificateFor(name)));
+    await follow();
+    await change('1', '.early.example.net', true);
+    await change('1', '.late.example.net', true);
+    await follow();
+    for (let step = 0; step < 2; step += 1) await app.get(BackfillTurns, { strict: false }).next(backfill);
+    expect(await worker.backfills()).toMatchObject([{ state: 'done' }, { state: 'waiting' }]);
+    await worker.core.query(`UPDATE account SET disabled_at = now() WHERE id = 1`);
+    await runBackfills();
+    expect(await worker.core.query(`SELECT kind FROM mail`)).toEqual([]);
+    await worker.core.query(`UPDATE account SET disabled_at = NULL WHERE id = 1`);
+    await runBackfills();
+    expect(await worker.core.query(`SELECT facts -> 'others' AS others FROM mail`)).toEqual([
+      { others: { domains: 1, found: 1, unknown: 1 } },
+    ]);
+  });
+
   it('wait for what a copy of the index lacks, and end where the index was restored to', async () => {
     const missing = [certificateFor('a.lag.example.net'), certificateFor('b.lag.example.net')];
     await follow();
