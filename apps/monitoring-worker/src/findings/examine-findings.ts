@@ -131,10 +131,18 @@ async function store(tx: Tx, changed: readonly Changed[], now: Date): Promise<vo
   ]);
   const backfilled = changed.filter(({ state, source }) => state === 'unknown' && source === 'backfill');
   if (backfilled.length === 0) return;
-  // Its summary may have been mailed: nothing else notifies the account of them.
+  // Its summary may have been mailed: nothing else notifies the account of them. One that was superseded has no summary: the
+  // newer one counts what it found.
   await tx.query(
     `UPDATE monitoring_backfill AS backfill SET unknown = unknown + given.findings, mail_due = state = 'done'
-     FROM (SELECT id, count(*)::int AS findings FROM unnest($1::bigint[]) AS id GROUP BY id) AS given
+     FROM (
+       SELECT CASE own.state WHEN 'canceled' THEN (
+           SELECT min(newer.change_id) FROM monitoring_backfill AS newer
+           WHERE newer.account_id = own.account_id AND newer.name = own.name AND newer.change_id > own.change_id
+             AND newer.state <> 'canceled')
+         ELSE own.change_id END AS id, count(*)::int AS findings
+       FROM unnest($1::bigint[]) AS found_by (id) JOIN monitoring_backfill AS own ON own.change_id = found_by.id
+       GROUP BY 1) AS given
      WHERE backfill.change_id = given.id`,
     [backfilled.map(({ backfillId }) => backfillId)],
   );

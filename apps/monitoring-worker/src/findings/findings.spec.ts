@@ -252,6 +252,36 @@ describe('classifying again', () => {
     expect(backfill).toEqual({ unknown: 1, mail_due: true });
   });
 
+  it('counts what turns out to be unknown later for the backfill that superseded the one that found it', async () => {
+    const lease = await fixture.lease('classifying');
+    const account = await fixture.account();
+    const keys = [hex(), hex()];
+    for (const key of keys) await fixture.terms(account, key, ['a.example.com'], true);
+    const issuances = keys.map((spkiSha256) => issuanceFor(['b.example.com'], { spkiSha256 }));
+    await fixture.find({ [account]: domains }, issuances, 'backfill');
+    await fixture.core.query(
+      `INSERT INTO monitoring_backfill (change_id, account_id, name, position, until_position, state, found, finished_at)
+       VALUES (11, $1, '.example.com', 1, 1, 'canceled', 1, now()), (12, $1, '.example.com', 1, 1, 'done', 2, now())`,
+      [account],
+    );
+    await fixture.core.query(
+      `UPDATE monitoring_finding SET classify_at = now(), found_at = now() - interval '1 hour',
+         backfill_id = CASE WHEN spki_sha256 = decode($2, 'hex') THEN 12 ELSE 11 END WHERE account_id = $1`,
+      [account, keys[0]],
+    );
+    await fixture.classifying.round(lease, 35_000);
+    expect(await reasonsOf(account)).toEqual(['unknown', 'unknown']);
+    expect(
+      await fixture.core.query(
+        `SELECT unknown, mail_due FROM monitoring_backfill WHERE account_id = $1 ORDER BY change_id`,
+        [account],
+      ),
+    ).toEqual([
+      { unknown: 0, mail_due: false },
+      { unknown: 2, mail_due: true },
+    ]);
+  });
+
   it('verifies signatures of authorized CAs under curated keys', async () => {
     const lease = await fixture.lease('classifying');
     const [ca, other, uncurated] = [new SpecCa('Good CA'), new SpecCa('Good CA'), new SpecCa('Good CA')];
