@@ -140,6 +140,20 @@ describe('the state of an agent', () => {
     expect([listed, after]).toEqual([[1, 2, 3, 95], 100]);
   });
 
+  it('lets versions grow from page to page of the first list, also where a page reaches what is not forgotten', () => {
+    const page = (after: number, version: number) =>
+      state(after, { orders: [order(version)], version, hasMore: version < 96, resetBefore: 94 }) ?? {
+        version: 0,
+        more: false,
+      };
+    const first = page(0, 93);
+    const second = page(first.version, 95);
+    expect([first.more, second.more]).toEqual([true, true]);
+    // An agent takes a page with `more` whose version does not grow for an error of the server.
+    expect(second.version).toBeGreaterThan(first.version);
+    expect(page(second.version, 96)).toMatchObject({ version: 96, more: false, reset: false });
+  });
+
   it('ends its first list also when the rest has left meanwhile', () => {
     const { version = 0 } =
       state(0, { orders: [order(3)], version: 3, hasMore: true, resetBefore: 90 }) ?? {};

@@ -111,7 +111,8 @@ export function stateFor(
   const released = changes.released.filter((each) => each.version > position && each.version <= version);
   const isEmpty = orders.length === 0 && released.length === 0 && membersVersion <= position && !more;
   if (isEmpty && !isFirstList) return null;
-  const next = isFirstList && more && version < resetBefore ? firstList + version : version;
+  const isMarked = after >= firstList || (isFirstList && version < resetBefore);
+  const next = isMarked && more ? firstList + version : version;
   return { version: next, more, ...shared, orders, released: released.map((each) => each.name) };
 }
 
