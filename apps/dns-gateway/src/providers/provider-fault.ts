@@ -32,3 +32,8 @@ export function afterChange(error: unknown): unknown {
   if (!(error instanceof ProviderFault)) return error;
   return new ProviderFault('unavailable', error.message, error.retryAfterS, { cause: error });
 }
+
+/** The same where an earlier attempt may have made the change: that the next one came too soon says nothing of it. */
+export function afterAttempt(error: unknown): unknown {
+  return error instanceof ProviderFault && error.kind === 'rate_limited' ? afterChange(error) : error;
+}

@@ -1,6 +1,6 @@
 import { annotateSpan, inSpan } from '@certwright/tracing';
 import type { ProviderPorts } from '../dns-provider';
-import { ProviderFault, type ProviderFaultKind } from '../provider-fault';
+import { afterAttempt, ProviderFault, type ProviderFaultKind } from '../provider-fault';
 import type { ApiResponse, ApiRequest, CallApi } from './call-api';
 import { safeMessage } from './safe-message';
 import { waitS } from './retry-after';
@@ -56,11 +56,13 @@ export async function checkedCall(
   ports: CheckedPorts,
 ): Promise<ApiResponse> {
   const repeatable = request.repeatable ?? request.method === 'GET';
+  let mayBeChanged = false;
   for (let at = 0; ; at += 1) {
     const { response, fault } = await tried(request, reading, ports);
     if (fault === null) return response;
     const restMs = repeatable || wasTooSoon(fault) ? restBefore(fault, at) : null;
-    if (restMs === null) throw fault;
+    if (restMs === null) throw mayBeChanged ? afterAttempt(fault) : fault;
+    mayBeChanged ||= request.method !== 'GET' && fault.kind === 'unavailable';
     await ports.rest(restMs, ports.signal);
   }
 }

@@ -78,6 +78,16 @@ describe('JsonApi', () => {
     }
   });
 
+  it('the outcome of a write is unknown when its repetition is rate limited', async () => {
+    const limited = { status: 429, headers: { 'retry-after': '60' } };
+    const { json } = api([gone, limited]);
+    await expect(json.request({ ...post, repeatable: true })).rejects.toMatchObject({
+      kind: 'unavailable',
+      retryAfterS: 60,
+    });
+    await expect(api([gone, limited]).json.get('/zones')).rejects.toMatchObject({ kind: 'rate_limited' });
+  });
+
   it.each([
     [401, 'auth_failed'],
     [403, 'auth_failed'],

@@ -119,6 +119,21 @@ describe('changes of whole RRsets', () => {
     },
   );
 
+  it('the outcome is unknown when an attempt may have written and the next one is rate limited', async () => {
+    const ports = new OneName();
+    const limited = new ProviderFault('rate_limited', 'Too many requests.', 30);
+    ports.outcome = () => {
+      ports.rrsets = [set('TXT', ['"ours"'])];
+      ports.read = async () => await Promise.reject(limited);
+      return 'stale';
+    };
+    await expect(changesOf(ports).add(zone, txt('ours'))).rejects.toMatchObject({
+      kind: 'unavailable',
+      retryAfterS: 30,
+    });
+    await expect(changesOf(ports).add(zone, txt('ours'))).rejects.toBe(limited);
+  });
+
   it('gives up on a name that changes forever', async () => {
     const ports = new OneName();
     ports.outcome = () => 'stale';

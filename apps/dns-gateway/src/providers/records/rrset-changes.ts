@@ -1,6 +1,6 @@
 import { recordTypes, type RecordType, type Zone } from '@certwright/gateway-contract';
 import type { AddOutcome, DnsRecord, ProviderPorts, ProviderSession } from '../dns-provider';
-import { ProviderFault } from '../provider-fault';
+import { afterAttempt, ProviderFault } from '../provider-fault';
 
 /** All records of one type at one name, as the API has them. */
 export interface Rrset {
@@ -60,10 +60,15 @@ export function rrsetChanges(
     const made: RrsetChange[] = [];
     for (let tries = 1; tries <= maxAttempts; tries += 1) {
       signal.throwIfAborted();
-      const changes = decide(await ports.read(zone, fqdn, types));
-      // An attempt may have been applied although it seemed to fail: when its response was lost, its repetition is stale.
-      made.push(...changes);
-      if (changes.length === 0 || (await ports.write(zone, fqdn, changes)) === 'written') return made;
+      const mayBeWritten = made.length > 0;
+      try {
+        const changes = decide(await ports.read(zone, fqdn, types));
+        // An attempt may have been applied although it seemed to fail: when its response was lost, its repetition is stale.
+        made.push(...changes);
+        if (changes.length === 0 || (await ports.write(zone, fqdn, changes)) === 'written') return made;
+      } catch (error) {
+        throw mayBeWritten ? afterAttempt(error) : error;
+      }
       await rest(Math.random() * Math.min(1_000, 25 * 2 ** tries), signal);
     }
     throw new ProviderFault('unavailable', `${fqdn} is being changed by others all the time.`);
