@@ -66,12 +66,15 @@ export class HetznerClient implements RrsetPorts {
   /** Adds and removes single records, so that foreign records stay even when added meanwhile. */
   private async writeOne(zone: Zone, fqdn: string, change: RrsetChange): Promise<WriteOutcome> {
     const actions = path`/zones/${zone.id}/rrsets/${relativeName(fqdn, zone)}/${change.type}/actions`;
-    for (const { action, body } of stepsOf(change)) {
-      const { status, json } = await this.api.request({
+    for (const [nth, { action, body }] of stepsOf(change).entries()) {
+      const request = {
         method: 'POST',
         path: `${actions}/${action}`,
         body,
         accepted: staleStatuses,
+      } as const;
+      const { status, json } = await this.api.request(request).catch((error: unknown) => {
+        throw nth > 0 ? afterChange(error) : error;
       });
       if (staleStatuses.includes(status)) return 'stale';
       await this.done(json.member('action')).catch((error: unknown) => {

@@ -94,6 +94,17 @@ describe('Hetzner', () => {
     await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'unavailable', retryAfterS: 30 });
   });
 
+  it('a change of which a later step is refused is unavailable, since the record is written', async () => {
+    world.fake.plant({ fqdn, type: 'TXT', value: 'old' }, zone, 86_400);
+    const session = await openSession(world);
+    world.server.misbehave('rate_limited', 3, ({ path }) => path.endsWith('/change_ttl'));
+    await expect(session.replace(at, { ...record, ttlS: 60 })).rejects.toMatchObject({
+      kind: 'unavailable',
+      retryAfterS: 30,
+    });
+    expect(world.fake.list(fqdn).map(({ value }) => value)).toEqual(['v']);
+  });
+
   it('a zone locked by another change is retried', async () => {
     world.fake.refuseNext(locked, locked);
     const session = await openSession(world);
