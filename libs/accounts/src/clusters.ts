@@ -136,6 +136,8 @@ export class Clusters {
    * @returns how many orders get a new key
    */
   async rekey(tx: Tx, { accountId, name }: ClusterId, spreadS: number): Promise<number> {
+    // Before their requests, as renewals and responses of agents do.
+    await this.lockPlans(tx, { accountId, name });
     const [renewals] = await tx.query<[{ planId: string }[], number]>(
       `DELETE FROM key_request WHERE plan_id IN (
          SELECT request.plan_id FROM key_request AS request JOIN order_v3 ON order_v3.plan_id = request.plan_id

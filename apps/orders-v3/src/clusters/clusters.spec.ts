@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { ReceivedResponse } from '@certwright/testing';
+import { eventually, type ReceivedResponse } from '@certwright/testing';
 import fc from 'fast-check';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
 import { RunningApi, type Tenant } from '../testing/running-api';
@@ -265,6 +265,34 @@ describe('POST /api/v3/clusters/{NAME}/rekey', () => {
     expect((await requests())[0]?.dueInS).toBeLessThanOrEqual(0);
     // Renews the certificate with the present key, which ends the requests of renewals.
     expect((await tenant.post('/api/v3/orders/keyed-0', { muted: true })).status).toBe(200);
+    expect((await requests())[0]).toMatchObject({ name: 'keyed-0', reason: 'rekey' });
+  });
+
+  it('holds no request that a renewal is about to end while it waits for the plan of that renewal', async () => {
+    const ofOrder = `plan_id IN (SELECT plan_id FROM order_v3 WHERE account_id = $1 AND name = 'keyed-0')`;
+    await api.database.query(
+      `INSERT INTO key_request (plan_id, reason, due_at, falls_back_at)
+       SELECT plan_id, 'renewal', now(), now() + interval '1 hour' FROM order_v3 WHERE ${ofOrder}`,
+      [tenant.accountId],
+    );
+    const rekeyed = await api.database.transaction(async (renewal) => {
+      await renewal.query(
+        `SELECT 1 FROM plan WHERE id IN (SELECT plan_id FROM order_v3 WHERE ${ofOrder}) FOR UPDATE`,
+        [tenant.accountId],
+      );
+      const rekeying = tenant.post(`${path}/web/rekey`, {});
+      await eventually(async () => {
+        const waiting = await api.database.query(
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        expect(waiting).toHaveLength(1);
+      });
+      // Otherwise a deadlock.
+      await renewal.query(`SET LOCAL lock_timeout = 300`);
+      await renewal.query(`DELETE FROM key_request WHERE ${ofOrder}`, [tenant.accountId]);
+      return { rekeying };
+    });
+    expect((await rekeyed.rekeying).json).toEqual({ orders: 12 });
     expect((await requests())[0]).toMatchObject({ name: 'keyed-0', reason: 'rekey' });
   });
 
