@@ -165,6 +165,6 @@ function retryAfterOf(header: string | undefined): number | null {
   return header !== undefined && /^\d{1,6}$/.test(header) ? Math.min(Number(header), 3600) * 1000 : null;
 }
 
-/** Members with unreadable text must not reach a terminal. */
+/** Members with unreadable text must not reach a terminal. Cut first: the server refuses half of a character, which is in `C`. */
 export const printable = (text: string, maxLength: number = limits.maxProblemLength): string =>
-  text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ').slice(0, maxLength);
+  text.slice(0, maxLength).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ');

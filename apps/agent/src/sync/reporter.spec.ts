@@ -89,3 +89,13 @@ it('is within its limit also with long names of orders of which the host uses no
   expect(sent.flatMap(({ report }) => report.without_points ?? [])).toEqual(names);
   expect(sent.flatMap(({ report }) => report.installations)).toHaveLength(45);
 });
+
+it('has no half of a character where a problem is cut: the server refuses such a report', async () => {
+  const host = newHost({ points: [{ order, id: 'folder' }] });
+  host.want(order, 'first');
+  host.installer.journals.setStates(order, 'failed', `${'p'.repeat(limits.maxProblemLength - 1)}🔥`);
+  const [first] = await reportsOf(host);
+  const problems = first?.report.installations.map(({ problem }) => problem) ?? [];
+  expect(problems).not.toEqual([]);
+  for (const problem of problems) expect(problem).toBe(`${'p'.repeat(limits.maxProblemLength - 1)} `);
+});

@@ -957,6 +957,7 @@ describe('a report', () => {
     for (const change of [
       { problem: 'p'.repeat(501) },
       { problem: 'bell \u0007' },
+      { problem: 'half a character \ud83d' },
       { point: 'p'.repeat(101) },
       { point: '' },
       { state: 'on fire' },
