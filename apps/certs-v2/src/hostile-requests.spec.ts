@@ -127,6 +127,31 @@ it('never repeats or keeps a private key that is sent in place of a CSR', async 
     expect(text).not.toContain(secret);
 });
 
+it.each([
+  ['a NUL in a tag', { ...valid, tags: ['a', 'b\0'] }, 'tags', 'tags[1] contains a NUL character.'],
+  [
+    'a lone surrogate in a SAN',
+    { ...valid, sans: [{ value: '\udc00', approval_method: 'dns' }] },
+    'sans',
+    'sans[0].value contains a lone surrogate, which is not a character.',
+  ],
+  ['a NUL in the CSR', { ...valid, csr: `${csr}\0` }, 'csr', 'csr contains a NUL character.'],
+])('names the parameter with %s', async (_what, body, param, message) => {
+  const { status, json } = await tenant.post(at, body);
+  expect([status, json]).toEqual([400, { reason: 'bad_param', param, message }]);
+});
+
+it('names the field of a form with a NUL', async () => {
+  const { status, json } = await tenant.postForm(at, [
+    ['approval_method', 'dns'],
+    ['csr', '\0'],
+  ]);
+  expect([status, json]).toEqual([
+    400,
+    { reason: 'bad_param', param: 'csr', message: 'csr contains a NUL character.' },
+  ]);
+});
+
 describe('paths', () => {
   it.each([
     ['an encoded byte that is not UTF-8', '/api/v2/certs/%ff', 400],

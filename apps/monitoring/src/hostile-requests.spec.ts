@@ -113,6 +113,21 @@ it.each([
   expect(answer.json.message).not.toMatch(/SQL|syntax|at .*\.ts|Error:/);
 });
 
+it.each([
+  ['a NUL', '\0', 'a NUL character'],
+  ['a lone surrogate', '\ud800', 'a lone surrogate, which is not a character'],
+])('names the member that contains %s', async (_what, text, character) => {
+  const answer = await tenant.post(`${root}/known_certs`, { tbs_sha256: tbsSha256, note: `a${text}` });
+  expect([answer.status, answer.json]).toEqual([
+    400,
+    {
+      code: 'bad_request',
+      message: 'The request is not valid: see note.',
+      sub_errors: [{ field: 'note', code: 'invalid_value', message: `note contains ${character}.` }],
+    },
+  ]);
+});
+
 it('a private key that was pasted anywhere is in no answer and in no line of the log', async () => {
   const document = JSON.parse(
     readFileSync(path.join(__dirname, '../openapi.json'), 'utf8'),

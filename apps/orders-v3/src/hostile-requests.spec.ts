@@ -52,6 +52,29 @@ it.each([
   expect(response.json.message).not.toMatch(/SQL|syntax|at .*\.ts|Error:/);
 });
 
+it('names every member that contains a NUL or a lone surrogate', async () => {
+  const { status, json } = await tenant.post('/api/v3/orders', {
+    name: 'a\0b',
+    dns_names: ['example.com', '\ud800.example.com', '\0'],
+    cluster: 'web',
+  });
+  expect([status, json]).toEqual([
+    400,
+    {
+      code: 'bad_request',
+      message: 'The request is not valid: see name, dns_names.',
+      sub_errors: [
+        { field: 'name', code: 'invalid_value', message: 'name contains a NUL character.' },
+        {
+          field: 'dns_names',
+          code: 'invalid_value',
+          message: 'dns_names[1] contains a lone surrogate, which is not a character.',
+        },
+      ],
+    },
+  ]);
+});
+
 it.each([
   [
     'a body of 300 KiB',

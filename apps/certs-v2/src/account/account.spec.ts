@@ -130,8 +130,8 @@ describe('an account', () => {
     ['bad_param', 'organization', { organization: 'x'.repeat(65) }],
     ['bad_param', 'organization', { organization: { a: 1 } }],
     ['bad_param', 'organization', { organization: 'a\u2028b' }],
-    ['bad_request', undefined, { state: 'a\0b' }],
-    ['bad_request', undefined, { state: 'a\ud800b' }],
+    ['bad_param', 'state', { state: 'a\0b' }],
+    ['bad_param', 'state', { state: 'a\ud800b' }],
     ['bad_request', undefined, ['GB']],
   ])('is not changed by what is refused with %s on %s', async (reason, param, body) => {
     const good = Array.isArray(body) ? body : { locality: 'Changed', ...body };

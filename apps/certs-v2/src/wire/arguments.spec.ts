@@ -157,6 +157,15 @@ describe('what cannot be read is refused with the name of the parameter', () => 
     expect(refusalOf(() => form({ sans: ['[]', '[]'] })).reason).toBe('bad_sans');
   });
 
+  it('with the place of a NUL within the text', () => {
+    expect(refusalOf(() => form({ sans: '{"value":"\\u0000"}' })).message).toBe(
+      'sans is not valid JSON. value contains a NUL character.',
+    );
+    expect(refusalOf(() => form({ sans: '["\\u0000"]' })).message).toBe(
+      'sans is not valid JSON. The text contains a NUL character.',
+    );
+  });
+
   it('the first one in the order in which the class declares them', () => {
     expect(refusalOf(() => json({ days: 0, sans: '[', all: 2 }))).toMatchObject({ param: 'all' });
   });

@@ -200,7 +200,8 @@ export function readJson(value: unknown, name: string, reason: ReasonCode): unkn
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     // The parser's message mentions the body, the source of most of its JSON.
-    return unreadable(reason, `${name} is not valid JSON. ${error.message.replace(/^The body/, 'The text')}`);
+    const why = error.faults[0]?.message ?? error.message.replace(/^The body/, 'The text');
+    return unreadable(reason, `${name} is not valid JSON. ${why}`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { Problem } from '@certwright/errors';
-import { checkText, decodeUtf8 } from './json-body';
+import { checkName, checkText, decodeUtf8 } from './json-body';
 
 /** Maximum number of fields. Hashing and checking each costs time, and 256 KiB could hold 100,000. */
 const maxFields = 1_000;
@@ -17,8 +17,8 @@ export function parseFormBody(bytes: Uint8Array): Record<string, string | string
   const fields = new Map<string, string | string[]>();
   for (const [name, value] of new URLSearchParams(text)) {
     if (name === '__proto__') throw new Problem('bad_request', 'The body has a field named __proto__.');
-    checkText(name);
-    checkText(value);
+    checkName(name);
+    checkText(name, value);
     const earlier = fields.get(name);
     if (earlier === undefined) fields.set(name, value);
     else if (Array.isArray(earlier)) earlier.push(value);
