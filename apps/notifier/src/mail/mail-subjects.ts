@@ -118,7 +118,7 @@ export class MailSubjects {
     );
   }
 
-  /** Null: it is replaced, revoked or expired, notices are turned off, or the order is gone. */
+  /** Null: it is replaced, revoked or expired, notices are turned off, the order is gone, or the account is disabled. */
   async expiration(certificateId: string): Promise<ExpirationSubject | null> {
     const row = await this.one<
       Omit<ExpirationSubject, 'problem' | 'silentCluster'> & {
@@ -134,7 +134,8 @@ export class MailSubjects {
           WHERE issuance.plan_id = plan.id ORDER BY issuance.id DESC LIMIT 1) AS "lastError"
        FROM certificate JOIN plan ON plan.id = certificate.plan_id ${ownObjects}
        WHERE certificate.id = $1 AND certificate.is_current AND certificate.revoked_at IS NULL
-         AND certificate.not_after > clock_timestamp() AND NOT plan.muted AND plan.closed_at IS NULL`,
+         AND certificate.not_after > clock_timestamp() AND NOT plan.muted AND plan.closed_at IS NULL
+         AND account.disabled_at IS NULL`,
       certificateId,
     );
     if (row === null) return null;
@@ -161,12 +162,12 @@ export class MailSubjects {
     );
   }
 
-  /** Null: it is deleted, or enabled again. */
+  /** Null: it is deleted, or enabled again, or the account is disabled. */
   async disabledEndpoint(endpointId: string): Promise<DisabledSubject | null> {
     return await this.one<DisabledSubject>(
       `SELECT account.name AS "accountName", url, description, disabled_reason AS reason
        FROM webhook_endpoint AS endpoint JOIN account ON account.id = endpoint.account_id
-       WHERE endpoint.id = $1 AND NOT enabled AND disabled_reason IS NOT NULL`,
+       WHERE endpoint.id = $1 AND NOT enabled AND disabled_reason IS NOT NULL AND account.disabled_at IS NULL`,
       endpointId,
     );
   }

@@ -42,6 +42,7 @@ afterAll(async () => {
 afterEach(() => jest.restoreAllMocks());
 beforeEach(async () => {
   jest.spyOn(Math, 'random').mockReturnValue(0);
+  await notifier.database.query('UPDATE account SET disabled_at = NULL');
   for (const list of [server.received, server.raw, ended]) list.length = 0;
   server.refusal = null;
   await notifier.database.query('TRUNCATE mail, order_v3');
@@ -228,6 +229,10 @@ describe('an expiration notice', () => {
       'muted',
       `UPDATE plan SET muted = true FROM certificate WHERE plan.id = plan_id AND certificate.id = $1`,
     ],
+    [
+      'of a disabled account',
+      `UPDATE account SET disabled_at = now() FROM certificate WHERE account.id = account_id AND certificate.id = $1`,
+    ],
   ])('is canceled when the certificate is %s meanwhile', async (_, change) => {
     const { certificateId } = await order('quiet');
     const id = await notifier.mail(noticeOf(certificateId));
@@ -277,22 +282,33 @@ describe('an expiration notice', () => {
 });
 
 describe('a mail about a disabled endpoint', () => {
-  it('names the endpoint and the reason, without secrets in its URL', async () => {
+  const disabled = async () => {
     const { id } = await notifier.endpoint(account, 'https://hooks.example.com/in?token=hidden');
     await notifier.database.query(
       `UPDATE webhook_endpoint SET enabled = false, disabled_reason = 'It is gone.'`,
     );
-    const mailId = await notifier.mail({
+    return await notifier.mail({
       accountId: account,
       kind: 'webhook-disabled',
       recipient: 'ops@example.com',
       facts: { endpointId: id },
     });
-    await sender().run(mailId);
+  };
+
+  it('names the endpoint and the reason, without secrets in its URL', async () => {
+    await sender().run(await disabled());
     const { text, raw } = onlyMail();
     expect(text).toContain('https://hooks.example.com/in');
     expect(text).toContain('It is gone.');
     expect(raw).not.toContain('hidden');
+  });
+
+  it('is canceled when the account is disabled meanwhile', async () => {
+    const id = await disabled();
+    await notifier.database.query(`UPDATE account SET disabled_at = now() WHERE id = $1`, [account]);
+    await sender().run(id);
+    expect(server.received).toEqual([]);
+    expect(await stateOf(id)).toMatchObject({ state: 'canceled' });
   });
 });
 
