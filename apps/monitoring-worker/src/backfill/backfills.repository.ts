@@ -1,4 +1,5 @@
 import type { Tx } from '@certwright/core-schema';
+import { mostSpecificMatch } from '@certwright/dns-names';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { heldUntil } from '../following/follower.repository';
@@ -124,28 +125,37 @@ export class Backfills {
     tx: Reader,
     account: string,
   ): Promise<readonly (Recorded & { readonly changeId: string })[]> {
-    const [rows] = await tx.query<[(Recorded & { changeId: string; isMonitored: boolean })[], number]>(
+    const [rows] = await tx.query<[(Recorded & { changeId: string; name: string })[], number]>(
       `UPDATE monitoring_backfill AS backfill SET mail_due = false
        WHERE account_id = $1 AND mail_due AND NOT EXISTS (
          SELECT 1 FROM monitoring_backfill AS other WHERE other.account_id = $1 AND ${isOpen('other')})
          AND NOT EXISTS (
            SELECT 1 FROM monitoring_finding
            WHERE account_id = $1 AND classify_at <= clock_timestamp() AND source = 'backfill')
-       RETURNING change_id AS "changeId", found, unknown, EXISTS (
-         SELECT 1 FROM monitored_domain AS domain
-         WHERE domain.account_id = $1 AND domain.name = backfill.name AND domain.enabled) AS "isMonitored"`,
+       RETURNING change_id AS "changeId", name, found, unknown`,
       [account],
     );
-    return rows.toSorted(
-      (one, other) =>
-        Number(other.isMonitored) - Number(one.isMonitored) ||
-        other.unknown - one.unknown ||
-        other.found - one.found,
-    );
+    if (rows.length < 2) return rows;
+    const domains = await this.domainsOf(account, tx);
+    const ranked = rows.map((row) => ({
+      row,
+      isMonitored: mostSpecificMatch(domains, row.name)?.enabled === true,
+    }));
+    return ranked
+      .toSorted(
+        (one, other) =>
+          Number(other.isMonitored) - Number(one.isMonitored) ||
+          other.row.unknown - one.row.unknown ||
+          other.row.found - one.row.found,
+      )
+      .map(({ row }) => row);
   }
 
-  async domainsOf(account: string): Promise<readonly { readonly name: string; readonly enabled: boolean }[]> {
-    return await this.database.query(
+  async domainsOf(
+    account: string,
+    reader: Reader = this.database,
+  ): Promise<readonly { readonly name: string; readonly enabled: boolean }[]> {
+    return await reader.query(
       `SELECT domain.name, domain.enabled FROM monitored_domain AS domain JOIN account ON account.id = domain.account_id
        WHERE domain.account_id = $1 AND account.disabled_at IS NULL`,
       [account],

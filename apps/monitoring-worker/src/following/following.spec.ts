@@ -490,6 +490,25 @@ describe('backfills', () => {
     expect(mails).toEqual([{ name: '.left.example.net' }]);
   });
 
+  it('mail first what was found for a name that is no longer excluded, before that of a deleted domain', async () => {
+    await worker.log([certificateFor('www.open.example.net'), certificateFor('deleted.example.net')]);
+    await change('1', '.open.example.net', true);
+    await change('1', 'www.open.example.net', false);
+    await follow();
+    await runBackfills();
+    await change('1', 'deleted.example.net', true);
+    await change('1', 'www.open.example.net', null);
+    await follow();
+    for (let step = 0; step < 2; step += 1) await app.get(BackfillTurns, { strict: false }).next(backfill);
+    await worker.core.query(`UPDATE monitoring_backfill SET unknown = 10 WHERE name = 'deleted.example.net'`);
+    await change('1', 'deleted.example.net', null);
+    await runBackfills();
+    const mails = await worker.core.query(
+      `SELECT name FROM mail JOIN monitoring_backfill ON change_id = (facts ->> 'backfillId')::bigint`,
+    );
+    expect(mails).toEqual([{ name: 'www.open.example.net' }]);
+  });
+
   it('are mailed once it is known which of their certificates are unknown', async () => {
     await worker.core.query(
       `INSERT INTO monitoring_settings (account_id, authorized_cas, alert_delay_minutes, certificate_mail, endpoint_mail, digest_hour_utc, heartbeat)

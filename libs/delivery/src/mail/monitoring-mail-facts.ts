@@ -19,7 +19,7 @@ export interface MonitoringMailFacts {
     readonly tbsSha256: readonly string[];
     readonly occasion: 'at-once' | 'gathered' | 'digest';
   };
-  /** What the index had for a domain that was added, and for others that were added at about the same time. */
+  /** What the index had for a domain that was added, or is no longer excluded, and for others of about the same time. */
   'monitoring-backfill': {
     /** `change_id` of the `monitoring_backfill`. */
     readonly backfillId: string;

@@ -4,27 +4,35 @@ import { whatToDo } from './certificates';
 import { certificateBlocks } from './found-certificate';
 import type { BackfillSubject } from './monitoring-subjects';
 
-/** The summary of a domain that was added. */
+/** The summary of a domain that was added, or of a name that is no longer excluded from one. */
 export function backfillLetter(
   subject: BackfillSubject,
   { indexSince, others }: MonitoringMailFacts['monitoring-backfill'],
 ): Letter {
-  const { accountName, name, found, unknown } = subject;
+  const { name, found, unknown } = subject;
   return {
     subject: [`${counted(found)} found for `, quote(name), `, ${unknown} unknown`],
     blocks: [
-      paragraph(
-        'The monitored domain ',
-        quote(name),
-        ' of the account ',
-        quote(accountName),
-        ` was added. ${foundText(subject)}`,
-      ),
+      paragraph(...occasion(subject), ` ${foundText(subject)}`),
       ...(others === undefined ? [] : [paragraph(othersText(others))]),
       paragraph(...completeness(indexSince)),
       ...unknownBlocks(subject),
     ],
   };
+}
+
+function occasion({ accountName, name, monitoredAs }: BackfillSubject): readonly Part[] {
+  return monitoredAs === name
+    ? ['The monitored domain ', quote(name), ' of the account ', quote(accountName), ' was added.']
+    : [
+        'The account ',
+        quote(accountName),
+        ' now monitors ',
+        quote(name),
+        ' as part of the monitored domain ',
+        quote(monitoredAs),
+        '.',
+      ];
 }
 
 function foundText({ found, unknown }: BackfillSubject): string {
@@ -38,8 +46,8 @@ function othersText({
   found,
   unknown,
 }: NonNullable<MonitoringMailFacts['monitoring-backfill']['others']>): string {
-  const added = domains === 1 ? 'Another domain was' : `${domains} other domains were`;
-  return `${added} added. ${counted(found)} ${found === 1 ? 'was' : 'were'} found for ${domains === 1 ? 'it' : 'them'}, ${unknown} unknown. GET /api/v3/monitoring/certificates lists all.`;
+  const others = domains === 1 ? 'Another domain is' : `${domains} other domains are`;
+  return `${others} now monitored. ${counted(found)} ${found === 1 ? 'was' : 'were'} found for ${domains === 1 ? 'it' : 'them'}, ${unknown} unknown. GET /api/v3/monitoring/certificates lists all.`;
 }
 
 const counted = (count: number): string => (count === 1 ? '1 certificate' : `${count} certificates`);

@@ -352,6 +352,37 @@ The index is not complete: it has certificates that were logged since 2026-05-01
   });
 
   it.each([
+    ['www.example.com', '.example.com', '.example.com'],
+    ['.a.example.com', '.example.com', '.example.com'],
+    ['a.b.example.com', '.b.example.com', '.b.example.com'],
+  ])('is also sent for %s, which a deleted monitored domain had excluded from %s', async (name, _, tree) => {
+    await backfill(3, 2);
+    await fixture.query(
+      `INSERT INTO monitored_domain (account_id, name, enabled)
+       VALUES ($1, '.b.example.com', true), ($1, 'b.example.com', false), ($1, 'other.example.com', false)`,
+      [fixture.account],
+    );
+    await fixture.query(`UPDATE monitoring_backfill SET name = $1`, [name]);
+    const received = await summary();
+    expect(received?.mail.subject).toBe(`3 certificates found for ${name}, 2 unknown`);
+    expect(received?.text)
+      .toBe(`The account Tools & Co now monitors ${name} as part of the monitored domain ${tree}. 3 certificates were found for it, and 2 of them are unknown.
+
+The index is complete: it has every certificate that has not expired.
+`);
+  });
+
+  it('is not sent for a name that a monitored domain still excludes', async () => {
+    await backfill(1, 1);
+    await fixture.query(
+      `INSERT INTO monitored_domain (account_id, name, enabled) VALUES ($1, '.a.example.com', false)`,
+      [fixture.account],
+    );
+    await fixture.query(`UPDATE monitoring_backfill SET name = 'www.a.example.com'`);
+    expect(await summary()).toBeNull();
+  });
+
+  it.each([
     ['the domain was deleted', `DELETE FROM monitored_domain WHERE account_id = $1`],
     ['the domain was disabled', `UPDATE monitored_domain SET enabled = false WHERE account_id = $1`],
     ['the backfill was canceled', `UPDATE monitoring_backfill SET state = 'canceled' WHERE account_id = $1`],

@@ -1,5 +1,6 @@
 import type { EndpointReportKind, FindingAlert, FindingEndpoint, PlanOwner } from '@certwright/core-schema';
 import { maxBackfilledInMail, type MonitoringMailFacts } from '@certwright/delivery';
+import { mostSpecificMatch } from '@certwright/dns-names';
 import type { TrackedFinding } from '@certwright/endpoint-checks';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -31,6 +32,8 @@ export interface CertificatesSubject {
 export interface BackfillSubject {
   readonly accountName: string;
   readonly name: string;
+  /** The monitored domain that decides about the name: the name itself, or a tree above it that excludes it no longer. */
+  readonly monitoredAs: string;
   readonly found: number;
   /** When the backfill ended. */
   readonly unknown: number;
@@ -114,25 +117,30 @@ export class MonitoringSubjects {
     return certificates.length === 0 ? null : { accountName, certificates };
   }
 
-  /** Null: the domain is no longer monitored. */
+  /** Null: the name is no longer monitored. */
   async backfill(accountId: string, backfillId: string): Promise<BackfillSubject | null> {
-    const backfill = await this.one<Omit<BackfillSubject, 'certificates'>>(
+    const backfill = await this.one<Omit<BackfillSubject, 'certificates' | 'monitoredAs'>>(
       `SELECT account.name AS "accountName", backfill.name, backfill.found, backfill.unknown
        FROM monitoring_backfill AS backfill JOIN account ON account.id = backfill.account_id
-       JOIN monitored_domain AS domain ON domain.account_id = backfill.account_id AND domain.name = backfill.name
-       WHERE backfill.change_id = $2 AND backfill.account_id = $1 AND account.disabled_at IS NULL AND domain.enabled
+       WHERE backfill.change_id = $2 AND backfill.account_id = $1 AND account.disabled_at IS NULL
          AND backfill.state <> 'canceled'`,
       accountId,
       backfillId,
     );
     if (backfill === null) return null;
+    const domains = await this.database.query<{ name: string; enabled: boolean }[]>(
+      `SELECT name, enabled FROM monitored_domain WHERE account_id = $1`,
+      [accountId],
+    );
+    const decider = mostSpecificMatch(domains, backfill.name);
+    if (decider?.enabled !== true) return null;
     const certificates = await this.database.query<UnknownCertificate[]>(
       `SELECT ${certificateColumns} FROM monitoring_finding AS finding
        WHERE account_id = $1 AND backfill_id = $2 AND state = 'unknown'
        ORDER BY not_before DESC NULLS LAST, tbs_sha256 LIMIT $3`,
       [accountId, backfillId, maxBackfilledInMail],
     );
-    return { ...backfill, certificates };
+    return { ...backfill, monitoredAs: decider.name, certificates };
   }
 
   async overflow(
