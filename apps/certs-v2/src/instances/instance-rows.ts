@@ -17,7 +17,7 @@ export interface InstanceNeeds {
   readonly chain: boolean;
 }
 
-/** As PostgreSQL returns it. Members of the attempt are null if it was imported, those of the certificate if there is none. */
+/** As PostgreSQL returns it, see `withInvoices`. Members of the attempt are null if it was imported, those of the certificate if there is none. */
 export interface InstanceRow
   extends
     Omit<StoredInstance, 'attempt' | 'certificate'>,
@@ -32,6 +32,7 @@ export interface InstanceRow
   readonly certificateId: string | null;
 }
 
+/** Without invoices, see `withInvoices`. */
 export interface InstanceSources {
   /** SELECT … FROM issuances, with the certificates that came of them. */
   readonly attempts: string;
@@ -60,7 +61,6 @@ export function sources({ csr, chain }: InstanceNeeds, more?: string): InstanceS
       issuance.id AS "issuanceId", issuance.state AS "attemptState", issuance.approvals,
       issuance.last_error AS "lastError", terms.product, terms.dns_names AS "dnsNames",
       terms.owner_facts AS "ownerFacts", terms.approval_ways AS "approvalWays", ${csrColumn[csr]} AS csr,
-      ${invoiceNumberOf('issuance.id')} AS "invoiceNumber",
       certificate.id AS "certificateId", certificate.not_before AS "notBefore", certificate.not_after AS "notAfter",
       certificate.revoked_at AS "revokedAt", certificate.sha256, certificate.leaf,
       ${chain ? 'certificate_chain.chain, certificate_chain.root' : 'NULL::bytea[] AS chain, NULL::bytea AS root'}`;
@@ -74,6 +74,14 @@ export function sources({ csr, chain }: InstanceNeeds, more?: string): InstanceS
       LEFT JOIN terms ON terms.id = issuance.terms_id ${withChain}`,
   };
 }
+
+/**
+ * The columns with the invoice's number: it is looked up for each row, so after the rows to show are chosen.
+ *
+ * @param instances SELECT … from `sources`
+ */
+export const withInvoices = (instances: string): string => `
+  SELECT instance.*, ${invoiceNumberOf('instance."issuanceId"')} AS "invoiceNumber" FROM (${instances}) AS instance`;
 
 export function storedInstance(row: InstanceRow): StoredInstance {
   const { id, planId, accountId, openedAt, spkiSha256, issuanceId, certificateId } = row;

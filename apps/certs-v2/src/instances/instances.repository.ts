@@ -2,7 +2,7 @@ import { inOrderOf, keysOf, SharedReads, type Tx } from '@certwright/core-schema
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { StoredInstance } from './instance';
-import { type InstanceNeeds, type InstanceRow, sources, storedInstance } from './instance-rows';
+import { type InstanceNeeds, type InstanceRow, sources, storedInstance, withInvoices } from './instance-rows';
 import type { InstanceReference } from './instance-reference';
 
 type Reader = Pick<Tx, 'query'>;
@@ -84,12 +84,12 @@ export class InstancesRepository {
          FROM ${keysOf('bigint', 'text', type)} AS wanted (account_id, cn, value, nth)
          CROSS JOIN LATERAL (
            SELECT plan_id FROM cert_object_v2 WHERE account_id = wanted.account_id AND cn = wanted.cn LIMIT 1) AS object
-         LEFT JOIN LATERAL (
+         LEFT JOIN LATERAL (${withInvoices(`
            SELECT * FROM (
              ${attempts} WHERE issuance.plan_id = object.plan_id AND ${ofAttempt}
              UNION ALL
              ${certificates} WHERE certificate.plan_id = object.plan_id AND certificate.imported AND ${ofCertificate}) AS found
-           ORDER BY "isActive" DESC, "openedAt" DESC, id DESC LIMIT 1) AS instance ON true`,
+           ORDER BY "isActive" DESC, "openedAt" DESC, id DESC LIMIT 1`)}) AS instance ON true`,
         [keys.map(({ accountId }) => accountId), keys.map(({ cn }) => cn), keys.map(({ value }) => value)],
       );
     return inOrderOf<InstanceRow | { readonly id: null }>(keys, rows).map((row) => {
@@ -107,7 +107,7 @@ export class InstancesRepository {
     if (issuanceIds.length === 0) return [];
     return await read(
       reader,
-      `${sources(needs).attempts} WHERE issuance.id = ANY ($1::bigint[])`,
+      withInvoices(`${sources(needs).attempts} WHERE issuance.id = ANY ($1::bigint[])`),
       issuanceIds,
     );
   }
@@ -119,7 +119,7 @@ export class InstancesRepository {
   ): Promise<StoredInstance[]> {
     const { certificates } = sources(needs);
     const statement = `${certificates} WHERE certificate.id = ANY ($1::bigint[]) AND certificate.imported`;
-    return await read(reader, statement, certificateIds);
+    return await read(reader, withInvoices(statement), certificateIds);
   }
 
   /** The instance of the current certificate of each plan, which never has expired, and the pending one. */
@@ -153,7 +153,7 @@ export class InstancesRepository {
       `${sources(pending, `'pending' AS shown`).attempts} WHERE issuance.plan_id ${isOneOfThem}
          AND issuance.state = 'open'`;
     const statement = [currents, pendings].filter((each) => each !== null).join(' UNION ALL ');
-    return statement === '' ? [] : await reader.query(statement, [[...new Set(planIds)]]);
+    return statement === '' ? [] : await reader.query(withInvoices(statement), [[...new Set(planIds)]]);
   }
 
   /**
@@ -169,14 +169,16 @@ export class InstancesRepository {
   ): Promise<StoredInstance[]> {
     const { attempts, certificates } = sources(needs);
     const rows: InstanceRow[] = await this.database.query(
-      `WITH instance AS (
+      `WITH found AS (
          ${attempts} WHERE issuance.plan_id = $1
          UNION ALL
          ${certificates} WHERE certificate.plan_id = $1 AND certificate.imported)
-       SELECT * FROM instance
-       WHERE $2::bigint IS NULL
-         OR ("openedAt", id) < (SELECT last."openedAt", last.id FROM instance AS last WHERE last.id = $2)
-       ORDER BY "openedAt" DESC, id DESC LIMIT $3`,
+       ${withInvoices(`
+         SELECT * FROM found
+         WHERE $2::bigint IS NULL
+           OR ("openedAt", id) < (SELECT last."openedAt", last.id FROM found AS last WHERE last.id = $2)
+         ORDER BY "openedAt" DESC, id DESC LIMIT $3`)}
+       ORDER BY "openedAt" DESC, id DESC`,
       [planId, after, limit],
     );
     return rows.map(storedInstance);

@@ -1,0 +1,70 @@
+import { PurchaseFixture } from '@certwright/core-testing';
+import type { DataSource } from 'typeorm';
+import { InstancesRepository } from './instances.repository';
+
+const needs = { csr: 'pending', chain: false } as const;
+const cn = 'www.example.com';
+
+let fixture: PurchaseFixture;
+let accountId: string;
+let planId: string;
+beforeAll(async () => {
+  fixture = await PurchaseFixture.open();
+  accountId = await fixture.account(100_000);
+  planId = await fixture.plan(accountId, [cn]);
+  for (let made = 0; made < 20; made += 1) await fixture.buy(planId, { kind: 'term' });
+  await fixture.core.database.query(
+    `INSERT INTO cert_object_v2 (plan_id, account_id, cn, type, approval_method, csr, spki_sha256, key_type)
+     SELECT plan_id, $2, $3, 'dv', 'dns', csr, spki_sha256, 'ecdsa' FROM terms WHERE plan_id = $1 LIMIT 1`,
+    [planId, accountId, cn],
+  );
+}, 60_000);
+afterAll(async () => await fixture.core.close());
+
+/** How often the charges were scanned meanwhile. */
+async function scansOfCharges(work: (instances: InstancesRepository) => Promise<void>): Promise<number> {
+  const runner = fixture.core.database.createQueryRunner();
+  try {
+    await runner.startTransaction();
+    // Includes what the connection did before, until PostgreSQL adds it to the statistics of all.
+    const scans = async () => {
+      const [row] = (await runner.query(
+        `SELECT (seq_scan + idx_scan)::int AS scans FROM pg_stat_xact_user_tables WHERE relname = 'charge'`,
+      )) as [{ scans: number }];
+      return row.scans;
+    };
+    const before = await scans();
+    await work(new InstancesRepository(runner.manager as unknown as DataSource));
+    const after = await scans();
+    await runner.rollbackTransaction();
+    return after - before;
+  } finally {
+    await runner.release();
+  }
+}
+
+const numbersOf = (running: readonly number[]) =>
+  running.map((each) => `${accountId}-${String(each).padStart(4, '0')}`);
+
+// An invoice is looked up with two scans.
+describe('invoices are looked up only for', () => {
+  it('the instances of a page', async () => {
+    const scans = await scansOfCharges(async (instances) => {
+      const page = await instances.page(planId, null, 3, needs);
+      expect(page.map(({ attempt }) => attempt?.invoiceNumber)).toEqual(numbersOf([20, 19, 18]));
+      const next = await instances.page(planId, page.at(-1)?.id ?? null, 2, needs);
+      expect(next.map(({ attempt }) => attempt?.invoiceNumber)).toEqual(numbersOf([17, 16]));
+    });
+    expect(scans).toBe(2 * 5);
+  });
+
+  it('the newest of the instances with a key', async () => {
+    const [newest] = await new InstancesRepository(fixture.core.database).page(planId, null, 1, needs);
+    const pubkeyHash = newest?.spkiSha256.toString('hex') ?? '';
+    const scans = await scansOfCharges(async (instances) => {
+      const found = await instances.find(accountId, cn, { kind: 'key', pubkeyHash }, needs);
+      expect(found).toMatchObject({ id: newest?.id, attempt: { invoiceNumber: numbersOf([20])[0] } });
+    });
+    expect(scans).toBe(2);
+  });
+});
