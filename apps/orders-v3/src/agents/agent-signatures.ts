@@ -26,8 +26,14 @@ import { LastSeen } from './last-seen';
 
 /** An agent whose key is not known yet: the body of its request contains it. */
 export class UnverifiedAgent {
-  /** @param verify of the raw identity key @throws Problem unless the key signed the request */
-  constructor(readonly verify: (identityKey: Uint8Array) => void) {}
+  /**
+   * @param verify of the raw identity key; rejects with a Problem unless the key signed the request
+   * @param refused counts a failure; returns what is thrown
+   */
+  constructor(
+    readonly verify: (identityKey: Uint8Array) => Promise<void>,
+    readonly refused: () => Promise<Problem>,
+  ) {}
 }
 
 /**
@@ -59,16 +65,17 @@ export class AgentSignatures implements SignedRequests {
     const parsed = parseSignature(headers);
     if (parsed === undefined) throw await this.refused(addressKey);
     if (signer === 'in_body') {
+      const refused = async () => await this.refused(addressKey);
       return (body) =>
-        new UnverifiedAgent((identityKey) => {
+        new UnverifiedAgent(async (identityKey) => {
           const verdict = checkSignature(
             parsed,
             { ...head, body },
             ed25519PublicKey(identityKey),
             new Date(),
           );
-          if (!verdict.ok) throw refusal(verdict);
-        });
+          if (!verdict.ok) throw verdict.fault === 'clock_skew' ? refusal(verdict) : await refused();
+        }, refused);
     }
     const agent = await this.directory.find(parsed.keyid);
     // Only what the agent has signed counts as its request: its id is no secret.

@@ -88,8 +88,10 @@ export class AgentsController {
     @Res() reply: FastifyReply,
   ) {
     const body = readable(request);
-    sender.verify(Buffer.from(body.identity_key, 'base64url'));
-    sendResponse(reply, jsonResponse(200, await this.enrolment.run(body)));
+    await sender.verify(Buffer.from(body.identity_key, 'base64url'));
+    const enrolled = await this.enrolment.run(body);
+    if (enrolled === null) throw await sender.refused();
+    sendResponse(reply, jsonResponse(200, enrolled));
   }
 
   @Get('state')

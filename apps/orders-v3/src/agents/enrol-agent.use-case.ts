@@ -9,7 +9,7 @@ import {
 import { Transactions, type Tx } from '@certwright/core-schema';
 import { Problem } from '@certwright/errors';
 import { Injectable } from '@nestjs/common';
-import { clusterKeyRequired, notAnAgent, tooManyAgents } from '../wire/problems';
+import { clusterKeyRequired, tooManyAgents } from '../wire/problems';
 import type { EnrolBody } from './agent-requests';
 
 interface Enrolment {
@@ -32,26 +32,23 @@ export class EnrolAgent {
    * Makes a host a member of the cluster of the token. Repeating a request that succeeded changes nothing, also when the
    * token has expired since. The caller has verified the signature by the identity key.
    *
-   * @throws Problem the same `bad_credentials` for every token that cannot be used; `cluster_key_required`, `conflict`,
-   *   `bad_request` for a statement that is not by the cluster key
+   * @returns null for every token that cannot be used
+   * @throws Problem `cluster_key_required`, `conflict`, `bad_request` for a statement that is not by the cluster key
    */
-  async run(body: EnrolBody): Promise<EnrolResponse> {
+  async run(body: EnrolBody): Promise<EnrolResponse | null> {
     const identityKey = Buffer.from(body.identity_key, 'base64url');
     const id = agentId(identityKey);
     return await this.transactions.run(async (tx) => {
       const enrolment = await lockEnrolment(tx, body.token);
-      if (enrolment === null) throw notAnAgent();
+      if (enrolment === null) return null;
       const clusterKey = await lockCluster(tx, enrolment);
       const known = await knownAgent(tx, id, body);
       const response = {
         agent_id: id,
         cluster: { name: enrolment.cluster, cluster_key: clusterKey?.toString('base64url') ?? null },
       };
-      if (known !== null) {
-        if (known.isSame && known.enrolmentId === enrolment.id) return response;
-        throw notAnAgent();
-      }
-      if (!enrolment.isUsable) throw notAnAgent();
+      if (known !== null) return known.isSame && known.enrolmentId === enrolment.id ? response : null;
+      if (!enrolment.isUsable) return null;
       assertStatement(body, id, clusterKey);
       await assertRoom(tx, enrolment, clusterKey);
       await tx.query(`UPDATE cluster_enrolment SET used = used + 1 WHERE id = $1`, [enrolment.id]);
