@@ -13,7 +13,7 @@ import { errorExamples } from '../wire/documented-errors';
 
 const document = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'));
 const documented = examplesIn(document);
-/** Signed by agents, which agents.spec.ts simulates. */
+/** Signed by agents, which the specs of agents simulate. */
 const isOfAgents = ({ path: at }: Pick<DocumentedExample, 'path'>) => at.startsWith(`${agentBasePath}/`);
 /** Names of the schemas that only agents see. */
 const schemasOfAgents =

@@ -1,0 +1,163 @@
+import { eventually } from '@certwright/testing';
+import { AgentsFixture, orderPath } from '../testing/agents-fixture';
+import { enrolledAgent } from '../testing/managed-orders';
+import type { Tenant } from '../testing/running-api';
+import {
+  installationOf,
+  makeKey,
+  type SpecAgent,
+  type SpecCluster,
+  specCluster,
+} from '../testing/spec-agent';
+import { AgentTasks } from './agent-tasks.repository';
+import { Rollouts } from './rollouts.repository';
+
+jest.setTimeout(60_000);
+
+let fixture: AgentsFixture;
+let tenant: Tenant;
+let cluster: SpecCluster;
+
+beforeAll(async () => {
+  fixture = await AgentsFixture.start();
+});
+afterAll(async () => await fixture.stop());
+beforeEach(async () => {
+  ({ tenant, cluster } = await fixture.begin());
+});
+
+describe('a cluster with many orders that wait', () => {
+  /** Orders with a CSR, as a plain statement makes them. @returns the id of one of their plans */
+  const insertOrders = async (owner: Tenant, name: string, count: number) => {
+    const [row] = await fixture.query<{ id: string }>(
+      `WITH plans AS (INSERT INTO plan (account_id, revision, auto_renew, muted, paused, download_token)
+         SELECT $1::bigint, 1, true, false, false, 'waiting ' || $1::bigint || ' ' || number
+         FROM generate_series(1, $3::int) AS number RETURNING id)
+       INSERT INTO order_v3 (plan_id, account_id, name, dns_names, approver_emails, cluster, product, key_type, csr, spki_sha256)
+       SELECT id, $1::bigint, 'waiting ' || id, '{example.com}', '{}', $2::text, 'free_ca', 'rsa', '\\x00',
+         sha256(id::text::bytea) FROM plans RETURNING plan_id AS id`,
+      ...[owner.accountId, name, count],
+    );
+    return row?.id ?? '';
+  };
+
+  /** This cluster, in which one agent polls, and one of another account. */
+  const twoClusters = async () => {
+    const other = await fixture.api.tenant();
+    await specCluster(fixture.api, other, 'web');
+    const [mine, theirs] = [
+      await enrolledAgent(fixture.api, tenant, cluster.name),
+      await enrolledAgent(fixture.api, other, 'web'),
+    ];
+    const keys = [
+      { accountId: tenant.accountId, name: cluster.name },
+      { accountId: other.accountId, name: 'web' },
+    ];
+    const agentsOf = ({ accountId }: { accountId: string }) => [
+      accountId === other.accountId ? theirs : mine,
+    ];
+    return { other, mine, theirs, keys, agentsOf };
+  };
+
+  it('does not keep the agents of another account from getting tasks', async () => {
+    const { other, theirs, keys, agentsOf } = await twoClusters();
+    await insertOrders(tenant, cluster.name, 530);
+    const planId = await insertOrders(other, 'web', 1);
+    await fixture.query(
+      `INSERT INTO key_request (plan_id, reason, due_at)
+       SELECT plan_id, 'first', now() - CASE account_id WHEN $1 THEN interval '1 hour' ELSE interval '1 minute' END
+       FROM order_v3 WHERE account_id IN ($1, $2) AND name LIKE 'waiting %'`,
+      tenant.accountId,
+      other.accountId,
+    );
+    expect(await fixture.api.app.get(AgentTasks).assignKeys(keys, agentsOf)).toBe(21);
+    expect(await fixture.query(`SELECT agent_id FROM key_request WHERE plan_id = $1`, planId)).toEqual([
+      { agent_id: theirs },
+    ]);
+  });
+
+  it('does not keep the roll-outs of another account from being passed on', async () => {
+    const { other, mine, theirs, keys, agentsOf } = await twoClusters();
+    await insertOrders(tenant, cluster.name, 210);
+    const planId = await insertOrders(other, 'web', 1);
+    await fixture.query(
+      `INSERT INTO rollout (plan_id, certificate_sha256, first_agent, first_since)
+       SELECT plan_id, spki_sha256, CASE account_id WHEN $1 THEN $3 ELSE 'silent' END, now() - interval '1 hour'
+       FROM order_v3 WHERE account_id IN ($1, $2) AND name LIKE 'waiting %'`,
+      ...[tenant.accountId, other.accountId, mine],
+    );
+    expect(await fixture.api.app.get(Rollouts).passOn(keys, agentsOf)).toBe(1);
+    expect(await fixture.query(`SELECT first_agent FROM rollout WHERE plan_id = $1`, planId)).toEqual([
+      { first_agent: theirs },
+    ]);
+  });
+
+  it('gets keys sealed although no polling agent has many others', async () => {
+    const holder = await enrolledAgent(fixture.api, tenant, cluster.name);
+    await enrolledAgent(fixture.api, tenant, cluster.name);
+    await insertOrders(tenant, cluster.name, 210);
+    await fixture.query(
+      `INSERT INTO managed_key (account_id, cluster, spki_sha256, plan_id, made_by, task_id, csr_sha256, revision)
+       SELECT account_id, cluster, spki_sha256, plan_id,
+         CASE row_number() OVER (ORDER BY spki_sha256 DESC) WHEN 1 THEN $2 ELSE 'offline' END, 1, spki_sha256, 1
+       FROM order_v3 WHERE account_id = $1 AND name LIKE 'waiting %'`,
+      tenant.accountId,
+      holder,
+    );
+    const key = { accountId: tenant.accountId, name: cluster.name };
+    const tasks = fixture.api.app.get(AgentTasks);
+    let given: number | null = 0;
+    for (let round = 0; round < 20 && given === 0; round += 1) given = await tasks.assignSeals(key, [holder]);
+    expect(given).toBe(1);
+  });
+});
+
+describe('many changes at the same time', () => {
+  it('lead to no deadlock and no lost version', async () => {
+    const agents = await fixture.members(3);
+    const names = Array.from({ length: 6 }, (_, index) => `race-${index}`);
+    for (const name of names) await fixture.order(name);
+    const known = new Map<string, number>();
+    const isOver = { value: false };
+    const follow = async (agent: SpecAgent) => {
+      while (!isOver.value) {
+        const state = await agent.state(1);
+        for (const each of state?.orders ?? []) {
+          known.set(each.name, Math.max(known.get(each.name) ?? 0, each.revision));
+          for (const task of each.tasks)
+            if (task.type === 'make_key')
+              await agent.submit(
+                each.name,
+                task.id,
+                makeKey(each),
+                agents.filter((other) => other !== agent),
+              );
+        }
+        const points = names.map((name) => installationOf(name, 'waiting', null));
+        const { status } = await agent.report(points);
+        expect(status).toBe(204);
+      }
+    };
+    const following = agents.map(follow);
+    for (let round = 0; round < 5; round += 1)
+      await Promise.all(
+        names.map(async (name, index) => {
+          const key_type = (round + index) % 2 === 0 ? 'ecdsa' : 'rsa';
+          const { status } = await tenant.post(orderPath(name), { muted: round % 2 === 0, key_type });
+          expect(status).toBe(200);
+        }),
+      );
+    await eventually(
+      async () => {
+        for (const name of names) expect(await fixture.requestOf(name)).toBeUndefined();
+        for (const name of names) {
+          const { revision } = (await tenant.get(orderPath(name))).json;
+          expect([name, known.get(name)]).toEqual([name, revision]);
+        }
+      },
+      { withinMs: 40_000 },
+    );
+    isOver.value = true;
+    await Promise.all(following);
+  });
+});
