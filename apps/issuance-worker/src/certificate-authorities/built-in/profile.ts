@@ -31,7 +31,7 @@ const maxCommonNameLength = 64;
 const version3 = encodeTlv(constructed.context(0), encodeInteger(2n));
 
 /** sha256WithRSAEncryption, with NULL (RFC 4055, section 5). */
-const signatureAlgorithm = sequence(
+export const signatureAlgorithm = sequence(
   encodeObjectIdentifier(oid.sha256WithRsaEncryption),
   encodeTlv(derTags.null),
 );
