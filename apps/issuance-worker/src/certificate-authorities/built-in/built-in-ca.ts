@@ -10,7 +10,7 @@ import type {
   Submitted,
 } from '../certificate-authority';
 import { randomSerial, wholeSeconds } from './certificate-values';
-import type { Intermediates } from './intermediates';
+import type { Intermediate, Intermediates } from './intermediates';
 import { assemble, leafTbs } from './profile';
 import { revocationListTbs } from './revocation-list';
 import { validityFrom } from './validity';
@@ -84,15 +84,29 @@ export class BuiltInCa implements CertificateAuthority {
     await this.signings.revoke(reference, reason);
   }
 
-  /** Publishes a new revocation list of each intermediate if due. */
+  /**
+   * Publishes a new revocation list of each intermediate if due.
+   *
+   * @throws the first error, after the lists of the other intermediates: a key that is missing must not delay those
+   */
   async renewRevocationLists(): Promise<void> {
-    for (const { name, issuing, key } of this.intermediates.all) {
-      await this.lists.renew(name, crlLeadMs, async (draft) => {
-        const nextUpdate = wholeSeconds(new Date(draft.now.getTime() + crlLifetimeMs));
-        const tbs = revocationListTbs(draft, nextUpdate, issuing.certificate);
-        return { der: assemble(tbs, await key.sign(tbs)), nextUpdate };
-      });
+    const errors: unknown[] = [];
+    for (const intermediate of this.intermediates.all) {
+      try {
+        await this.renewRevocationList(intermediate);
+      } catch (error) {
+        errors.push(error);
+      }
     }
+    if (errors.length > 0) throw errors[0];
+  }
+
+  private async renewRevocationList({ name, issuing, key }: Intermediate): Promise<void> {
+    await this.lists.renew(name, crlLeadMs, async (draft) => {
+      const nextUpdate = wholeSeconds(new Date(draft.now.getTime() + crlLifetimeMs));
+      const tbs = revocationListTbs(draft, nextUpdate, issuing.certificate);
+      return { der: assemble(tbs, await key.sign(tbs)), nextUpdate };
+    });
   }
 }
 

@@ -23,7 +23,7 @@ import {
 } from './ceremony';
 import { parseCertificate } from './certificate-values';
 import { Intermediates } from './intermediates';
-import { keyInMemory } from './keys/ca-key';
+import { CaKeyUnavailable, keyInMemory } from './keys/ca-key';
 import { KeyFiles } from './keys/key-files';
 import { observeIntermediates } from './observe-intermediates';
 import { assemble } from './profile';
@@ -150,6 +150,28 @@ it('issues from the new intermediate without a restart; the old one still signs 
   await activateIntermediate(records, 'intermediate', new Date());
   await one.intermediates.refresh();
   expect(issuerOf((await issued(one)).leaf)).toBe('intermediate');
+});
+
+it('a key that fails does not delay the revocation lists of the other intermediates', async () => {
+  const next = await importNext();
+  const { intermediates } = copy();
+  await intermediates.refresh();
+  const sign = async () => await Promise.reject(new CaKeyUnavailable('the token has no such key'));
+  const all = intermediates.all.map((each) =>
+    each.name === next ? each : { ...each, key: { ...each.key, sign } },
+  );
+  const ca = new BuiltInCa(
+    { all } as never,
+    new CaSignings(issuing.asWorker),
+    new RevocationLists(issuing.asWorker),
+  );
+  await issuing.database.query(`UPDATE ca_issuer SET crl_made_at = NULL WHERE name LIKE 'intermediate%'`);
+  await expect(ca.renewRevocationLists()).rejects.toThrow('the token has no such key');
+  const stale: { name: string }[] = await issuing.database.query(
+    `SELECT name FROM ca_issuer WHERE name LIKE 'intermediate%' AND crl_made_at IS NULL`,
+  );
+  expect(stale.map(({ name }) => name)).not.toContain(next);
+  expect(stale).not.toEqual([]);
 });
 
 it('a copy without the key of a stored intermediate has one line with the setting; it issues with the others', async () => {
