@@ -139,6 +139,20 @@ describe('nextStep', () => {
     );
   });
 
+  it('waits for a certificate that begins within five minutes, as when the clock of the CA is ahead', () => {
+    const begins = (at: string) => ({ code: 'not_yet_valid', place: 'leaf', notBefore: at }) as const;
+    const stepWith = (...certificateFaults: NonNullable<StepInputs['certificateFaults']>) =>
+      nextStep({ ...open, caReference: 'x' }, { ...inputs, certificateFaults }, now);
+    const soon = begins('2026-11-20T12:00:01.000Z');
+    expect(stepWith(soon)).toEqual({ kind: 'wait', until: new Date('2026-11-20T12:00:01Z') });
+    expect(stepWith(soon, { ...begins('2026-11-20T12:05:00.000Z'), place: 1 })).toEqual({
+      kind: 'wait',
+      until: new Date('2026-11-20T12:05:00Z'),
+    });
+    expect(stepWith(begins('2026-11-20T12:05:01.000Z'))).toMatchObject({ kind: 'fail', final: true });
+    expect(stepWith(soon, { code: 'other_key' })).toMatchObject({ kind: 'fail', final: true });
+  });
+
   it('never attaches a certificate that does not match its terms', () => {
     const step = nextStep(
       { ...open, caReference: 'x' },

@@ -44,7 +44,7 @@ export function nextStep(issuance: Issuance, inputs: StepInputs, now: Date): Ste
   if (!inputs.productAvailable) return unavailable;
   if (issuance.caReference === null) return { kind: 'submit-to-ca' };
   if (inputs.certificateFaults === null) return { kind: 'collect' };
-  if (inputs.certificateFaults.length > 0) return mismatch(inputs.certificateFaults);
+  if (inputs.certificateFaults.length > 0) return wrongCertificate(inputs.certificateFaults, now);
   return { kind: 'attach' };
 }
 
@@ -93,6 +93,19 @@ function approve(
   const days = Math.round(approvalDeadlineMs / dayMs);
   const outcome = { code: 'approval_timeout', dnsNames: pending, days } as const;
   return { kind: 'cancel', error: { code: 'approval_timeout', outcome } };
+}
+
+/** How much later than now a certificate may begin: the clock of a CA may be ahead, and not every CA backdates. */
+const maxClockDifferenceMs = 5 * 60 * 1_000;
+
+/** Waits for a certificate whose only fault is that it begins soon: collecting it again returns the same one. */
+function wrongCertificate(faults: readonly IssuedMismatch[], now: Date): Step {
+  const beginsMs = Math.max(
+    ...faults.map((fault) => (fault.code === 'not_yet_valid' ? Date.parse(fault.notBefore) : Infinity)),
+  );
+  return beginsMs - now.getTime() <= maxClockDifferenceMs
+    ? { kind: 'wait', until: new Date(beginsMs) }
+    : mismatch(faults);
 }
 
 function mismatch(faults: readonly IssuedMismatch[]): Step {

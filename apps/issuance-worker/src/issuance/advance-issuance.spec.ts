@@ -237,6 +237,25 @@ describe('a CA that returns a wrong certificate', () => {
     });
   });
 
+  it('is waited for when it begins a little later, and is neither lost nor issued again', async () => {
+    const opened = await openIssuance(repositories, dnsNames, csr);
+    const backdatedMs = 60 * 60 * 1_000;
+    const ahead: CertificateAuthority = {
+      revoke: refuseToRevoke,
+      submit: async (request) =>
+        await ca.submit({ ...request, now: new Date(request.now.getTime() + backdatedMs + 2_000) }),
+      collect: async (reference, request) => await ca.collect(reference, request),
+    };
+    await worker(asWorker, ahead).run(opened.issuanceId);
+    expect(await issuanceState(opened)).toMatchObject({ state: 'open', failures: 0, last_error: null });
+    expect(await certificatesOf(opened)).toEqual([]);
+    await eventually(async () => {
+      await worker(asWorker, ahead).run(opened.issuanceId);
+      expect(await issuanceState(opened)).toMatchObject({ state: 'issued' });
+    });
+    expect(await certificatesOf(opened)).toHaveLength(1);
+  });
+
   it('backs off when the CA throws, and reveals no internal details', async () => {
     const opened = await openIssuance(repositories, dnsNames, csr);
     const broken: CertificateAuthority = {
