@@ -92,6 +92,17 @@ describe('nextStep', () => {
     expect(step).toMatchObject({ error: { outcome: { dnsNames: ['b.example.com'], days: 30 } } });
   });
 
+  it('checks names that were approved again after 30 days, and cancels for those that are not', () => {
+    const openedAt = new Date(now.getTime() - 31 * 24 * 60 * 60 * 1_000);
+    const late = (...approvals: NameApproval[]) => nextStep({ ...open, openedAt, approvals }, inputs, now);
+    const again: NameApproval = { ...approved, status: 'pending', method: null };
+    expect(late(again)).toEqual({ kind: 'check-approvals', dnsNames: ['a.example.com'] });
+    const gone: NameApproval = { ...again, problem: { code: 'text', text: 'nothing there' } };
+    for (const step of [late(gone), late({ ...again, dnsName: 'c.example.com' }, gone)]) {
+      expect(step).toMatchObject({ kind: 'cancel', error: { outcome: { dnsNames: ['a.example.com'] } } });
+    }
+  });
+
   it('rejects a key that was blocked after the order was created', () => {
     const step = nextStep(
       { ...open, caReference: 'x' },

@@ -1,5 +1,5 @@
 import type { IssuedMismatch } from '@certwright/pki';
-import type { Issuance, IssuanceError } from './issuance';
+import type { Issuance, IssuanceError, NameApproval } from './issuance';
 import { outcomeTime } from './outcome/outcome';
 import { approvalDeadlineMs } from './schedule';
 
@@ -37,9 +37,7 @@ export function nextStep(issuance: Issuance, inputs: StepInputs, now: Date): Ste
 
   if (inputs.keyBlocked) return keyCompromised;
   if (issuance.caReference === null && isOver(issuance, now)) return termIsOver(issuance);
-  const pending = issuance.approvals
-    .filter(({ status }) => status === 'pending')
-    .map(({ dnsName }) => dnsName);
+  const pending = issuance.approvals.filter(({ status }) => status === 'pending');
   if (pending.length > 0) return approve(issuance, pending, inputs.unpublished, now);
   if (!inputs.productAvailable) return unavailable;
   if (issuance.caReference === null) return { kind: 'submit-to-ca' };
@@ -79,19 +77,26 @@ const unavailable: Step = {
   error: { code: 'product_unavailable', outcome: { code: 'product_unavailable' } },
 };
 
+/** The last check approved the name, and is too old to rely on: only another check shows whether it still is. */
+function isToBeConfirmed({ checkedAt, problem }: NameApproval): boolean {
+  return checkedAt !== null && problem === null;
+}
+
 function approve(
   issuance: Issuance,
-  pending: readonly string[],
+  pending: readonly NameApproval[],
   unpublished: readonly string[],
   now: Date,
 ): Step {
-  if (now.getTime() < issuance.openedAt.getTime() + approvalDeadlineMs) {
+  const namesOf = (approvals: readonly NameApproval[]) => approvals.map(({ dnsName }) => dnsName);
+  const unapproved = pending.filter((approval) => !isToBeConfirmed(approval));
+  if (unapproved.length === 0 || now.getTime() < issuance.openedAt.getTime() + approvalDeadlineMs) {
     return unpublished.length > 0
       ? { kind: 'publish-approvals', dnsNames: unpublished }
-      : { kind: 'check-approvals', dnsNames: pending };
+      : { kind: 'check-approvals', dnsNames: namesOf(pending) };
   }
   const days = Math.round(approvalDeadlineMs / dayMs);
-  const outcome = { code: 'approval_timeout', dnsNames: pending, days } as const;
+  const outcome = { code: 'approval_timeout', dnsNames: namesOf(unapproved), days } as const;
   return { kind: 'cancel', error: { code: 'approval_timeout', outcome } };
 }
 

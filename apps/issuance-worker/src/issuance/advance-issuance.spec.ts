@@ -143,6 +143,27 @@ describe('an issuance whose names are approved', () => {
     expect(current).toEqual([{ issuance_id: next.id }]);
   });
 
+  it('is issued when the CA accepts it only after more than 30 days', async () => {
+    const opened = await openIssuance(repositories, dnsNames, csr);
+    const error = { code: 'ca_rejected', outcome: { code: 'text', text: 'not now' } } as const;
+    const refused = { error, until: null, final: false, waitsFor: [], stalled: false };
+    const refusing: CertificateAuthority = {
+      revoke: refuseToRevoke,
+      submit: async () => await Promise.resolve({ kind: 'refused', ...refused }),
+      collect: () => Promise.reject(new Error('nothing was submitted')),
+    };
+    await worker(asWorker, refusing).run(opened.issuanceId);
+    expect(await issuanceState(opened)).toMatchObject({ state: 'open', last_error: { code: 'ca_rejected' } });
+    await database.query(
+      `UPDATE issuance SET opened_at = opened_at - interval '31 days', due_at = now(), approvals =
+         (SELECT jsonb_agg(each || jsonb_build_object('checkedAt', '2026-01-01T00:00:00Z')) FROM jsonb_array_elements(approvals) AS each)
+       WHERE id = $1`,
+      [opened.issuanceId],
+    );
+    await worker(asWorker).run(opened.issuanceId);
+    expect(await issuanceState(opened)).toMatchObject({ state: 'issued' });
+  });
+
   it('is not changed once it is issued', async () => {
     const opened = await openIssuance(repositories, dnsNames, csr);
     await worker(asWorker).run(opened.issuanceId);
