@@ -153,11 +153,14 @@ function publishedBy({ certificateUrl, crlUrl }: Issuing): readonly Uint8Array[]
   return [caIssuers(certificateUrl), crlDistributionPoint(crlUrl)];
 }
 
-/** The subject of a root or an intermediate: Name, DER. */
-export function caSubject(organization: string, commonName: string): Uint8Array {
+/**
+ * The subject of a root or an intermediate: Name, DER. The common name is the organization, as far as it fits, and `what`.
+ */
+export function caSubject(organization: string, what: string): Uint8Array {
+  const fitting = [...organization].slice(0, maxCommonNameLength - 1 - what.length).join('');
   return distinguishedName([
     { type: oid.organizationName, value: organization },
-    { type: oid.commonName, value: commonName },
+    { type: oid.commonName, value: `${fitting.trimEnd()} ${what}` },
   ]);
 }
 

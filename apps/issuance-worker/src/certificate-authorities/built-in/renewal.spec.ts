@@ -3,7 +3,7 @@ import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { encodePem } from '@certwright/pki';
+import { encodePem, readCsr } from '@certwright/pki';
 import { Issuing } from '../../testing/issuing';
 import { leasedRequest } from '../../testing/leased-request';
 import { openIssuance, opensslCsr } from '../../testing/opened-issuance';
@@ -21,6 +21,7 @@ import {
   type Root,
   signIntermediate,
 } from './ceremony';
+import { intermediateRequest, intermediateSubject } from './ceremony/intermediate-request';
 import { parseCertificate } from './certificate-values';
 import { Intermediates } from './intermediates';
 import { CaKeyUnavailable, keyInMemory } from './keys/ca-key';
@@ -251,6 +252,23 @@ async function issuedBy(other: Issuing) {
   const { reference } = await other.caOver(other.asWorker).submit(request);
   return { reference, ...(await other.ca.collect(reference, request)).issued };
 }
+
+it('common names of the CA have at most 64 characters, with the longest BUILT_IN_CA_NAME', async () => {
+  const longest = 'Ü'.repeat(48);
+  const { certificate } = await createRoot(longest, 2048, new Date());
+  const { spki } = await new KeyFiles(path.join(folder, 'longest')).create('intermediate');
+  const request = await intermediateRequest(
+    { spki, sign: async () => await Promise.resolve(Buffer.of()) },
+    intermediateSubject(longest, spki),
+  );
+  const reading = readCsr(request);
+  const commonNames = [
+    parseCertificate(certificate).subject.typesAndValues[1]?.value.valueBlock.value as string,
+    reading.ok ? (reading.csr.commonNames[0] ?? '') : '',
+  ];
+  expect(commonNames[0]).toMatch(/^Ü{48} Root [0-9A-F]{8}$/);
+  expect(commonNames[1]).toMatch(/^Ü{42} Intermediate [0-9A-F]{8}$/);
+});
 
 it('a worker before the ceremony has one line that names what to do', async () => {
   const { intermediates } = copy();

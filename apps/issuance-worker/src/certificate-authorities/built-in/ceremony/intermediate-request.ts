@@ -26,5 +26,5 @@ export async function intermediateRequest(key: CaKey, subject: Uint8Array): Prom
 /** The subject (Name, DER) of a new intermediate. Of the same key it is the same, so that a request can be exported again. */
 export function intermediateSubject(organization: string, spki: Buffer): Uint8Array {
   const installation = createHash('sha256').update(spki).digest('hex').slice(0, 8).toUpperCase();
-  return caSubject(organization, `${organization} Intermediate ${installation}`);
+  return caSubject(organization, `Intermediate ${installation}`);
 }

@@ -24,7 +24,7 @@ export async function createRoot(name: string, modulusBits: number, now: Date): 
   const { privateKey: key } = await promisify(generateKeyPair)('rsa', { modulusLength: modulusBits });
   // Installations must not share a subject, or their chains would be confused.
   const installation = randomBytes(4).toString('hex').toUpperCase();
-  const subject = caSubject(name, `${name} Root ${installation}`);
+  const subject = caSubject(name, `Root ${installation}`);
   const tbs = rootTbs({ ...validity(now, rootYears), spki: spkiOf(key), subject });
   return { key, certificate: assemble(tbs, await keyInMemory(key).sign(tbs)) };
 }
