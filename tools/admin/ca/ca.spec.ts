@@ -309,6 +309,17 @@ describe('the revocation list of the root', () => {
     );
   });
 
+  it('that openssl signed without a number is refused with that reason', async () => {
+    await createCa();
+    writeFileSync(at('openssl.cnf'), '[ca]\ndefault_ca = root\n[root]\ndatabase = index.txt\n');
+    writeFileSync(at('index.txt'), '');
+    const config = ['-config', 'openssl.cnf', '-cert', 'root.pem', '-keyfile', 'root.key'];
+    const made = ['-passin', 'file:passphrase', '-md', 'sha256', '-crldays', '30', '-out', 'plain.crl'];
+    openssl('ca', '-gencrl', ...config, ...made);
+    await expect(ca('import-root-list', at('plain.crl'))).rejects.toThrow('lacks its number');
+    await expect(ca('import-root-list', at('root.pem'))).rejects.toThrow('expected one "X509 CRL"');
+  });
+
   it('needs a root key that only its owner may read, its passphrase, and its own certificate', async () => {
     await createCa();
     writeFileSync(at('wrong'), 'another passphrase');

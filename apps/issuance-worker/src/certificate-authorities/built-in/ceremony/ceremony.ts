@@ -7,7 +7,7 @@ import type { CaKeys, IntermediateName } from '../keys/ca-key';
 import { type CaRecords, inCeremony } from './ca-records';
 import { intermediateFaults, publishedRoot, rootFaults } from './check-ca-certificates';
 import { intermediateRequest, intermediateSubject } from './intermediate-request';
-import { readRootList } from './root';
+import { OtherSigner, readRootList } from './root';
 
 export interface KeyRequest {
   readonly name: IntermediateName;
@@ -117,11 +117,14 @@ export async function retireIntermediate(records: CaRecords, name: string): Prom
  * Publishes a revocation list of the root that signed it.
  *
  * @returns the name of the root
- * @throws Error when it is older than the published one, has ended, or lacks an entry of it
+ * @throws Error when it is older than the published one, has ended, or lacks an entry of it, its number or its end
  */
 export async function importRootList(records: CaRecords, der: Buffer, now: Date): Promise<string> {
   for (const root of (await records.all()).filter(isRoot)) {
-    const list = await readRootList(der, root.certificate).catch(() => null);
+    const list = await readRootList(der, root.certificate).catch((error: unknown) => {
+      if (error instanceof OtherSigner) return null;
+      throw error;
+    });
     if (list === null) continue;
     if (list.nextUpdate.getTime() <= now.getTime())
       throw new Error(`The revocation list ended ${list.nextUpdate.toISOString()}.`);

@@ -114,7 +114,12 @@ export interface RootList {
   readonly serialNumbers: readonly string[];
 }
 
-/** @throws Error when it is not a revocation list that this root signed */
+/** It is a revocation list, but not one of that root. */
+export class OtherSigner extends Error {
+  override readonly name = 'OtherSigner';
+}
+
+/** @throws OtherSigner @throws Error when it is no revocation list, or lacks what is needed to publish it */
 export async function readRootList(der: Buffer, root: Buffer): Promise<RootList> {
   let list: CertificateRevocationList;
   try {
@@ -122,12 +127,14 @@ export async function readRootList(der: Buffer, root: Buffer): Promise<RootList>
   } catch {
     throw new Error('The file is not a revocation list in DER or PEM.');
   }
-  if (!(await list.verify({ issuerCertificate: parseCertificate(root) })))
-    throw new Error('The revocation list was not signed by that root.');
+  const isSigned = await list.verify({ issuerCertificate: parseCertificate(root) }).catch(() => false);
+  if (!isSigned) throw new OtherSigner('The revocation list was not signed by that root.');
   const nextUpdate = list.nextUpdate?.value;
   const number = list.crlExtensions?.extensions.find(({ extnID }) => extnID === '2.5.29.20');
   if (nextUpdate === undefined || number === undefined)
-    throw new Error('The revocation list lacks its number or the time of the next one.');
+    throw new Error(
+      'The revocation list lacks its number or the time of the next one. Sign it again with both.',
+    );
   return {
     number: BigInt(`0x${hex(number.extnValue.valueBlock.valueHexView.subarray(2))}`),
     thisUpdate: list.thisUpdate.value,
