@@ -120,6 +120,25 @@ describe('an issuance', () => {
     expect(await issuanceAt(readingAlone(ct.database.manager), String(before?.position))).toEqual(after);
   });
 
+  it('gives its issuer the certificate that earlier ones lacked, in the same process', async () => {
+    const spkiSha256 = randomBytes(32);
+    const lacking = { spkiSha256, nameDer: Buffer.from('3000', 'hex'), certificateDer: null, spkiDer: null };
+    const complete = { ...lacking, certificateDer: randomBytes(80), spkiDer: randomBytes(40) };
+    const stored = async () =>
+      await ct.database.query(
+        `SELECT certificate_der AS "certificateDer", spki_der AS "spkiDer" FROM ct_issuer WHERE spki_sha256 = $1`,
+        [spkiSha256],
+      );
+    await store([anIssuance('example.com', { issuer: lacking })]);
+    expect(await stored()).toEqual([{ certificateDer: null, spkiDer: null }]);
+    await store([
+      anIssuance('example.com', { issuer: complete }),
+      anIssuance('example.com', { issuer: lacking }),
+    ]);
+    const { certificateDer, spkiDer } = complete;
+    expect(await stored()).toEqual([{ certificateDer, spkiDer }]);
+  });
+
   it('is on no page of a name once it has expired', async () => {
     await store([anIssuance('example.com', { notAfter: new Date(Date.now() - 1_000) })]);
     expect(await named('example.com')).toEqual([]);

@@ -39,12 +39,19 @@ export interface StoredPlaces {
 /** The ids of issuers in this process: few, and they never change. */
 export class IssuerIds {
   private readonly ids = new Map<string, number>();
+  /** Keys of issuers that this process stored without a certificate. */
+  private readonly incomplete = new Set<string>();
 
   /** Before a transaction begins: two writers of the same row block each other. */
   async ensure(database: Pick<EntityManager, 'query'>, issuers: readonly NewIssuer[]): Promise<void> {
-    const unknown = new Map(
-      issuers.filter((issuer) => !this.ids.has(keyOf(issuer))).map((issuer) => [keyOf(issuer), issuer]),
-    );
+    const unknown = new Map<string, NewIssuer>();
+    for (const issuer of issuers) {
+      const key = keyOf(issuer);
+      const completes = this.incomplete.has(key) && issuer.certificateDer !== null;
+      if (this.ids.has(key) && !completes) continue;
+      const inBatch = unknown.get(key);
+      if (inBatch === undefined || inBatch.certificateDer === null) unknown.set(key, issuer);
+    }
     for (const [key, issuer] of unknown) {
       const [row] = await database.query<[{ id: number }]>(
         `INSERT INTO ct_issuer (spki_sha256, name_sha256, name_der, spki_der, certificate_der)
@@ -56,6 +63,8 @@ export class IssuerIds {
         [issuer.spkiSha256, sha256(issuer.nameDer), issuer.nameDer, issuer.spkiDer, issuer.certificateDer],
       );
       this.ids.set(key, row.id);
+      if (issuer.certificateDer === null) this.incomplete.add(key);
+      else this.incomplete.delete(key);
     }
   }
 

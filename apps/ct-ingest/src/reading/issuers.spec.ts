@@ -1,5 +1,5 @@
 import { type Issued, type LogEntry, readEntry, readLeaf } from '@certwright/ct';
-import { forgePair, issuerSpkiSha256 } from '../testing/forged-entries';
+import { forgePair, issuerDer, issuerSpkiSha256, sha256 } from '../testing/forged-entries';
 import { belowLongIssuer, served } from '../testing/forged-tree';
 import { Issuers } from './issuers';
 
@@ -25,6 +25,37 @@ it('treats one key under several names as several issuers, each known immediatel
   expect([first.nameDer, other.nameDer]).toEqual([issued.issuerDer, Buffer.from('other')]);
   expect(issuers.of(entry, issued, none)).toBe(first);
   expect(issuers.of(entry, named('other'), none)).toBe(other);
+});
+
+describe('an issuer whose certificate a static log does not have yet', () => {
+  const fingerprints = { of: 'fingerprints', bytes: sha256(issuerDer) } as const;
+  const inStaticLog: LogEntry = { ...anEntry().entry, chain: fingerprints };
+  const { issued } = anEntry();
+
+  it('is requested again after a rest, and has its certificate from then on', async () => {
+    let nowMs = 0;
+    const issuers = new Issuers(() => nowMs);
+    let response: Buffer | null = null;
+    const fetch = jest.fn(async () => await Promise.resolve(response));
+    const of = async () => await issuers.of(inStaticLog, issued, fetch);
+    expect(await of()).toMatchObject({ spkiSha256: issuerSpkiSha256, certificateDer: null });
+    response = issuerDer;
+    nowMs = 599_000;
+    expect(await of()).toMatchObject({ certificateDer: null });
+    expect(fetch).toHaveBeenCalledTimes(1);
+    nowMs = 601_000;
+    expect(await of()).toMatchObject({ spkiSha256: issuerSpkiSha256, certificateDer: issuerDer });
+    await of();
+    expect(fetch).toHaveBeenCalledTimes(2);
+  });
+
+  it('has the certificate that the chain in another log contains', async () => {
+    const issuers = new Issuers();
+    await issuers.of(inStaticLog, issued, none);
+    const { entry } = anEntry();
+    expect(await issuers.of(entry, issued, none)).toMatchObject({ certificateDer: issuerDer });
+    expect(await issuers.of(inStaticLog, issued, none)).toMatchObject({ certificateDer: issuerDer });
+  });
 });
 
 it('keeps the newest names of a key with an unlimited number of names', async () => {

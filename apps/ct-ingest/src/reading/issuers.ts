@@ -14,6 +14,9 @@ const maxKeptBytes = 16 * 1_048_576;
 /** Max names per key. */
 const maxNames = 16;
 
+/** Rest before a certificate that a log did not have is requested again, ms: logs may publish it later than its entries. */
+const missingRestMs = 10 * 60_000;
+
 /** The issuer of a self-issued root, or of a certificate without a chain in the log, cannot be identified by a key. */
 const unknownKey = Buffer.alloc(32);
 const emptyName = Buffer.from('3000', 'hex');
@@ -24,33 +27,52 @@ interface CaCertificate {
   readonly spkiSha256: Buffer;
 }
 
+/** A log did not have the certificate. */
+interface Missing {
+  /** It is not requested again before, ms of `nowMs`. */
+  readonly untilMs: number;
+}
+
 /** The issuers in a process's logs: few, and often the same ones. */
 export class Issuers {
   /** By key, or certificate. */
   private readonly issuers = new Kept<readonly NewIssuer[]>((issuers) =>
     issuers.reduce((sum, issuer) => sum + bytesOf(issuer), 0),
   );
-  private readonly certificates = new Kept<CaCertificate | null>((certificate) =>
-    certificate === null ? 0 : certificate.der.length + certificate.spkiDer.length,
+  private readonly certificates = new Kept<CaCertificate | Missing>((certificate) =>
+    isMissing(certificate) ? 0 : certificate.der.length + certificate.spkiDer.length,
   );
+
+  constructor(private readonly nowMs: () => number = () => performance.now()) {}
 
   /** The issuer of an entry's certificate; usually known synchronously. */
   of(entry: LogEntry, issued: Issued, fetch: FetchIssuer): NewIssuer | Promise<NewIssuer> {
     const name = issued.issuerDer ?? emptyName;
     const key = issuerKey(entry, issued);
     const known = this.issuers.get(key)?.find(({ nameDer }) => nameDer.equals(name));
-    return known ?? this.find(entry, issued, name, key, fetch);
+    if (known !== undefined && (known.certificateDer !== null || !this.mayHaveCertificate(entry)))
+      return known;
+    return this.find(entry, issued, { name, key, known }, fetch);
+  }
+
+  /** Whether the chain may have the certificate of an issuer that is known without one. */
+  private mayHaveCertificate(entry: LogEntry): boolean {
+    if (entry.chain.of === 'certificates') return entry.chain.bytes.length > 0;
+    return candidates(chainFingerprints(entry)).some((fingerprint) => {
+      const known = this.certificates.get(fingerprint.toString('latin1'));
+      return known === undefined || !isMissing(known) || known.untilMs <= this.nowMs();
+    });
   }
 
   private async find(
     entry: LogEntry,
     issued: Issued,
-    name: Buffer,
-    key: string,
+    { name, key, known }: { name: Buffer; key: string; known: NewIssuer | undefined },
     fetch: FetchIssuer,
   ): Promise<NewIssuer> {
     const keyHash = entry.type === 'precertificate' ? entry.issuerKeyHash : null;
     const found = (await this.inChain(entry, keyHash, fetch)) ?? ownIssuer(entry, issued);
+    if (found === null && known !== undefined) return known;
     // Copies: entries are views of whole responses.
     const issuer: NewIssuer = {
       spkiSha256: Buffer.from(keyHash ?? found?.spkiSha256 ?? unknownKey),
@@ -58,7 +80,8 @@ export class Issuers {
       certificateDer: found?.der ?? null,
       spkiDer: found?.spkiDer ?? null,
     };
-    this.issuers.set(key, [issuer, ...(this.issuers.get(key) ?? [])].slice(0, maxNames));
+    const others = (this.issuers.get(key) ?? []).filter(({ nameDer }) => !nameDer.equals(name));
+    this.issuers.set(key, [issuer, ...others].slice(0, maxNames));
     return issuer;
   }
 
@@ -68,15 +91,14 @@ export class Issuers {
     keyHash: Buffer | null,
     fetch: FetchIssuer,
   ): Promise<CaCertificate | null> {
-    const inEntry = chainCertificates(entry).slice(0, 2);
-    const candidates =
+    const reads =
       entry.chain.of === 'certificates'
-        ? inEntry.map((der) => () => caCertificate(der))
-        : chainFingerprints(entry)
-            .slice(0, 2)
-            .map((fingerprint) => async () => await this.fetched(fingerprint, fetch));
-    for (const candidate of candidates) {
-      const certificate = await candidate();
+        ? candidates(chainCertificates(entry)).map((der) => () => caCertificate(der))
+        : candidates(chainFingerprints(entry)).map(
+            (fingerprint) => async () => await this.fetched(fingerprint, fetch),
+          );
+    for (const read of reads) {
+      const certificate = await read();
       if (keyHash === null) return certificate;
       if (certificate?.spkiSha256.equals(keyHash) === true) return certificate;
     }
@@ -86,13 +108,23 @@ export class Issuers {
   private async fetched(fingerprint: Buffer, fetch: FetchIssuer): Promise<CaCertificate | null> {
     const key = fingerprint.toString('latin1');
     const known = this.certificates.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined && !isMissing(known)) return known;
+    if (known !== undefined && known.untilMs > this.nowMs()) return null;
     const der = await fetch(fingerprint);
     const isIt = der !== null && sha256(der).equals(fingerprint);
     const certificate = isIt ? caCertificate(der) : null;
-    this.certificates.set(key, certificate);
+    this.certificates.set(key, certificate ?? { untilMs: this.nowMs() + missingRestMs });
     return certificate;
   }
+}
+
+function isMissing(certificate: CaCertificate | Missing): certificate is Missing {
+  return 'untilMs' in certificate;
+}
+
+/** The first of a chain, and the one after a precertificate signing certificate. */
+function candidates<T>(chain: readonly T[]): readonly T[] {
+  return chain.slice(0, 2);
 }
 
 /** Approximate memory use. */
