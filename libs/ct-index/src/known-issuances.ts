@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { BinaryRows } from '@certwright/ct-schema';
 import { binaryArray } from '@certwright/ct-schema';
 import type { NewIssuance } from './new-issuance';
-import { knownTable, otherKnown } from './partitions';
+import { knownTable } from './partitions';
 
 type Known = Pick<NewIssuance, 'tbsSha256' | 'notAfter'>;
 
@@ -15,7 +15,7 @@ export interface KnownQuestion {
   readonly parameters: readonly [places: Buffer, tbs: Buffer, notAfter: Buffer];
 }
 
-/** Issuances that expire in a month without a table are in a shared one. @returns by table; computed before locks are taken */
+/** Issuances that expire in a month without a table are in a shared one, until it has a table. @returns by table; computed before locks are taken */
 export function knownQuestions(issuances: readonly Known[]): KnownQuestion[] {
   const byTable = Map.groupBy(issuances.keys(), (place) =>
     knownTable(issuances[place]?.notAfter ?? new Date(0)),
@@ -37,7 +37,7 @@ export function knownQuestions(issuances: readonly Known[]): KnownQuestion[] {
  * Queries each month's table separately: the partitioned one takes three times as long, mostly to find the partition of each
  * row. One descent per issuance: a join might read the larger table from its beginning.
  *
- * @param tables existing tables
+ * @param tables existing tables; another one may have been created since, and have rows of the shared one
  * @returns positions of the known ones, by their index in the issuances
  */
 export async function knownPositions(
@@ -50,7 +50,7 @@ export async function knownPositions(
       SELECT place, found.position
       FROM unnest($${3 * nth + 1}::int4[], $${3 * nth + 2}::uuid[], $${3 * nth + 3}::timestamptz[]) AS given (place, tbs, not_after)
       CROSS JOIN LATERAL (
-        SELECT position FROM ${tables.has(table) ? table : otherKnown} AS known
+        SELECT position FROM ${tables.has(table) ? table : 'ct_known'} AS known
         WHERE known.tbs = given.tbs AND known.not_after = given.not_after LIMIT 1) AS found`,
   );
   const rows = await tx.query<{ place: number; position: string }[]>(

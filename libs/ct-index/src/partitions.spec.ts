@@ -78,6 +78,27 @@ it('a partition is dropped after a writer that has locked issuances but not bloc
   expect(await dropped.dropping).toEqual(['ct_issuance_p40', 'ct_block_p40']);
 });
 
+it('a month gets its table also when certificates that expire in it were stored before, which stay known', async () => {
+  const inMonths = (months: number) => new Date(Date.now() + months * 31 * dayMs);
+  const issuances = [45, 46, 60].map((months) => anIssuance('example.com', { notAfter: inMonths(months) }));
+  const stored = async () =>
+    await transaction(async ({ manager }) =>
+      storeIssuances(
+        manager,
+        ids,
+        issuances,
+        issuances.map(() => null),
+      ),
+    );
+  expect(await stored()).toMatchObject({ discovered: 3 });
+  await ensurePartitions(ct.database, inMonths(8), 80, positionsPerPartition);
+  const [{ others }] = await ct.database.query<[{ others: number }]>(
+    `SELECT count(*)::int AS others FROM ct_known_other`,
+  );
+  expect(others).toBe(1);
+  expect(await stored()).toMatchObject({ discovered: 0 });
+});
+
 it('partitions are also created and dropped in the schema of the previous release, which has no functions for that', async () => {
   const old = await CtDatabaseFixture.open(positionsPerPartition, 20);
   await old.database.undoLastMigration({ transaction: 'each' });

@@ -25,7 +25,7 @@ export function issuanceTable(end: number): string {
 }
 
 /** Known issuances that expire in a month without a table. */
-export const otherKnown = 'ct_known_other';
+const otherKnown = 'ct_known_other';
 
 /**
  * Creates the partitions for the next positions and the coming months. Called at start and every few minutes: well
@@ -51,9 +51,31 @@ export async function ensurePartitions(
     // The number in a partition's name is its end, exclusive.
     for (let from = Number(made); from < Number(next) + ahead; from += each)
       await maker.positions(tx, from, from + each);
-    for (let offset = -knownMonths.before; offset <= knownMonths.after; offset += 1)
-      await maker.known(tx, month(now, offset));
+    await makeKnown(tx, maker, now);
   });
+}
+
+async function makeKnown(tx: EntityManager, maker: PartitionMaker, now: Date): Promise<void> {
+  const made = new Set(await tablesLike(tx, '^ct_known_\\d{6}$'));
+  const missing: Month[] = [];
+  for (let offset = -knownMonths.before; offset <= knownMonths.after; offset += 1) {
+    const each = month(now, offset);
+    if (!made.has(`ct_known_${each[0]}`)) missing.push(each);
+  }
+  const [first, last] = [missing[0], missing.at(-1)];
+  if (first === undefined || last === undefined) return;
+  // Certificates with a long validity may be there already, and PostgreSQL rejects a month whose rows are in the shared table.
+  const range = [first[1], last[2]];
+  const inRange = `FROM ${otherKnown} WHERE not_after >= $1::timestamptz AND not_after < $2::timestamptz`;
+  await tx.query(`SELECT FROM ct_sequence FOR UPDATE`);
+  const hasRows = (await tx.query<unknown[]>(`SELECT ${inRange} LIMIT 1`, range)).length > 0;
+  if (hasRows) {
+    await tx.query(`CREATE TEMPORARY TABLE ct_known_moved (LIKE ct_known) ON COMMIT DROP`);
+    await tx.query(`INSERT INTO ct_known_moved SELECT * ${inRange}`, range);
+    await tx.query(`DELETE ${inRange}`, range);
+  }
+  for (const each of missing) await maker.known(tx, each);
+  if (hasRows) await tx.query(`INSERT INTO ct_known SELECT * FROM ct_known_moved`);
 }
 
 /** The schema of an earlier release has none, and its processes connect as the owner of the tables. */
@@ -133,7 +155,7 @@ async function isAlive(database: DataSource, name: string, now: Date): Promise<b
   });
 }
 
-async function tablesLike(database: DataSource, pattern: string): Promise<string[]> {
+async function tablesLike(database: Pick<EntityManager, 'query'>, pattern: string): Promise<string[]> {
   const tables = await database.query<{ name: string }[]>(
     `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname ~ $1 ORDER BY relname`,
     [pattern],

@@ -37,6 +37,18 @@ it('drops and creates partitions without owning a table, with the grants of the 
   await ingest.asIngest.query(`DELETE FROM ct_issuance_p200000`);
 });
 
+it('creates the partition of a month that already has certificates', async () => {
+  const tbs = '00000000-0000-4000-8000-000000000001';
+  await ingest.database.query(
+    `INSERT INTO ct_known (position, tbs, not_after) VALUES (1, $1, '2204-01-15')`,
+    [tbs],
+  );
+  await ensurePartitions(ingest.asIngest, new Date('2201-01-01'), 200_000, 200_000);
+  expect(await ingest.database.query(`SELECT position FROM ct_known_220401 WHERE tbs = $1`, [tbs])).toEqual([
+    { position: '1' },
+  ]);
+});
+
 it.each(['ct_log', 'ct_known_other', 'ct_issuance', 'ct_issuance_p1; DROP TABLE ct_log'])(
   'cannot drop %s',
   async (table) => {
