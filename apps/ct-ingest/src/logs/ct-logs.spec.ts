@@ -4,6 +4,9 @@ import { pageOfAll, pageOfKeys } from '@certwright/ct-index';
 import { readingAlone } from '@certwright/ct-index';
 import { CtLogs, type IngestedBatch, type ListedLog } from './ct-logs';
 import { logReports } from '@certwright/ct-schema';
+import { eventually } from '@certwright/testing';
+import type { DataSource, EntityManager } from 'typeorm';
+import { removeUnverified } from './unverified';
 
 jest.setTimeout(60_000);
 
@@ -156,4 +159,27 @@ it('a stopped log is not leased', async () => {
   await logs.stop(leased.lease, 'fork', 'two roots for one size', evidence);
   expect(await logs.lease(60_000)).toBeNull();
   expect((await logs.all())[0]?.stoppedReason).toBe('fork: two roots for one size');
+});
+
+it('two processes that remove unproved issuances at once roll the log back to its first unproved entry', async () => {
+  await logs.keep([listed('one')]);
+  const leased = await logs.lease(60_000);
+  if (leased === null) throw new Error('not leased');
+  for (const from of [0, 3, 6]) await logs.ingest(leased.lease, batch(from, from + 3));
+  await logs.stop(leased.lease, 'root', 'another root', evidence);
+  const first = ct.database.createQueryRunner();
+  await first.startTransaction();
+  await first.query(`SELECT FROM ct_log FOR UPDATE`);
+  const other = removeUnverified(ct.database);
+  await eventually(async () =>
+    expect(await ct.database.query(`SELECT FROM pg_locks WHERE NOT granted`)).toHaveLength(1),
+  );
+  // Its transactions follow one another so quickly that the other process has seen only the state before them.
+  const transaction = async (work: (tx: EntityManager) => Promise<unknown>) => await work(first.manager);
+  const query = async (statement: string) => await first.query(statement);
+  expect(await removeUnverified({ query, transaction } as unknown as DataSource)).toBe(9);
+  await first.commitTransaction();
+  await first.release();
+  expect(await other).toBe(0);
+  expect((await logs.all())[0]).toMatchObject({ position: '0', treeState: Buffer.alloc(0) });
 });

@@ -115,6 +115,12 @@ async function removeNewest(tx: EntityManager, log: number | null): Promise<numb
     [log],
   );
   if (batch === undefined) return null;
+  // Another process may have removed it, and earlier ones, while this one waited for the log.
+  const [, found] = await tx.query<[unknown, number]>(
+    `DELETE FROM ct_unverified WHERE log = $1 AND from_entry = $2`,
+    [batch.log, batch.entry],
+  );
+  if (found === 0) return 0;
   await tx.query(`SELECT FROM ct_sequence FOR UPDATE`);
   const vouched = await tx.query<{ position: string }[]>(
     `SELECT position FROM ct_vouched WHERE position >= $1 AND position < $2`,
@@ -132,7 +138,6 @@ async function removeNewest(tx: EntityManager, log: number | null): Promise<numb
     [gone.map(({ position }) => position), gone.map(({ tbs }) => tbs), gone.map(({ notAfter }) => notAfter)],
   );
   await tx.query(`DELETE FROM ct_vouched WHERE position >= $1 AND position < $2`, [batch.from, batch.to]);
-  await tx.query(`DELETE FROM ct_unverified WHERE log = $1 AND from_entry = $2`, [batch.log, batch.entry]);
   await tx.query(`DELETE FROM ct_odd_entry WHERE log = $1 AND entry_index >= $2`, [batch.log, batch.entry]);
   await tx.query(
     `UPDATE ct_log SET position = $2, tree_state = $3,
