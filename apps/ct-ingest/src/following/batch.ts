@@ -135,7 +135,10 @@ export class Batch {
   }
 
   private addIssuance(tbs: string, issuance: NewIssuance, { dnsNames, oddNames }: Issued): EntryOutcome {
-    this.issuances.set(tbs, issuance);
+    const held = this.issuances.get(tbs);
+    const { precertificate, certSha256, body } = issuance;
+    // As in the database, the rest is that of the precertificate: its leaf has the key of the issuer, which the log may lack.
+    this.issuances.set(tbs, held === undefined ? issuance : { ...held, precertificate, certSha256, body });
     this.nameKeys += issuance.nameKeys.length;
     for (const name of dnsNames) this.storedBytes += name.length;
     for (const name of oddNames) this.storedBytes += name.length;

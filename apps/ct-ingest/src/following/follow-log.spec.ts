@@ -181,6 +181,21 @@ it('an issuance that was recently seen in another log is not looked up again', a
   expect(ingest.outcomes).toMatchObject({ stored: 100, known: 100 });
 });
 
+it('a certificate keeps the issuer of its precertificate when the log lacks the certificate of the issuer', async () => {
+  const log = await opened('static', 0);
+  log.intercept = (path, response) => {
+    if (!path.startsWith('/issuer/')) return false;
+    response.writeHead(404).end();
+    return true;
+  };
+  log.add(forgeMany(2, 400));
+  await ingest.turn(ingest.follower());
+  const issuers = await ingest.database.query(
+    `SELECT encode(ct_issuer.spki_sha256, 'hex') AS spki, precertificate FROM ct_issuance JOIN ct_issuer ON ct_issuer.id = issuer`,
+  );
+  expect(issuers).toEqual([{ spki: issuerSpkiSha256.toString('hex'), precertificate: false }]);
+});
+
 it('expired certificates are part of the tree, but not of the index', async () => {
   const log = await opened('static', 0);
   const yesterday = new Date(Date.now() - 2 * 86_400_000);
