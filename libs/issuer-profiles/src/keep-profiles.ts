@@ -6,7 +6,7 @@ import { knownOrganizations, knownOrganizationsAsOf, knownOrganizationsSource } 
 import { ProfileSet, type StoredProfile } from './profile-set';
 
 /** One lock for all writers of profiles, across processes. */
-const profilesLock = 7_308_604_102;
+const profilesLock = 7_308_604_104;
 
 export interface ImportedFrom {
   /** Day of the file, YYYY-MM-DD. */

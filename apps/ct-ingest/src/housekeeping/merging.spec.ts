@@ -1,4 +1,5 @@
 import type { Merged } from '@certwright/ct-index';
+import { IssuerProfiles } from '@certwright/issuer-profiles';
 import { eventually } from '@certwright/testing';
 import { FakeLog } from '../testing/fake-log';
 import { forgeMany } from '../testing/forged-entries';
@@ -69,4 +70,24 @@ it('aborts a merge without changes when the process stops', async () => {
   expect(await round).toBe(500);
   expect(merged).not.toHaveBeenCalled();
   expect(await runs()).toEqual(before);
+});
+
+it('merges while profiles of issuers are stored', async () => {
+  await ingestInTurns(8, 40);
+  const blocking = ingest.database.createQueryRunner();
+  await blocking.startTransaction();
+  await blocking.query('LOCK TABLE ct_issuer_profile IN ACCESS EXCLUSIVE MODE');
+  const matched = new IssuerProfiles(ingest.asIngest).match();
+  await eventually(async () =>
+    expect(
+      await ingest.database.query(
+        `SELECT FROM pg_locks WHERE NOT granted AND relation = 'ct_issuer_profile'::regclass`,
+      ),
+    ).toHaveLength(1),
+  );
+  const rounds = merging(ingest.asIngest, now, jest.fn(), new AbortController().signal);
+  expect(await rounds['mergeSmall']?.()).toBe(0);
+  await blocking.commitTransaction();
+  await blocking.release();
+  await matched;
 });
