@@ -135,7 +135,7 @@ export function bytesOf({ nameDer, certificateDer, spkiDer }: NewIssuer): number
 function issuerKey(entry: LogEntry, issued: Issued): string {
   if (entry.type === 'precertificate') return entry.issuerKeyHash.toString('latin1');
   const first =
-    entry.chain.of === 'fingerprints'
+    entry.chain.of === 'fingerprints' && entry.chain.bytes.length > 0
       ? entry.chain.bytes.subarray(0, 32)
       : (chainCertificates(entry)[0] ?? (isSelfIssued(issued) ? (issued.spkiDer ?? emptyName) : emptyName));
   return hash('sha256', first, 'base64');
