@@ -2,17 +2,20 @@
 const maxFlushes = 3;
 
 /**
- * Limits the number of batches that are packed and committed at a time, first come, first served. Each takes several times its own
- * memory meanwhile; the timeouts of the database limit how long.
+ * Limits the number of batches that are packed and committed at a time, or of revocation lists that are applied, first come, first
+ * served. Each batch takes several times its own memory meanwhile; the timeouts of the database limit how long.
  */
 export class Flushes {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 
+  /** @param max at a time */
+  constructor(private readonly max = maxFlushes) {}
+
   /** Resolves when the batch may be flushed; `ended` must be called after. @throws the reason of the signal */
   async begin(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (this.running < maxFlushes) return void (this.running += 1);
+    if (this.running < this.max) return void (this.running += 1);
     await new Promise<void>((resolve, reject) => {
       const go = () => {
         signal.removeEventListener('abort', abandon);

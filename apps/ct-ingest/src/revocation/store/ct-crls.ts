@@ -1,6 +1,7 @@
 import { LeaseLost } from '@certwright/postgres';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { Flushes } from '../../memory/flushes';
 import { type Applied, applyCrl, type VerifiedCrl } from './apply-crl';
 import { isWanted } from './crl-hosts';
 import { discloseCrls } from '@certwright/issuer-profiles';
@@ -59,7 +60,12 @@ const listsForgotten = 100;
 /** The known revocation lists and their state. */
 @Injectable()
 export class CtCrls {
-  constructor(private readonly database: DataSource) {}
+  /** Each keeps a connection and needs a second one: with all of them kept, none would proceed, nor would the logs. */
+  private readonly applying: Flushes;
+
+  constructor(private readonly database: DataSource) {
+    this.applying = new Flushes(Math.max(1, Math.floor((database.options?.poolSize ?? 2) / 2)));
+  }
 
   /** Marks the lists that issuers have disclosed as lists to fetch. */
   async disclose(): Promise<void> {
@@ -90,7 +96,12 @@ export class CtCrls {
     dueInMs: number,
     signal: AbortSignal,
   ): Promise<Applied> {
-    return await applyCrl(this.database, list, { crl: id, lease, requestedAt, dueInMs, signal });
+    await this.applying.begin(signal);
+    try {
+      return await applyCrl(this.database, list, { crl: id, lease, requestedAt, dueInMs, signal });
+    } finally {
+      this.applying.ended();
+    }
   }
 
   /** The server responded that the list is unchanged. @throws LeaseLost */

@@ -2,6 +2,7 @@ import { LeaseLost } from '@certwright/postgres';
 import { randomBytes } from 'node:crypto';
 import { type CheckedIssuance, factsAbout } from '@certwright/ct-testing';
 import { CtDatabaseFixture } from '@certwright/ct-testing';
+import { ctDataSource } from '@certwright/ct-schema';
 import { applyCrl, type ListedRevocation, maxRevocationsPerIssuer, type VerifiedCrl } from './apply-crl';
 import { CrlHosts } from './crl-hosts';
 import { CrlIds, maxCrlsPerIssuer, maxHostsPerIssuer } from '@certwright/ct-index';
@@ -228,6 +229,19 @@ it('come from disclosed lists when the list of the certificate is unavailable', 
   expect(
     await statuses({ crl: dead }, { crl: dead, serial: serial('02') }, {}, { crl: dead, issuer: other }),
   ).toEqual(['revoked', 'good', 'revoked', 'unknown']);
+});
+
+it('lists of several hosts are applied at the same time with two connections', async () => {
+  const connection = { url: ct.url, applicationName: 'spec', poolSize: 2, statementTimeoutMs: 30_000 };
+  const few = await ctDataSource(connection).initialize();
+  const withFew = new CtCrls(few);
+  const ids = await Promise.all(['a', 'b', 'c'].map(async (host) => await named(`http://${host}/1.crl`)));
+  const applied = ids.map(async (id) => {
+    const due = { id, lease: await holderOf(id), requestedAt: new Date() };
+    return await withFew.apply(due, list([revoked('01')]), 1_000, never);
+  });
+  expect((await Promise.all(applied)).map(({ outcome }) => outcome)).toEqual(ids.map(() => 'applied'));
+  await few.destroy();
 });
 
 describe('a newer list', () => {
