@@ -171,7 +171,7 @@ export class FollowLog {
     if (error instanceof LogUnproven) {
       const { kind, message, evidence } = error;
       if (failures >= maxUnproven)
-        return await this.stop(log, lease, new LogMisbehaves(kind, message, evidence));
+        return await this.stop(log, lease, new LogMisbehaves(kind, message, evidence), false);
       if (kind === 'fork' && (await logs.keepUnproven(lease, message, evidenceOf(evidence))))
         events.unproven(log, error);
     }
@@ -185,9 +185,14 @@ export class FollowLog {
     await logs.release(lease, restMs, 'unforeseen');
   }
 
-  private async stop(log: CtLogEntity, lease: LogLease, fault: LogMisbehaves): Promise<void> {
+  private async stop(
+    log: CtLogEntity,
+    lease: LogLease,
+    fault: LogMisbehaves,
+    isProved = true,
+  ): Promise<void> {
     const { logs, events } = this.options;
-    await logs.stop(lease, fault.kind, fault.message, evidenceOf(fault.evidence));
+    await logs.stop(lease, fault.kind, fault.message, evidenceOf(fault.evidence), isProved);
     events.stopped(log, fault);
   }
 

@@ -249,6 +249,37 @@ describe.each(kinds)('a log with the interface %s is not stopped, but tried agai
   });
 });
 
+it.each(kinds)(
+  'a log with the interface %s is stopped once for a head that is proved to be of another history, and can be resumed',
+  async (kind) => {
+    const log = await opened(kind, 300);
+    const follower = ingest.follower();
+    await ingest.turn(follower);
+    log.head = { ...log.headAt(201, log.head.timestamp - 1), rootHash: Buffer.alloc(32, 1) };
+    const isProof = (path: string) => path.includes('consistency') || /^\/tile\/[0-9]/.test(path);
+    log.intercept = (path, response) => {
+      if (!isProof(path)) return false;
+      const consistency = Array.from({ length: 5 }, () => Buffer.alloc(32, 9).toString('base64'));
+      response.end(kind === 'static' ? Buffer.alloc(8_192, 9) : JSON.stringify({ consistency }));
+      return true;
+    };
+    await ingest.turn(follower);
+    expect(await evidenceOf(ingest.database)).toMatchObject([{ kind: 'unproven', headSize: '201' }]);
+    log.intercept = () => false;
+    log.head = log.headAt(300);
+    log.add(forgeMany(10, 150));
+    const triedLongAgo = async () =>
+      await ingest.database.query(`UPDATE ct_log_evidence SET tried_at = now() - interval '2 minutes'`);
+    await triedLongAgo();
+    await ingest.turn(follower);
+    expect(faults()).toEqual(['fork']);
+    await triedLongAgo();
+    await resumeLog(ingest.database, (await ingest.log()).id);
+    expect(await ingest.turn(follower)).toMatchObject({ verifiedSize: '310', failures: 0, stoppedAt: null });
+    expect(await evidenceOf(ingest.database)).toMatchObject([{ kind: 'fork', headSize: '201' }]);
+  },
+);
+
 const own = { 'user-agent': 'own' };
 interface Proof {
   readonly consistency: readonly string[];

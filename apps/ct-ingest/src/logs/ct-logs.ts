@@ -13,7 +13,14 @@ import {
 import { CrlIds } from '@certwright/ct-index';
 import { CtLogEntity, type CtLogKind } from '@certwright/ct-schema';
 import { CtLogEvidenceEntity } from '@certwright/ct-schema';
-import { dropEvidence, insertEvidence, type LogEvidence, unprovenHead, withoutTable } from './log-evidence';
+import {
+  dropContradicted,
+  dropEvidence,
+  insertEvidence,
+  type LogEvidence,
+  unprovenHead,
+  withoutTable,
+} from './log-evidence';
 import { leftOver } from '@certwright/ct-schema';
 import { UnverifiedMarks } from './unverified';
 
@@ -265,8 +272,19 @@ export class CtLogs {
     );
   }
 
-  /** Stops the log until an operator resumes it, and stores the evidence. @throws LeaseLost */
-  async stop(lease: LogLease, kind: StopKind, problem: string, evidence: LogEvidence): Promise<void> {
+  /**
+   * Stops the log until an operator resumes it, and stores the evidence.
+   *
+   * @param isProved false: the log has only not proved the contrary
+   * @throws LeaseLost
+   */
+  async stop(
+    lease: LogLease,
+    kind: StopKind,
+    problem: string,
+    evidence: LogEvidence,
+    isProved = true,
+  ): Promise<void> {
     const stop = async (database: Queries) =>
       await this.write(
         lease,
@@ -277,6 +295,7 @@ export class CtLogs {
     const stopWithEvidence = this.database.transaction(async (tx) => {
       await stop(tx);
       await insertEvidence(tx, lease, kind, problem, evidence);
+      if (kind === 'fork' && isProved) await dropContradicted(tx, lease, evidence.head);
       return true;
     });
     if (!(await withoutTable(stopWithEvidence, false))) await stop(this.database);

@@ -91,6 +91,18 @@ export async function dropEvidence(database: DataSource, id: string): Promise<vo
   await database.query(`DELETE FROM ct_log_evidence WHERE id = $1 AND kind = 'unproven'`, [id]);
 }
 
+/** The head was proved to be of another history: it is evidence of that now, and is not examined again. */
+export async function dropContradicted(
+  database: Pick<EntityManager, 'query'>,
+  { log }: LogLease,
+  { size, root }: SignedHead,
+): Promise<void> {
+  await database.query(
+    `DELETE FROM ct_log_evidence WHERE log = $1 AND kind = 'unproven' AND head_size = $2 AND head_root = $3`,
+    [log, size, Buffer.from(root)],
+  );
+}
+
 /** Until the newest migration has run, there is no evidence. */
 export async function withoutTable<T>(work: Promise<T>, none: T): Promise<T> {
   try {
