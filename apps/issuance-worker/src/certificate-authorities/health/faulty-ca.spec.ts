@@ -238,4 +238,26 @@ describeWithPebble('a CA that is down', () => {
     },
     300_000,
   );
+
+  it('for one order alone is up again as soon as another order succeeds', async () => {
+    const before = proxy.arrived.length;
+    const [broken] = await opened(1);
+    if (broken === undefined) throw new Error('an order was opened');
+    proxy.fate = ({ path }) => (isFinalize(path) ? { kind: 'refused', status: 500 } : passed());
+    await work([broken], () => proxy.arrived.slice(before).some(({ path }) => isFinalize(path)));
+    const [{ order_url: url } = { order_url: null }] = await acme.orders(broken);
+    const brokenPath = new URL(url ?? '').pathname;
+    proxy.fate = ({ path }) => (path === brokenPath ? { kind: 'refused', status: 500 } : passed());
+    await acme.database.query(
+      `UPDATE certificate_authority SET down_since = now(), down_until = now() + interval '2 s', down_for = 'everything'`,
+    );
+    const others = await opened(3);
+    await acme.timePasses();
+    const startedMs = performance.now();
+    await work([broken, ...others], () => performance.now() - startedMs > 10 * pace.probeMs);
+    expect(await statesOf(others)).toEqual(others.map(() => ({ state: 'issued', failures: 0 })));
+    await acme.database.query(
+      `UPDATE issuance SET state = 'canceled', closed_at = now() WHERE state = 'open'`,
+    );
+  }, 120_000);
 });

@@ -12,6 +12,10 @@ export class Trial {
     return this.outcome !== 'open';
   }
 
+  get hasPassed(): boolean {
+    return this.outcome === 'passed';
+  }
+
   async passed(): Promise<void> {
     if (this.outcome === 'passed') return;
     this.outcome = 'passed';

@@ -26,10 +26,13 @@ const maxTrials = 10;
 /**
  * Detects when CAs with waiting issuances are up again, and releases those issuances, oldest first. All processes
  * together send one cheap request per interval. When it succeeds, the issuance that has waited longest goes first,
- * alone: a CA may respond but accept no order.
+ * alone: a CA may respond but accept no order. When it fails, the next one is tried after the next probe: a CA may
+ * also fail for one order alone.
  */
 export class WatchAuthorities {
   private readonly probing = new Map<string, Promise<void>>();
+  /** Issuances whose trials failed while the CA was down: the cause may be their order alone. */
+  private readonly failed = new Map<string, readonly string[]>();
 
   constructor(private readonly ports: WatchPorts) {}
 
@@ -67,10 +70,18 @@ export class WatchAuthorities {
     const trial = health.trialOf(name);
     const tried: string[] = [];
     while (!trial.isOver && tried.length < maxTrials) {
-      const oldest = await waiting.takeOldest(name, tried);
-      if (oldest === null) return;
+      const failed = this.failed.get(name) ?? [];
+      const oldest = await waiting.takeOldest(name, [...failed, ...tried]);
+      if (oldest === null) {
+        // The trials of all others have failed: begins again with the oldest.
+        this.failed.delete(name);
+        if (failed.length === 0) return;
+        continue;
+      }
       tried.push(oldest);
       await attempt(oldest, trial);
+      if (trial.hasPassed) this.failed.delete(name);
+      else if (trial.isOver) this.failed.set(name, [...failed, oldest]);
     }
   }
 }
