@@ -1,4 +1,5 @@
 import type { LookUp } from '@certwright/dns-lookup';
+import { NameServers } from '../name-servers/name-servers';
 import { ZoneNetwork } from '../testing/zone-network';
 import { DnsApprover } from './dns-approver';
 import { parentDelegation } from './parent-delegation';
@@ -32,15 +33,14 @@ const recursing: LookUp = async (name, type, options) => {
   return { from, kind: 'records', answers: [record], authority: [] };
 };
 
-const check = async (dnsName = question.dnsName) => {
+const check = async (
+  dnsName = question.dnsName,
+  nameServers: Pick<NameServers, 'find'> = network.nameServers,
+  signal = new AbortController().signal,
+) => {
   const doubt = async () => await Promise.resolve();
-  const approver = new DnsApprover(
-    recursing,
-    approvalZone,
-    doubt,
-    parentDelegation(recursing, network.nameServers),
-  );
-  return await approver.check({ ...question, dnsName }, new AbortController().signal);
+  const approver = new DnsApprover(recursing, approvalZone, doubt, parentDelegation(recursing, nameServers));
+  return await approver.check({ ...question, dnsName }, signal);
 };
 
 describe('a name that is delegated (NS), seen through a recursive resolver', () => {
@@ -61,5 +61,19 @@ describe('a name that is delegated (NS), seen through a recursive resolver', () 
   it('is not approved while one server of the parent zone does not refer there', async () => {
     network.publish(recordName, `ours.${approvalZone}`, ['127.0.0.2'], 'NS');
     expect(await check()).toMatchObject({ approved: false });
+  });
+
+  it('is not approved, as soon as the time of the check is over, while a server of the parent zone is silent', async () => {
+    const addressesOf = async (_: string, signal: AbortSignal) =>
+      await new Promise<never>((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('no response')), { once: true });
+      });
+    const silent = new NameServers({ lookUp: recursing, guard: { addressesOf }, port: network.port });
+    const startedMs = performance.now();
+    expect(await check(question.dnsName, silent, AbortSignal.timeout(500))).toMatchObject({
+      approved: false,
+      problem: expect.objectContaining({ code: 'name_servers_differ' }) as unknown,
+    });
+    expect(performance.now() - startedMs).toBeLessThan(3_000);
   });
 });

@@ -21,7 +21,7 @@ export function parentDelegation(lookUp: LookUp, nameServers: Pick<NameServers, 
   return async (dnsName, wanted, signal) => {
     const zoneName = await zoneOf(lookUp, baseName(dnsName), { signal });
     if (zoneName === null) return { code: 'dns_zone_unknown', dnsName: baseName(dnsName) };
-    const finding = await nameServers.find({ ...wanted, zoneName });
+    const finding = await nameServers.find({ ...wanted, zoneName }, signal);
     return finding.seen === 'everywhere' ? null : finding.problem;
   };
 }

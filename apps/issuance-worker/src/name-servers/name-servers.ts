@@ -33,9 +33,10 @@ export class NameServers {
   constructor(private readonly options: NameServersOptions) {}
 
   /** Bounded in time; never rejects for external failures. */
-  async find({ zoneName, recordName, target }: WantedRecord): Promise<RecordFinding> {
+  async find({ zoneName, recordName, target }: WantedRecord, ends?: AbortSignal): Promise<RecordFinding> {
     const wanted = { recordName, target };
-    const signal = AbortSignal.timeout(lookMs);
+    const within = AbortSignal.timeout(lookMs);
+    const signal = ends === undefined ? within : AbortSignal.any([ends, within]);
     const named = await this.options.lookUp(zoneName, 'NS', { signal });
     const names = namesIn(zoneName, named);
     if (names.length === 0) {
