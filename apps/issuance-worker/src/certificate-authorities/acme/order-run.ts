@@ -49,7 +49,7 @@ export type OrderRunEnd =
 /** Not idempotent: a retry first reads the order. The client retries all other operations. */
 const changing: ReadonlySet<FaultContext['operation']> = new Set(['newOrder', 'respond', 'finalize']);
 
-/** Max duration of an attempt before it yields to other orders, ms. */
+/** An attempt that reads authorizations or waits after this time yields to other orders, ms. */
 export const maxRunMs = 45_000;
 
 /** Max concurrent requests about one order. */
@@ -113,11 +113,12 @@ export class OrderRun {
     let order = found;
     let authorizations: readonly AcmeAuthorization[] = [];
     for (;;) {
-      if (performance.now() > endsMs) return inTurn(this.request.clock());
       const methods = await this.methods(authorizations);
       const move = nextMove(this.stored, order, authorizations, methods, this.request.clock());
       switch (move.kind) {
         case 'read_authorizations':
+          // Not after reading: a run that ends then has to read them all again.
+          if (performance.now() > endsMs) return inTurn(this.request.clock());
           authorizations = [...authorizations, ...(await this.authorizations(move.urls))];
           break;
         case 'respond': {

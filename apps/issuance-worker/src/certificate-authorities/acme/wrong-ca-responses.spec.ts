@@ -5,6 +5,7 @@ import { AcmeIssuing } from '../../testing/acme-issuing';
 import { type OpenedIssuance, opensslCsr } from '../../testing/opened-issuance';
 import { CertificateAuthorities } from '../certificate-authorities';
 import { AuthorityDown, AuthorityHealth } from '../health/authority-health';
+import { maxRunMs } from './order-run';
 
 const dnsNames = ['one.example.com'];
 const csr = opensslCsr(dnsNames);
@@ -187,6 +188,26 @@ describe('an order', () => {
     await run(await order());
     expect(server.requestCount(challenge)).toBe(1);
     expect(server.requestCount(finalize)).toBe(finalizations);
+  });
+
+  it('responds to its challenges also when reading the authorizations takes longer than a run', async () => {
+    const [authorization, challenge] = [next('authorization'), next('challenge')];
+    const { token, url, type } = { token: 'z'.repeat(22), url: server.url(challenge), type: 'dns-01' };
+    const pending = withMembers({ status: 'pending', challenges: [{ type, url, token, status: 'pending' }] });
+    const now = performance.now.bind(performance);
+    let lateMs = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + lateMs);
+    server
+      .override('/newOrder', withMembers({ status: 'pending' }))
+      .override(authorization, (correct, socket) => {
+        lateMs += maxRunMs + 1_000;
+        return pending(correct, socket);
+      })
+      .override(challenge, withMembers({ status: 'processing' }));
+    await run(await order());
+    clock.mockRestore();
+    expect(server.requestCount(authorization)).toBe(1);
+    expect(server.requestCount(challenge)).toBe(1);
   });
 
   it('withdraws its values also when the CA went down while the run waited', async () => {
