@@ -141,8 +141,11 @@ export class AcmeAccount {
     if (mediaType(response) !== chainType)
       throw notAcme('The ACME server sent something other than a chain in PEM.');
     const alternates = linksOf(response.headers('link'), 'alternate');
-    const pinned = (link: string) => this.conversation.policy.pinned('An alternate chain', link, url);
-    return { url, ...readChain(response.body), alternateUrls: alternates.map(pinned) };
+    // Others are left out: the certificate itself does not depend on them.
+    const alternateUrls = alternates.flatMap(
+      (link) => this.conversation.policy.pinnedOrNull(link, url) ?? [],
+    );
+    return { url, ...readChain(response.body), alternateUrls };
   }
 
   /** @param certificate DER @param reason CRLReason, RFC 5280, section 5.3.1 */

@@ -80,13 +80,15 @@ it('refuses a challenge URL on another host', async () => {
   await expectRefused(account().authorization(server.url('/authorization/0')));
 });
 
-it('refuses an alternate chain on another host', async () => {
-  const link = `<${elsewhere.url('/certificate/1')}>;rel="alternate"`;
+it('ignores an alternate chain on another host, and keeps the certificate', async () => {
+  const link = `<${elsewhere.url('/certificate/1')}>;rel="alternate", </certificate/2>;rel="alternate"`;
   server.override(
     '/certificate/0',
     altered(({ headers }) => ({ headers: { ...headers, link } })),
   );
-  await expectRefused(account().certificate(server.url('/certificate/0')));
+  const { alternateUrls } = await account().certificate(server.url('/certificate/0'));
+  expect(alternateUrls).toEqual([server.url('/certificate/2')]);
+  expect(elsewhere.connections).toBe(0);
 });
 
 it('refuses stored URLs of another server before connecting', async () => {

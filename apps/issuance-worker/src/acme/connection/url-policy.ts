@@ -41,8 +41,8 @@ export class UrlPolicy {
   }
 
   /** For a URL that is ignored when the policy refuses it. */
-  pinnedOrNull(url: string | undefined): string | null {
-    const target = url === undefined ? null : parsed(url);
+  pinnedOrNull(url: string | undefined, base?: string): string | null {
+    const target = url === undefined ? null : parsed(url, base);
     return target !== null && this.#allowed.has(hostAndPort(target)) ? target.href : null;
   }
 }

@@ -1,4 +1,4 @@
-import { AcmeFault, chooseChain, type DownloadedChain, printable, renewalIdOf } from '../../acme';
+import { AcmeFault, chooseChain, type DownloadedChain, isPassing, printable, renewalIdOf } from '../../acme';
 import type { IssuedChain } from '../certificate-authority';
 import type { AcmeSession } from './acme-accounts';
 import { completeChain, rootsOf } from './roots';
@@ -60,12 +60,15 @@ async function alternates(
   return read;
 }
 
-/** Ignores an unusable alternate chain, since the first chain exists. @throws AcmeFault of any other kind */
+/**
+ * Ignores an alternate chain that is unusable or refused, since the first chain exists. @throws AcmeFault of an error
+ * that passes
+ */
 async function usable(download: Promise<DownloadedChain>): Promise<DownloadedChain | null> {
   try {
     return await download;
   } catch (error) {
-    if (error instanceof AcmeFault && error.lasting) return null;
+    if (error instanceof AcmeFault && !isPassing(error) && error.kind !== 'rate_limited') return null;
     throw error;
   }
 }

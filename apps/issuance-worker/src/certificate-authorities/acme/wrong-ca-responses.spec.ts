@@ -116,17 +116,28 @@ describe('a CA with false responses', () => {
     expect(server.requestCount(finalize)).toBe(1);
   });
 
-  it('that offers an invalid alternate chain issues the certificate with its first chain', async () => {
+  it.each([
+    ['an invalid alternate chain', altered({ body: 'no chain' })],
+    [
+      'an alternate chain that it does not have',
+      altered({
+        status: 404,
+        headers: { 'content-type': 'application/problem+json' },
+        body: JSON.stringify({ type: 'urn:ietf:params:acme:error:malformed', detail: 'not found' }),
+      }),
+    ],
+  ])('that offers %s issues the certificate with its first chain', async (_, alternate) => {
     const certificate = next('certificate');
     const link = `<${server.url('/certificate/other')}>;rel="alternate"`;
     server.override(
       certificate,
       altered(({ headers }) => ({ headers: { ...headers, link } })),
     );
-    server.override('/certificate/other', altered({ body: 'no chain' }));
+    server.override('/certificate/other', alternate);
+    const before = server.requestCount('/certificate/other');
     await acme.database.query(`UPDATE certificate_authority SET preferred_root = 'Some other root'`);
     const state = await run(await order());
-    expect(server.requestCount('/certificate/other')).toBe(1);
+    expect(server.requestCount('/certificate/other') - before).toBe(1);
     // The alternate is for another key, and was downloaded.
     expect(state.last_error?.message).toMatch(/for another key than the request/);
     await acme.database.query(`UPDATE certificate_authority SET preferred_root = NULL`);
