@@ -1,3 +1,4 @@
+import type { LookUp } from '@certwright/dns-lookup';
 import { installedPebbles } from '../../acme/testing/pebble';
 import { AcmeIssuing } from '../../testing/acme-issuing';
 import { opensslCsr } from '../../testing/opened-issuance';
@@ -22,6 +23,26 @@ describe('a standing record', () => {
     `ca.test; accounturi = ${accountUri}`,
   ])('is ignored when malformed: %s', (text) => {
     expect(readGrant(text)).toBeNull();
+  });
+});
+
+describe('the standing records of an order of many names with silent servers', () => {
+  const end = new AbortController();
+  beforeAll(() => void jest.spyOn(AbortSignal, 'timeout').mockReturnValue(end.signal));
+  afterAll(() => jest.restoreAllMocks());
+
+  it('are looked up for a limited time in all', async () => {
+    const silent: LookUp = async (_, __, { signal } = {}) => {
+      await new Promise((resolve) => {
+        if (signal?.aborted === true) resolve(null);
+        else signal?.addEventListener('abort', resolve, { once: true });
+      });
+      return { from: '127.0.0.1:53', kind: 'failure', reason: 'aborted' };
+    };
+    const dnsNames = Array.from({ length: 100 }, (_, index) => `n${index}.example.com`);
+    const granted = new PersistentRecords(silent).granted(dnsNames, 'https://ca.test/acct/1', []);
+    end.abort();
+    expect(await granted).toEqual(new Set());
   });
 });
 

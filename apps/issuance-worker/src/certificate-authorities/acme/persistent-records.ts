@@ -34,6 +34,8 @@ export function readGrant(text: string): PersistentGrant | null {
 
 /** Timeout of one lookup, ms. */
 const lookMs = 3_000;
+/** Timeout of all lookups of an order, ms: less than its lease is held for. A name without a result has no record. */
+const allLooksMs = 8_000;
 const looksAtOnce = 16;
 
 /** Finds names with a dns-persist-01 record for this account at this CA. */
@@ -49,11 +51,12 @@ export class PersistentRecords {
     accountUri: string,
   ): Promise<ReadonlySet<string>> {
     const standing = new Set<string>();
+    const signal = AbortSignal.timeout(allLooksMs);
     await sideBySide(looksAtOnce, authorizations, async ({ dnsName, isWildcard, challenges, status }) => {
       const offered = challenges.find(({ type }) => type === 'dns-persist-01');
       if (status !== 'pending' || offered === undefined) return;
       const name = isWildcard ? `*.${dnsName}` : dnsName;
-      if (await this.hasGrant(name, accountUri, offered.issuerDomainNames)) standing.add(name);
+      if (await this.hasGrant(name, accountUri, offered.issuerDomainNames, signal)) standing.add(name);
     });
     return standing;
   }
@@ -70,8 +73,10 @@ export class PersistentRecords {
     issuers: readonly string[],
   ): Promise<ReadonlySet<string>> {
     const granted = new Set<string>();
+    const signal = AbortSignal.timeout(allLooksMs);
+    const ofCa = issuers.length === 0 ? null : issuers;
     await sideBySide(looksAtOnce, dnsNames, async (name) => {
-      if (await this.hasGrant(name, accountUri, issuers.length === 0 ? null : issuers)) granted.add(name);
+      if (await this.hasGrant(name, accountUri, ofCa, signal)) granted.add(name);
     });
     return granted;
   }
@@ -80,10 +85,11 @@ export class PersistentRecords {
     name: string,
     accountUri: string,
     issuers: readonly string[] | null,
+    signal: AbortSignal,
   ): Promise<boolean> {
     const isWildcard = name.startsWith('*.');
     const ours = issuers?.map((issuer) => issuer.toLowerCase().replace(/\.$/, ''));
-    return (await this.grantsAt(baseName(name))).some((grant) => {
+    return (await this.grantsAt(baseName(name), signal)).some((grant) => {
       const inTime = grant.until === null || grant.until > this.now();
       const covers = !isWildcard || grant.wildcard;
       return (
@@ -95,8 +101,8 @@ export class PersistentRecords {
     });
   }
 
-  private async grantsAt(dnsName: string): Promise<readonly PersistentGrant[]> {
-    const answer = await this.lookUp(`_validation-persist.${dnsName}`, 'TXT', { timeoutMs: lookMs });
+  private async grantsAt(dnsName: string, signal: AbortSignal): Promise<readonly PersistentGrant[]> {
+    const answer = await this.lookUp(`_validation-persist.${dnsName}`, 'TXT', { timeoutMs: lookMs, signal });
     if (answer.kind !== 'records') return [];
     return recordsOfType(answer.answers, 'TXT').flatMap(({ data }) => {
       const grant = readGrant(Buffer.concat(data).toString('latin1'));
