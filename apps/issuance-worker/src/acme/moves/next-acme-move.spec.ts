@@ -106,6 +106,18 @@ it('keeps the challenge that it responded to when the preference changes', () =>
   expect(nextAcmeMove(one, [first as AcmeAuthorization], stored({ responded })).kind).toBe('wait');
 });
 
+it('waits for the challenge that it responded to also when a later look-up shows no method for the name', () => {
+  const { url } = challenge('a', { type: 'dns-persist-01' });
+  const persistent = challenge('a', { type: 'dns-persist-01', token: null });
+  const one = order({ authorizationUrls: [`${base}/authorization/a`] });
+  const progress = stored({
+    methods: new Map([['a.example.com', []]]),
+    responded: new Map([[url, inS(-5)]]),
+  });
+  const pending = authorization('a', { challenges: [persistent, challenge('a')] });
+  expect(nextAcmeMove(one, [pending], progress)).toMatchObject({ kind: 'wait', on: 'authorizations' });
+});
+
 it('responds again to a challenge that the CA has left pending for over ten minutes', () => {
   const responded = new Map(both.flatMap(({ challenges }) => challenges.map(({ url }) => [url, inS(-601)])));
   expect(nextAcmeMove(order(), both, stored({ responded }))).toMatchObject({ kind: 'respond' });

@@ -100,7 +100,9 @@ function chosen(authorization: AcmeAuthorization, stored: StoredProgress): AcmeC
       return type === method && (token !== null || method === 'dns-persist-01');
     });
   });
-  return offered.find(({ url }) => stored.responded.has(url)) ?? offered[0] ?? null;
+  // Whatever is offered now: a look-up that failed meanwhile must not end an order that the CA is validating.
+  const answered = authorization.challenges.find(({ url }) => stored.responded.has(url));
+  return answered ?? offered[0] ?? null;
 }
 
 /** Some CAs report a challenge as pending while they process it, so a response is not repeated at once. */
