@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { type AcmeAccount, AcmeFault, AcmeServer } from './index';
 import { newKey, openServer } from './testing/issuing';
 import {
@@ -157,6 +160,20 @@ describe('a missing or incomplete response', () => {
     opened.push(closed);
     expect((await faultOf(closed.directory())).message).toContain('refuses connections');
     expect((await faultOf(open({ extraRoots: [] }).directory())).message).toContain('not trusted');
+  });
+
+  it('says that the TLS handshake failed when the server has no TLS, and nothing about its certificate', async () => {
+    const plain = createServer((_, response) => response.end()).listen(0, '127.0.0.1');
+    await once(plain, 'listening');
+    const { port } = plain.address() as AddressInfo;
+    const one = openServer({ directoryUrl: `https://localhost:${port}/directory`, tlsRoot: server.tlsRoot });
+    opened.push(one);
+    const { kind, message } = await faultOf(one.directory());
+    expect({ kind, message }).toEqual({
+      kind: 'unreachable',
+      message: 'No response from the ACME server: the TLS handshake failed.',
+    });
+    plain.close();
   });
 
   it.each([

@@ -44,7 +44,7 @@ export function connectionFault(error: Error, responding: boolean): AcmeFault {
   // Some parser errors have no code.
   if (code.startsWith('HPE_') || error.name === 'HTTPParserError')
     return notAcme('The ACME server does not speak HTTP.');
-  const why = failures.get(code) ?? (isCertificateFault(code) ? certificateWords : 'the connection failed');
+  const why = failures.get(code) ?? tlsFailure(code) ?? 'the connection failed';
   const when = responding
     ? 'The ACME server did not finish its response'
     : 'No response from the ACME server';
@@ -58,10 +58,12 @@ export function tookTooLong(what: string): AcmeFault {
   return new AcmeFault('timeout', `The ACME server did not respond in time: ${what} took too long.`);
 }
 
-const certificateWords = 'its TLS certificate is not trusted or is for another name';
-
-function isCertificateFault(code: string): boolean {
-  return /CERT|SIGNATURE|ISSUER|^ERR_TLS_|^ERR_SSL_/.test(code);
+/** @returns null when TLS is not the cause */
+function tlsFailure(code: string): string | null {
+  // Errors of the protocol itself, such as a server without TLS, an old version, or one that wants a client certificate.
+  if (code.startsWith('ERR_SSL_')) return 'the TLS handshake failed';
+  const isOfCertificate = /CERT|SIGNATURE|ISSUER|^ERR_TLS_/.test(code);
+  return isOfCertificate ? 'its TLS certificate is not trusted or is for another name' : null;
 }
 
 function codeOf(error: Error): string {
