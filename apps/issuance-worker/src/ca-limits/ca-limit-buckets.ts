@@ -56,12 +56,20 @@ export class CaLimitBuckets {
    * Takes a token of every bucket, or of none. A bucket that is listed twice counts once.
    *
    * @param accountId our account that owns the order: `newOrders` are shared fairly
+   * @param checked must have a token too, which is not taken
    */
-  async take(caAccountId: string, needs: readonly CaLimitNeed[], accountId: string): Promise<CaLimitTaken> {
+  async take(
+    caAccountId: string,
+    needs: readonly CaLimitNeed[],
+    accountId: string,
+    checked: readonly CaLimitNeed[] = [],
+  ): Promise<CaLimitTaken> {
     if (needs.length === 0) return { taken: true };
     return await this.transactions.run(async (tx) => {
-      const { buckets, nowS } = await hold(tx, caAccountId, placesOf(needs, accountId));
+      const { buckets, nowS } = await hold(tx, caAccountId, placesOf([...needs, ...checked], accountId));
       const wait = await waitOf(tx, buckets, accountId);
+      const isTaken = ({ kind, key }: Bucket) =>
+        !checked.some((place) => place.kind === kind && place.key === key);
       if (wait !== null) {
         const { kind, key } = wait.bucket;
         const until = afterS(nowS + wait.seconds);
@@ -72,7 +80,7 @@ export class CaLimitBuckets {
       await write(
         tx,
         caAccountId,
-        buckets.map((bucket) => ({ ...bucket, spent: bucket.spent + 1 })),
+        buckets.filter(isTaken).map((bucket) => ({ ...bucket, spent: bucket.spent + 1 })),
         nowS,
       );
       return { taken: true };

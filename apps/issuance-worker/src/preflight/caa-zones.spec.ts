@@ -60,7 +60,6 @@ whole(`CAA records on BIND, seen through Unbound (missing: ${missing.join(', ') 
 
   const free = {
     take: async () => await Promise.resolve({ taken: true as const }),
-    giveBack: async () => await Promise.resolve(),
   };
   const check = async (dnsName: string) =>
     await preflight(

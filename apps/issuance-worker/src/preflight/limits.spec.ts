@@ -182,6 +182,15 @@ describe('a limit of the CA', () => {
     expect(await order(id, { limits: only, names: byDns('example.com') })).toMatchObject({ kind: 'ready' });
   });
 
+  it('of failed authorizations does not delay concurrent orders of a name that has not failed', async () => {
+    const id = await caAccount();
+    const only = { failedAuthorizations: { count: 2, perS: hour }, newOrders: { count: 1_000, perS: hour } };
+    const verdicts = await Promise.all(
+      Array.from({ length: 20 }, async () => await order(id, { limits: only })),
+    );
+    expect(verdicts.map(({ kind }) => kind)).toEqual(verdicts.map(() => 'ready'));
+  });
+
   it('reports that it is reserved for other accounts', async () => {
     const [one, other] = ['3000001', '3000002'];
     await database.query(`INSERT INTO account (id, name) VALUES ($1, 'One'), ($2, 'Other')`, [one, other]);

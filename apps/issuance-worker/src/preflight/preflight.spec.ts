@@ -6,7 +6,6 @@ import { byDns, plain, Resolver, type Said } from './testing/fake-resolver';
 const caa = (tag: string, value: string): Caa => ({ flags: 0, tag, value });
 const free = {
   take: async () => await Promise.resolve({ taken: true as const }),
-  giveBack: async () => await Promise.resolve(),
 };
 
 async function check(also: Partial<PreflightQuestion>, said: Said = {}) {

@@ -56,7 +56,7 @@ export type PreflightOutcome = 'ready' | 'rate_limited' | 'caa_forbids' | 'caa_u
 
 export interface PreflightPorts {
   readonly lookUp: LookUp;
-  readonly buckets: Pick<CaLimitBuckets, 'take' | 'giveBack'>;
+  readonly buckets: Pick<CaLimitBuckets, 'take'>;
   /** Reports every verdict, for metrics. @param seconds duration */
   readonly onVerdict?: (authority: string, outcome: PreflightOutcome, seconds: number) => void;
 }
@@ -95,9 +95,9 @@ async function takeLimits(
 ): Promise<PreflightVerdict> {
   const dnsNames = names.map(({ dnsName }) => dnsName);
   const needs = limitNeeds(dnsNames, authority.limits, { replaces });
-  // Taken by failures only (`authorizationNeeds`). Checked here: taken with the others and given back at once.
+  // Taken by failures only (`authorizationNeeds`).
   const failures = needs.length === 0 ? [] : authorizationNeeds(dnsNames, authority.limits);
-  const taken = await buckets.take(caAccountId, [...needs, ...failures], accountId);
+  const taken = await buckets.take(caAccountId, needs, accountId, failures);
   if (!taken.taken) {
     const { kind: limit, key, keptForOthers: isShared, until } = taken;
     const entered = authority.limits[limit];
@@ -109,7 +109,6 @@ async function takeLimits(
     };
     return { kind: 'wait', until, error: { code: 'rate_limited', outcome } };
   }
-  await buckets.giveBack(caAccountId, failures, accountId);
   return { kind: 'ready', taken: needs };
 }
 
