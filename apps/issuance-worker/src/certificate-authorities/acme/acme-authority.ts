@@ -61,6 +61,8 @@ const preflightMs = 10_000;
 export class AcmeAuthority {
   private readonly faults: OrderFaults;
   private readonly slow: SlowRuns;
+  /** When each CA accepts revocations again, by its Retry-After. */
+  private readonly revocationsAt = new Map<string, Date>();
 
   constructor(private readonly ports: AcmePorts) {
     this.faults = new OrderFaults(ports);
@@ -190,11 +192,16 @@ export class AcmeAuthority {
     if (order === null) throw new Error(`no order is stored under ${reference}`);
     const { health } = this.ports;
     const { authority, account } = await this.ports.accounts.standingFor(order.caAccountId);
+    const restsUntil = this.revocationsAt.get(authority.name);
+    if (restsUntil !== undefined && restsUntil > new Date()) throw new AuthorityDown(authority.name);
     const isTrial = isDown(authority) && authority.downFor === 'everything';
     if (isTrial && !(await health.claim(authority, new Date()))) throw new AuthorityDown(authority.name);
     try {
       await account.revoke(leaf, reason);
     } catch (error) {
+      const retryAt = error instanceof AcmeFault && error.kind === 'rate_limited' ? error.retryAt : null;
+      const notBefore = health.notBefore(retryAt, new Date());
+      if (notBefore !== null) this.revocationsAt.set(authority.name, notBefore);
       if (reason === 0 || !isProblem(error, 'badRevocationReason')) throw error;
       await account.revoke(leaf, 0);
     }

@@ -320,6 +320,22 @@ describe('an order', () => {
     expect(rows).toEqual([]);
   });
 
+  it('is not revoked before the time that the CA requests, nor is another one', async () => {
+    const opened = await order();
+    await run(opened);
+    const { ca_reference: reference } = await acme.state(opened.issuanceId);
+    const issuers = acme.issuers();
+    const revoke = async () =>
+      await issuers.revoke(reference ?? '', { serialNumber: '', leaf: Buffer.of(1), reason: 1 });
+    const limited = JSON.stringify({ type: 'urn:ietf:params:acme:error:rateLimited', detail: 'revocations' });
+    const headers = { 'content-type': 'application/problem+json', 'retry-after': '60' };
+    server.overrideOnce('/revokeCert', altered({ status: 429, headers, body: limited }));
+    const before = server.requestCount('/revokeCert');
+    await expect(revoke()).rejects.toMatchObject({ kind: 'rate_limited' });
+    await expect(revoke()).rejects.toThrow(AuthorityDown);
+    expect(server.requestCount('/revokeCert')).toBe(before + 1);
+  });
+
   it('is revoked with the successor of an ended account', async () => {
     server.override(next('finalize'), overloaded);
     const { ca_reference: reference } = await run(await order());
