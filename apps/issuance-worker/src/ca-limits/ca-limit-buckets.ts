@@ -64,7 +64,7 @@ export class CaLimitBuckets {
     accountId: string,
     checked: readonly CaLimitNeed[] = [],
   ): Promise<CaLimitTaken> {
-    if (needs.length === 0) return { taken: true };
+    if (needs.length + checked.length === 0) return { taken: true };
     return await this.transactions.run(async (tx) => {
       const { buckets, nowS } = await hold(tx, caAccountId, placesOf([...needs, ...checked], accountId));
       const wait = await waitOf(tx, buckets, accountId);

@@ -182,6 +182,17 @@ describe('a limit of the CA', () => {
     expect(await order(id, { limits: only, names: byDns('example.com') })).toMatchObject({ kind: 'ready' });
   });
 
+  it('of failed authorizations delays an order also when it is the only one', async () => {
+    const id = await caAccount();
+    const only = { failedAuthorizations: { count: 1, perS: hour } };
+    expect(await order(id, { limits: only })).toMatchObject({ kind: 'ready' });
+    await buckets.take(id, authorizationNeeds(['www.example.com'], only), '1');
+    expect(await order(id, { limits: only })).toMatchObject({
+      kind: 'wait',
+      error: { outcome: { limit: 'failedAuthorizations', key: 'www.example.com' } },
+    });
+  });
+
   it('of failed authorizations does not delay concurrent orders of a name that has not failed', async () => {
     const id = await caAccount();
     const only = { failedAuthorizations: { count: 2, perS: hour }, newOrders: { count: 1_000, perS: hour } };

@@ -96,7 +96,8 @@ async function takeLimits(
   const dnsNames = names.map(({ dnsName }) => dnsName);
   const needs = limitNeeds(dnsNames, authority.limits, { replaces });
   // Taken by failures only (`authorizationNeeds`).
-  const failures = needs.length === 0 ? [] : authorizationNeeds(dnsNames, authority.limits);
+  const isExempt = replaces && authority.limits.replacementsExempt === true;
+  const failures = isExempt ? [] : authorizationNeeds(dnsNames, authority.limits);
   const taken = await buckets.take(caAccountId, needs, accountId, failures);
   if (!taken.taken) {
     const { kind: limit, key, keptForOthers: isShared, until } = taken;
