@@ -28,8 +28,8 @@ function leadsTo(
   knownRoots: readonly Certificate[],
 ): boolean {
   const top = issuers.at(-1) ?? leaf;
-  const names = [...top.issuer.commonNames, ...top.subject.commonNames];
-  if (commonName !== undefined && names.includes(commonName)) return true;
+  // Of the issuer alone: a root that an older root certifies has its own name, but leads to the older one.
+  if (commonName !== undefined && top.issuer.commonNames.includes(commonName)) return true;
   const roots = knownRoots.filter((root) => isIssuedBy(top, root));
   return spkiSha256 !== undefined && [top, ...roots].some((root) => root.spkiSha256 === spkiSha256);
 }

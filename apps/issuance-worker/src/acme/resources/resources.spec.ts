@@ -72,6 +72,8 @@ describe('chooseChain', () => {
   it('returns the first chain that leads to the preferred name, else the first', () => {
     expect(chooseChain([cross, short], null)).toBe(cross);
     expect(chooseChain([short, cross], { commonName: 'Old root' })).toBe(cross);
+    // The topmost certificate of the other one has that name, but leads to the old root.
+    expect(chooseChain([cross, short], { commonName: 'Root X' })).toBe(short);
     expect(chooseChain([cross, short], { commonName: 'Somebody' })).toBe(cross);
     expect(chooseChain([short, bare], { commonName: 'Only root' })).toBe(bare);
   });
