@@ -14,7 +14,8 @@ const maxAlternates = 5;
 const maxNameLength = 64;
 
 /**
- * Downloads the certificate with the operator's preferred chain, completed by its root.
+ * Downloads the certificate with the operator's preferred chain, completed by its root; with another one if that leads
+ * to no known root.
  *
  * @param beforeExchange called before each request
  * @throws AcmeFault
@@ -29,11 +30,14 @@ export async function downloadChain(
   const roots = rootsOf(trustedRoots);
   await beforeExchange();
   const first = await account.certificate(certificateUrl);
-  const others = preferredRoot === null ? [] : await alternates(session, first, beforeExchange);
+  const isEnough = preferredRoot === null && completeChain(first, roots) !== null;
+  const others = isEnough ? [] : await alternates(session, first, beforeExchange);
   const preferred = preferredRoot === null ? null : { commonName: preferredRoot };
   const chosen = chooseChain([first, ...others], preferred, roots);
-  const complete = completeChain(chosen, roots) ?? completeChain(first, roots);
-  if (complete === null) return { kind: 'rootless', topmost: nameOfIssuer(first) };
+  const complete = [chosen, first, ...others]
+    .map((chain) => completeChain(chain, roots))
+    .find((completed) => completed !== null);
+  if (complete === undefined) return { kind: 'rootless', topmost: nameOfIssuer(first) };
   const ariId = renewalIdOf(first.leaf);
   const hasRenewalInfo = ariId !== null && (await server.directory()).renewalInfo !== null;
   const issued: IssuedChain = {

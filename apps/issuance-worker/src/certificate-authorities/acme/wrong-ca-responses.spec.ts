@@ -143,6 +143,21 @@ describe('a CA with false responses', () => {
     await acme.database.query(`UPDATE certificate_authority SET preferred_root = NULL`);
   });
 
+  it('whose first chain leads to no trusted root issues the certificate with an alternate one that does', async () => {
+    const link = `<${server.url('/certificate/other')}>;rel="alternate"`;
+    const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', '/dev/null'];
+    const unknown = execFileSync('openssl', ['req', '-x509', ...key, '-subj', '/CN=Fake root'], {
+      stdio: 'pipe',
+    });
+    const [leaf = ''] = server.orders.chain.split(/(?<=-----END CERTIFICATE-----\n)/);
+    server.override(
+      next('certificate'),
+      altered(({ headers }) => ({ headers: { ...headers, link }, body: `${leaf}${unknown.toString()}` })),
+    );
+    // The certificate is for another key, and leads to a trusted root.
+    expect((await run(await order())).last_error?.message).toMatch(/for another key than the request/);
+  });
+
   it('that sends an odd root name is quoted in bounded, printable text', async () => {
     const subject = `/CN=evil\u0001${'x'.repeat(50)}`;
     const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', '/dev/null'];
