@@ -252,6 +252,16 @@ describe('a certificate that expired without a successor', () => {
     },
   );
 
+  it('is also replaced when something else looks for the best certificate first', async () => {
+    const { planId } = await expired(3);
+    await core.transactions.run(async (tx) => {
+      await tx.query(`SELECT FROM plan WHERE id = $1 FOR UPDATE`, [planId]);
+      const wanted = { dnsNames: ['a.example.com'], spkiSha256: null };
+      await new Certificates(core.database).reselectCurrent(tx, planId, wanted);
+    });
+    expect((await renewals.openDue(10)).opened).toBe(1);
+  });
+
   it('is tried again every day, for 30 days', async () => {
     const { planId } = await expired(3);
     await reselect();

@@ -109,25 +109,19 @@ export class Certificates {
            WHERE plan.id = $1`,
           [id],
         );
-        const wanted = { dnsNames: plan.dns_names ?? [], spkiSha256: plan.spki_sha256 };
-        await reselectCurrent(tx, id, wanted, { hasLapsed: true });
+        await reselectCurrent(tx, id, { dnsNames: plan.dns_names ?? [], spkiSha256: plan.spki_sha256 });
       });
     }
     return plans.length;
   }
 }
 
-/** See `Certificates.reselectCurrent`. @param hasLapsed the current one has expired */
-export async function reselectCurrent(
-  tx: Tx,
-  planId: string,
-  wanted: Wanted,
-  { hasLapsed } = { hasLapsed: false },
-): Promise<void> {
+/** See `Certificates.reselectCurrent`. */
+export async function reselectCurrent(tx: Tx, planId: string, wanted: Wanted): Promise<void> {
   const { candidates, now } = await validCertificates(tx, planId);
   const best = bestCertificate(candidates, wanted, now);
-  if (await moveCurrent(tx, planId, best?.id ?? null))
-    await announceCurrent(tx, planId, best, hasLapsed ? now : null);
+  const moved = await moveCurrent(tx, planId, best?.id ?? null);
+  if (moved !== 'unchanged') await announceCurrent(tx, planId, best, moved === 'lapsed' ? now : null);
 }
 
 /**
@@ -165,17 +159,23 @@ export async function validCertificates(
 /**
  * Two statements: the index that allows one current certificate per plan is checked for each changed row.
  *
- * @returns whether any row changed
+ * @returns `lapsed`: there is no current one any more, and the last one had expired
  */
-export async function moveCurrent(tx: Tx, planId: string, certificateId: string | null): Promise<boolean> {
-  const [, cleared] = await tx.query<[unknown, number]>(
-    `UPDATE certificate SET is_current = false WHERE plan_id = $1 AND is_current AND id IS DISTINCT FROM $2`,
+export async function moveCurrent(
+  tx: Tx,
+  planId: string,
+  certificateId: string | null,
+): Promise<'moved' | 'lapsed' | 'unchanged'> {
+  const [[cleared]] = await tx.query<[[{ hasExpired: boolean }?], number]>(
+    `UPDATE certificate SET is_current = false WHERE plan_id = $1 AND is_current AND id IS DISTINCT FROM $2
+     RETURNING revoked_at IS NULL AND not_after < clock_timestamp() AS "hasExpired"`,
     [planId, certificateId],
   );
-  if (certificateId === null) return cleared > 0;
+  if (certificateId === null && cleared?.hasExpired === true) return 'lapsed';
+  if (certificateId === null) return cleared === undefined ? 'unchanged' : 'moved';
   const [, set] = await tx.query<[unknown, number]>(
     `UPDATE certificate SET is_current = true WHERE id = $1 AND NOT is_current`,
     [certificateId],
   );
-  return cleared + set > 0;
+  return cleared === undefined && set === 0 ? 'unchanged' : 'moved';
 }
