@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { CtLogs } from '../../apps/ct-ingest/src/logs/ct-logs';
 import { ctDataSource } from '@certwright/ct-schema';
 import type { DataSource } from 'typeorm';
@@ -115,4 +117,20 @@ it.each([
   const before = await logs.all();
   await expect(run(...args)).rejects.toThrow(said);
   expect(await logs.all()).toEqual(before);
+});
+
+it('is documented with the options that its commands require', () => {
+  const root = path.join(__dirname, '../..');
+  const documents = globSync('docs/**/*.md', { cwd: root }).map((file) =>
+    readFileSync(path.join(root, file), 'utf8'),
+  );
+  const lines = documents.flatMap((text) => [...text.matchAll(/npm run admin -- ct logs (\w+)([^`\n]*)/g)]);
+  const { commands } = ctLogCommands(async () => await Promise.reject(new Error('not run')));
+  const lacking = lines.flatMap(([line, name, rest = '']) => {
+    const command = commands.find((each) => each.name() === name);
+    const required = command?.options.filter(({ mandatory }) => mandatory).map(({ long }) => long ?? '');
+    return required?.every((option) => rest.includes(option)) === true ? [] : [line];
+  });
+  expect(lines.length).toBeGreaterThan(3);
+  expect(lacking).toEqual([]);
 });
