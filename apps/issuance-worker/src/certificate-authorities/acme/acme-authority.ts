@@ -202,6 +202,9 @@ export class AcmeAuthority {
       const retryAt = error instanceof AcmeFault && error.kind === 'rate_limited' ? error.retryAt : null;
       const notBefore = health.notBefore(retryAt, new Date());
       if (notBefore !== null) this.revocationsAt.set(authority.name, notBefore);
+      // A refusal shows as well that the CA is up.
+      const isRefusal = error instanceof AcmeFault && error.problem !== null && !isPassing(error);
+      if (isTrial && isRefusal) await health.trialOf(authority.name).passed();
       if (reason === 0 || !isProblem(error, 'badRevocationReason')) throw error;
       await account.revoke(leaf, 0);
     }

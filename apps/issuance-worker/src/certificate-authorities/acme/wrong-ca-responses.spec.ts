@@ -335,6 +335,24 @@ describe('an order', () => {
     expect(rows).toEqual([]);
   });
 
+  it('whose revocation is refused by a CA that counts as down shows that the CA is up', async () => {
+    const opened = await order();
+    await run(opened);
+    const { ca_reference: reference } = await acme.state(opened.issuanceId);
+    const issuers = acme.issuers();
+    const revoke = async () =>
+      await issuers.revoke(reference ?? '', { serialNumber: '', leaf: Buffer.of(1), reason: 1 });
+    const body = JSON.stringify({ type: 'urn:ietf:params:acme:error:unauthorized', detail: 'not yours' });
+    const headers = { 'content-type': 'application/problem+json' };
+    server.overrideOnce('/revokeCert', altered({ status: 403, headers, body }));
+    await acme.database.query(
+      `UPDATE certificate_authority SET down_since = now(), down_until = now(), down_for = 'everything'`,
+    );
+    await expect(revoke()).rejects.toMatchObject({ kind: 'problem' });
+    // The next one, which may be another certificate, does not wait for the next probe.
+    await revoke();
+  });
+
   it('is not revoked before the time that the CA requests, nor is another one', async () => {
     const opened = await order();
     await run(opened);
