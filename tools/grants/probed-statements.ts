@@ -12,7 +12,8 @@ const copy = /^COPY\s+(\w+)\s*\(([^)]*)\)\s+FROM STDIN/i;
 export const temporaryTables = [
   `CREATE TABLE ct_listed (serial bytea, revoked_at timestamptz, reason smallint)`,
   `CREATE TABLE ct_change (nth integer PRIMARY KEY, serial bytea, revoked_at timestamptz, reason smallint)`,
-  `GRANT ALL ON ct_listed, ct_change TO PUBLIC`,
+  `CREATE TABLE ct_known_moved (position bigint, tbs uuid, not_after timestamptz)`,
+  `GRANT ALL ON ct_listed, ct_change, ct_known_moved TO PUBLIC`,
 ];
 
 /** Partitions have other numbers in each database. */

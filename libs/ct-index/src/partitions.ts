@@ -70,12 +70,17 @@ async function makeKnown(tx: EntityManager, maker: PartitionMaker, now: Date): P
   await tx.query(`SELECT FROM ct_sequence FOR UPDATE`);
   const hasRows = (await tx.query<unknown[]>(`SELECT ${inRange} LIMIT 1`, range)).length > 0;
   if (hasRows) {
-    await tx.query(`CREATE TEMPORARY TABLE ct_known_moved (LIKE ct_known) ON COMMIT DROP`);
-    await tx.query(`INSERT INTO ct_known_moved SELECT * ${inRange}`, range);
+    await tx.query(
+      `CREATE TEMPORARY TABLE ct_known_moved (position bigint, tbs uuid, not_after timestamptz) ON COMMIT DROP`,
+    );
+    await tx.query(`INSERT INTO ct_known_moved SELECT position, tbs, not_after ${inRange}`, range);
     await tx.query(`DELETE ${inRange}`, range);
   }
   for (const each of missing) await maker.known(tx, each);
-  if (hasRows) await tx.query(`INSERT INTO ct_known SELECT * FROM ct_known_moved`);
+  if (hasRows)
+    await tx.query(
+      `INSERT INTO ct_known (position, tbs, not_after) SELECT position, tbs, not_after FROM ct_known_moved`,
+    );
 }
 
 /** The schema of an earlier release has none, and its processes connect as the owner of the tables. */
