@@ -181,7 +181,7 @@ const usedParts = {
 
 /**
  * pino looks up which files call it when a logger is made. With --enable-source-maps, Node.js would decode the source map for
- * that: 5 to 10 MB that a process keeps, and some 50 ms of its start.
+ * that: 5 to 8 MB that a process keeps, and 0.1 to 0.3 s of its start.
  */
 const plainCallSites = {
   name: 'plain-call-sites',
