@@ -30,7 +30,7 @@ export interface AppliedGrants {
 }
 
 /** One lock for all changes of grants: concurrent ones fail on the same rows of the catalog. */
-const grantsLock = 7_308_604_102;
+const grantsLock = 7_308_604_105;
 
 /**
  * Gives the roles of a schema exactly the declared grants. Writes only differences, so it is idempotent. Call it as
