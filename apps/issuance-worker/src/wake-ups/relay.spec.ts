@@ -48,11 +48,15 @@ const pass = async (ms: number) => await new Promise((resolve) => setTimeout(res
 
 describe('the relay', () => {
   it('looks once a second at rest, and finds rows whose news was lost', async () => {
+    const begunMs = performance.now();
+    // On a busy machine more time may pass.
+    const dueLooks = () => 1 + Math.floor((performance.now() - begunMs) / 990);
     await pass(500);
-    expect(outbox.looks).toBe(1);
+    expect(outbox.looks).toBeGreaterThan(0);
+    expect(outbox.looks).toBeLessThanOrEqual(dueLooks());
     outbox.rows = 1;
     await eventually(() => expect(outbox.rows).toBe(0), { withinMs: 10_000 });
-    expect(outbox.looks).toBe(2);
+    expect(outbox.looks).toBeLessThanOrEqual(dueLooks());
   });
 
   it('takes rows when there is news, and those of the next moments together', async () => {

@@ -66,8 +66,8 @@ export function mayInstall(
 }
 
 /**
- * Added to the version of a page of an agent's first list that ends before `resetBefore`. It marks the next request as
- * part of that list, which needs no reset. Real versions are far smaller.
+ * Added to the version of a page of an agent's first list that ends before `resetBefore`, and of the pages after it except
+ * the last. It marks the next request as part of that list, which needs no reset. Real versions are far smaller.
  */
 const firstList = 2 ** 52;
 
