@@ -206,11 +206,27 @@ whole('an order at a CA that speaks ACME', () => {
     await eventually(
       () => {
         const all = descendantsOf(request, spans());
-        const services = new Set(all.map(({ service }) => service));
-        expect([...services].sort()).toEqual(['dns-gateway', 'issuance-worker', 'prober']);
+        expect(all.map(({ service }) => service)).toEqual(
+          expect.arrayContaining(['issuance-worker', 'prober']),
+        );
         expect(all.find(({ name }) => name === 'acme newOrder')).toMatchObject({
           kind: 'client',
           attributes: { 'server.address': 'localhost', 'http.response.status_code': 201 },
+        });
+      },
+      { withinMs: issuedWithinMs },
+    );
+    // A sweep that enqueues due records before the relay does begins a trace: then another order has to show it.
+    await eventually(
+      async () => {
+        const shown = () => {
+          const below = named('POST /api/v3/orders').flatMap((each) => descendantsOf(each, spans()));
+          expect(below.map(({ service }) => service)).toContain('dns-gateway');
+        };
+        await eventually(shown, { withinMs: 20_000 }).catch(async (error: unknown) => {
+          const { name } = await order([`traced${csrs.length}.example.com`]);
+          await eventually(async () => await issued(name), { withinMs: issuedWithinMs });
+          throw error;
         });
       },
       { withinMs: issuedWithinMs },
@@ -227,7 +243,7 @@ whole('an order at a CA that speaks ACME', () => {
       for (const spelled of [each, Buffer.from(each).toString('hex'), encodeURIComponent(each)])
         expect(collector.bytes()).not.toContain(spelled);
     }
-  }, 100_000);
+  }, 270_000);
 
   it('leads to one certificate per order despite faults of connections and the worker', async () => {
     const before = serialsIssued().length;

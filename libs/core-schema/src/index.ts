@@ -75,6 +75,7 @@ export { isForeignKeyViolation, isUniqueViolation } from './transactions/databas
 export { withinDatabaseTime, withoutDatabaseTime } from './transactions/database-time';
 export { JointWork, together } from './transactions/joint-work';
 export { inOrderOf, keysOf, SharedReads } from './transactions/shared-reads';
+export { tracedColumns } from './transactions/traceparent';
 export { Transactions, type Tx } from './transactions/transactions';
 export { WriteConnections } from './transactions/write-connections';
 export { type DeliveryState, deliveryStates } from './webhooks/webhook-delivery.entity';

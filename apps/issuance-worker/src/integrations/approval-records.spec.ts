@@ -7,6 +7,8 @@ import type { IntegrationLease } from '@certwright/dns-integrations';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
 import { integrationFixture, type IntegrationFixture } from '@certwright/core-testing';
 import { ApprovalRecords } from '@certwright/approvals';
+import { recordSpans } from '@certwright/testing';
+import { inSpan } from '@certwright/tracing';
 import { LeasedRecords } from './leased-records';
 
 const leaseMs = 60_000;
@@ -302,6 +304,36 @@ describe('a record that becomes standing or is removed', () => {
     await core.database.query(`UPDATE issuance SET due_at = now() + interval '1 hour'`);
     await leased.save(lease, { ...due.record, state }, { state, dueAt: null });
     expect(await takeWakeUps()).toEqual([]);
+  });
+
+  it('continues the trace of each request that waited for it, for ten minutes', async () => {
+    const integration = await fixture.create('1');
+    const minutesAgo = { first: 1, second: 9, old: 11 };
+    const { spans, stop } = recordSpans();
+    try {
+      const opening = async (request: string, minutes: number) => {
+        const plan = await inSpan(request, {}, async () => await opened('1'));
+        await core.database.query(
+          `UPDATE issuance SET opened_at = clock_timestamp() - make_interval(mins => $2) WHERE id = $1`,
+          [plan.issuanceId, minutes],
+        );
+        await want(plan, [at(integration)]);
+        return plan.issuanceId;
+      };
+      const ids: string[] = [];
+      for (const [request, minutes] of Object.entries(minutesAgo)) ids.push(await opening(request, minutes));
+      await core.database.query(`UPDATE issuance SET due_at = now() + interval '1 hour'`);
+      await takeWakeUps();
+      await inSpan('job', {}, async () => await stand(await integrationLease(integration)));
+      const continued = await core.database.query<{ id: string; traceparent: string }[]>(
+        `SELECT payload ->> 'issuanceId' AS id, traceparent FROM outbox`,
+      );
+      const traces = ids.map((id) => continued.find((row) => row.id === id)?.traceparent);
+      const spanOf = (name: string) => spans.find((span) => span.name === name)?.traceparent;
+      expect(traces).toEqual([spanOf('first'), spanOf('second'), spanOf('job')]);
+    } finally {
+      stop();
+    }
   });
 
   it('wakes its issuance again while that issuance is being processed', async () => {

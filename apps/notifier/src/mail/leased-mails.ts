@@ -1,6 +1,6 @@
 import { leases } from '@certwright/postgres';
 import type { TracedRow } from '@certwright/jobs';
-import { isTracing } from '@certwright/tracing';
+import { tracedColumns } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { NewMail } from '@certwright/delivery';
@@ -71,7 +71,7 @@ export class LeasedMails {
   async due(limit: number): Promise<readonly DueMail[]> {
     return await this.database.query(
       `SELECT id, lease_token AS "leaseToken", extract(epoch FROM clock_timestamp() - due_at)::int AS "overdueS"
-         ${isTracing() ? ', traceparent, extract(epoch FROM clock_timestamp() - created_at)::int AS "ageS"' : ''}
+         ${tracedColumns('created_at')}
        FROM mail
        WHERE state = 'pending' AND due_at <= clock_timestamp()
          AND ${leases.isFree()}

@@ -1,7 +1,14 @@
-import { advanceIssuance } from '@certwright/jobs';
+import { advanceIssuance, causeOfRow, type TracedRow } from '@certwright/jobs';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { requestRecordChecks, Outbox, type Tx, wakePlan, wakeWhere } from '@certwright/core-schema';
+import {
+  requestRecordChecks,
+  Outbox,
+  tracedColumns,
+  type Tx,
+  wakePlan,
+  wakeWhere,
+} from '@certwright/core-schema';
 
 /** Makes open issuances due now: a client requested it, or the event they waited for has happened. */
 @Injectable()
@@ -22,14 +29,18 @@ export class IssuanceWakeUps {
     for (const { id, lease_token } of rows) await this.outbox.add(tx, advanceIssuance(id, lease_token));
   }
 
-  /** Wakes the open issuances of every plan that uses an approval record: it was published or removed. */
+  /**
+   * Wakes the open issuances of every plan that uses an approval record: it was published or removed. Each continues
+   * the trace of its own request, since many share the record.
+   */
   async wakeUsersOfRecord(tx: Tx, recordId: string): Promise<void> {
-    const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
+    const [rows] = await tx.query<[({ id: string; lease_token: string } & TracedRow)[], number]>(
       `${wakeWhere('plan_id IN (SELECT plan_id FROM approval_record_use WHERE record_id = $1)')} AND failures = 0
-       RETURNING id, lease_token`,
+       RETURNING id, lease_token ${tracedColumns('opened_at')}`,
       [recordId],
     );
-    for (const { id, lease_token } of rows) await this.outbox.add(tx, advanceIssuance(id, lease_token));
+    for (const row of rows)
+      await this.outbox.add(tx, { ...advanceIssuance(row.id, row.lease_token), ...causeOfRow(row) });
   }
 
   /** Wakes the open issuances of an account that wait for an approval: its integrations have new zones. */

@@ -87,14 +87,16 @@ async function sendInSpans(
   end('ok');
 }
 
-/** Part of the transaction that causes the wake-up. */
-export async function addToOutbox(tx: Tx, { name, id, payload }: Job): Promise<void> {
+/** Part of the transaction that causes the wake-up. A job whose cause is no parent belongs to the current span. */
+export async function addToOutbox(tx: Tx, { name, id, payload, cause }: Job): Promise<void> {
   writesToOutbox(tx);
-  await tx.query(`INSERT INTO outbox (job, job_id, payload) VALUES ($1, $2, $3)`, [
-    name,
-    id,
-    JSON.stringify(payload),
-  ]);
+  const values = [name, id, JSON.stringify(payload)];
+  await (cause?.as === 'parent'
+    ? tx.query(`INSERT INTO outbox (job, job_id, payload, traceparent) VALUES ($1, $2, $3, $4)`, [
+        ...values,
+        cause.traceparent,
+      ])
+    : tx.query(`INSERT INTO outbox (job, job_id, payload) VALUES ($1, $2, $3)`, values));
 }
 
 /** The same for many, in one statement. */

@@ -134,7 +134,7 @@ export const issuanceWorker: RoleGrants = {
     },
     order_v3: { select: 'plan_id account_id dns_names' },
     // created_at: row locks need a column.
-    outbox: { select: '*', insert: 'job job_id payload', update: 'created_at', delete: true },
+    outbox: { select: '*', insert: 'job job_id payload traceparent', update: 'created_at', delete: true },
     plan: {
       select: `
         id account_id terms_id revision auto_renew muted paused closed_at current_version announced_version

@@ -18,3 +18,7 @@ export const withTraceparent = <T>(work: (tx: Tx) => Promise<T>): ((tx: Tx) => P
     return await work(tx);
   };
 };
+
+/** Columns of a row as `causeOfRow` of the jobs reads them, with a comma before; none while this process records no spans. */
+export const tracedColumns = (insertedAt: 'opened_at' | 'created_at'): string =>
+  isTracing() ? `, traceparent, extract(epoch FROM clock_timestamp() - ${insertedAt})::int AS "ageS"` : '';

@@ -11,6 +11,7 @@ import {
   issuancesAreHeld,
   JointWork,
   type Lease,
+  tracedColumns,
   Transactions,
   type Tx,
   underLease,
@@ -126,7 +127,7 @@ export async function saveProgress(
 const dueColumns = () => `
   id, account_id AS "accountId", lease_token AS "leaseToken",
   extract(epoch FROM clock_timestamp() - due_at)::int AS "overdueS"
-  ${isTracing() ? ', traceparent, extract(epoch FROM clock_timestamp() - opened_at)::int AS "ageS"' : ''}`;
+  ${tracedColumns('opened_at')}`;
 
 /** now() and not clock_timestamp(): the index needs a bound that is constant within the statement. */
 const dueAndFree = `
