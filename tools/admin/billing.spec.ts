@@ -32,11 +32,13 @@ describe('billing', () => {
   });
 
   it('credits, adjusts and limits, to the cent, and shows the entries, newest first', async () => {
-    expect(await billing('credit', '--amount', '1.15')).toEqual([summaryOf('1.15', '0.00')]);
-    expect(await billing('credit', '--amount', '0.29', '--note', 'wire 7')).toEqual([
+    expect(await billing('credit', '--amount', '1.15', '--reference', 'wire 6')).toEqual([
+      summaryOf('1.15', '0.00'),
+    ]);
+    expect(await billing('credit', '--amount', '0.29', '--reference', 'wire 7', '--note', 'late')).toEqual([
       summaryOf('1.44', '0.00'),
     ]);
-    expect(await billing('adjust', '--amount', '-2', '--note', 'chargeback')).toEqual([
+    expect(await billing('adjust', '--amount', '-2', '--reference', 'T-1', '--note', 'chargeback')).toEqual([
       summaryOf('-0.56', '0.00'),
     ]);
     expect(await billing('limit', '--amount', '9999999999.99')).toEqual([
@@ -45,38 +47,45 @@ describe('billing', () => {
     const [first, ...entries] = await billing('show');
     expect(first).toBe(summaryOf('-0.56', '9999999999.99'));
     expect(entries.map((entry) => entry.split('\t').slice(1))).toEqual([
-      ['adjustment', 'USD -2.00', 'chargeback'],
-      ['payment', 'USD 0.29', 'wire 7'],
-      ['payment', 'USD 1.15', 'payment'],
+      ['adjustment', 'USD -2.00', 'chargeback', 'T-1'],
+      ['payment', 'USD 0.29', 'late', 'wire 7'],
+      ['payment', 'USD 1.15', 'payment', 'wire 6'],
     ]);
     expect(entries[0]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\t/);
     expect(await new Balances(database).of(accountId)).toMatchObject({ balanceCents: -56 });
   });
 
   it('keeps an account in the currency of its first amount', async () => {
-    await billing('credit', '--amount', '5', '--currency', 'EUR');
-    expect(await billing('credit', '--amount', '5')).toEqual([
+    await billing('credit', '--amount', '5', '--currency', 'EUR', '--reference', '1');
+    expect(await billing('credit', '--amount', '5', '--reference', '2')).toEqual([
       `account ${accountId}: balance EUR 10.00, credit limit EUR 0.00`,
     ]);
-    await expect(billing('credit', '--amount', '5', '--currency', 'USD')).rejects.toThrow('is kept in EUR');
+    await expect(billing('credit', '--amount', '5', '--currency', 'USD', '--reference', '3')).rejects.toThrow(
+      'is kept in EUR',
+    );
     await expect(billing('limit', '--amount', '5', '--currency', 'USD')).rejects.toThrow('is kept in EUR');
   });
 
   it.each([
-    ['a payment of 0', 'credit --amount 0'],
-    ['a negative payment', 'credit --amount -1'],
-    ['an exponent', 'credit --amount 1e3'],
-    ['a comma', 'credit --amount 1,50'],
-    ['a third decimal place', 'credit --amount 1.005'],
-    ['eleven digits', 'credit --amount 12345678901'],
-    ['no amount', 'credit'],
-    ['an invalid currency', 'credit --amount 1 --currency usd'],
-    ['a note of two lines', 'credit --amount 1 --note a\nb'],
-    ['a note with a lone surrogate', 'credit --amount 1 --note \u{D800}'],
-    ['an empty note', 'credit --amount 1 --note '],
-    ['a note that is too long', `credit --amount 1 --note ${'x'.repeat(501)}`],
-    ['an adjustment without a reason', 'adjust --amount 1'],
-    ['an adjustment of 0', 'adjust --amount 0 --note x'],
+    ['a payment of 0', 'credit --reference R --amount 0'],
+    ['a negative payment', 'credit --reference R --amount -1'],
+    ['an exponent', 'credit --reference R --amount 1e3'],
+    ['a comma', 'credit --reference R --amount 1,50'],
+    ['a third decimal place', 'credit --reference R --amount 1.005'],
+    ['eleven digits', 'credit --reference R --amount 12345678901'],
+    ['no amount', 'credit --reference R'],
+    ['no reference', 'credit --amount 1'],
+    ['an adjustment without a reference', 'adjust --amount 1 --note x'],
+    ['an empty reference', 'credit --amount 1 --reference '],
+    ['a reference of two lines', 'credit --amount 1 --reference a\nb'],
+    ['a reference that is too long', `credit --amount 1 --reference ${'x'.repeat(101)}`],
+    ['an invalid currency', 'credit --reference R --amount 1 --currency usd'],
+    ['a note of two lines', 'credit --reference R --amount 1 --note a\nb'],
+    ['a note with a lone surrogate', 'credit --reference R --amount 1 --note \u{D800}'],
+    ['an empty note', 'credit --reference R --amount 1 --note '],
+    ['a note that is too long', `credit --reference R --amount 1 --note ${'x'.repeat(501)}`],
+    ['an adjustment without a reason', 'adjust --reference R --amount 1'],
+    ['an adjustment of 0', 'adjust --reference R --amount 0 --note x'],
     ['a negative limit', 'limit --amount -0.01'],
   ])('refuses %s, and nothing changes', async (_, line) => {
     const [verb = '', ...args] = line.split(' ');
@@ -86,9 +95,66 @@ describe('billing', () => {
   });
 
   it.each(['7', '__proto__', "1'; --", ''])('refuses the account %j', async (account) => {
-    await expect(run('billing', 'credit', '--account', account, '--amount', '1')).rejects.toThrow(
-      /no account|not an account id/i,
+    await expect(
+      run('billing', 'credit', '--account', account, '--amount', '1', '--reference', 'R'),
+    ).rejects.toThrow(/no account|not an account id/i);
+  });
+});
+
+describe('a booking with a reference that is booked already', () => {
+  const credit = async (amount: string, ...args: string[]) =>
+    await billing('credit', '--amount', amount, '--reference', 'wire 7', ...args);
+  const entries = async () => await new Ledger(database).newest(accountId, 10);
+
+  it('changes nothing when it is the same', async () => {
+    await credit('500', '--note', 'wired');
+    const booked = await entries();
+    expect(await credit('500.00', '--note', 'again')).toEqual([
+      expect.stringMatching(
+        /^account \d+: "wire 7" is already booked, a payment of USD 500\.00 at 20\S+Z; nothing was changed$/,
+      ),
+      summaryOf('500.00', '0.00'),
+    ]);
+    expect(await credit('500', '--reference', '  wire 7 ')).toContain(summaryOf('500.00', '0.00'));
+    expect(await entries()).toEqual(booked);
+  });
+
+  it('is booked once when it is repeated at the same time', async () => {
+    await Promise.all([credit('5'), credit('5'), credit('5')]);
+    expect(await billing('show')).toHaveLength(2);
+    expect(await new Balances(database).of(accountId)).toMatchObject({ balanceCents: 500 });
+  });
+
+  it.each([
+    ['another amount', 'credit --amount 50', 'USD 500.00, not a payment of USD 50.00'],
+    ['another kind', 'adjust --amount 500 --note x', 'USD 500.00, not an adjustment of USD 500.00'],
+  ])('is refused with both values when it has %s', async (_, line, values) => {
+    await credit('500');
+    const booked = await entries();
+    const [verb = '', ...args] = line.split(' ');
+    await expect(billing(verb, ...args, '--reference', 'wire 7')).rejects.toThrow(
+      `The reference "wire 7" of account ${accountId} is a payment of ${values}. Nothing was changed.`,
     );
+    expect(await entries()).toEqual(booked);
+    expect(await billing('show')).toContain(summaryOf('500.00', '0.00'));
+  });
+
+  it('needs the newest migration, without which the ledger can still be shown', async () => {
+    await credit('5');
+    await database.query('ALTER TABLE ledger_entry RENAME reference TO later');
+    const [shown, refused] = await Promise.allSettled([billing('show'), credit('5')]);
+    await database.query('ALTER TABLE ledger_entry RENAME later TO reference');
+    expect(shown).toMatchObject({ status: 'fulfilled' });
+    expect(refused).toMatchObject({
+      reason: expect.objectContaining({ message: 'column "reference" does not exist' }) as Error,
+    });
+  });
+
+  it('counts for its account alone', async () => {
+    await credit('5');
+    const other = await createAccount(database, 'Other', null);
+    const line = ['billing', 'credit', '--account', other, '--amount', '7', '--reference', 'wire 7'];
+    expect(await run(...line)).toEqual([`account ${other}: balance USD 7.00, credit limit USD 0.00`]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { amountText } from '@certwright/issuance';
-import { Balances, type Booking, Ledger, type LedgerEntry } from '@certwright/billing';
+import { Balances, type Booking, bookingText, Ledger, type LedgerEntry } from '@certwright/billing';
 import { Transactions } from '@certwright/core-schema';
 import { Command, InvalidArgumentError } from 'commander';
 import type { DataSource } from 'typeorm';
@@ -23,6 +23,7 @@ interface AmountOptions extends AccountOption {
 
 interface BookingOptions extends AmountOptions {
   readonly note: string;
+  readonly reference: string;
 }
 
 export function billingCommands(withDatabase: WithDatabase): Command {
@@ -31,7 +32,9 @@ export function billingCommands(withDatabase: WithDatabase): Command {
   );
   billing
     .command('show')
-    .description(`show balance, credit limit and the newest ${shownEntries} ledger entries of an account`)
+    .description(
+      `show balance, credit limit and the newest ${shownEntries} ledger entries of an account: time, kind, amount, note, reference`,
+    )
     .requiredOption('--account <id>', 'the account')
     .action(async ({ account }: AccountOption) => {
       await withDatabase(async (database) => {
@@ -42,18 +45,32 @@ export function billingCommands(withDatabase: WithDatabase): Command {
   withCurrency(
     billing
       .command('credit')
-      .description('add a payment of the customer to the balance')
+      .description(
+        'add a payment of the customer to the balance; a repetition with its reference changes nothing',
+      )
       .requiredOption('--account <id>', 'the account')
       .requiredOption('--amount <amount>', 'amount paid, above 0', paidAmount)
-      .option('--note <text>', 'note in the ledger', text, 'payment'),
+      .requiredOption(
+        '--reference <text>',
+        'unique for each booking of the account: the number of the payment at the bank',
+        reference,
+      )
+      .option('--note <text>', 'note in the ledger', note, 'payment'),
   ).action(async (options: BookingOptions) => await book(withDatabase, 'payment', options));
   withCurrency(
     billing
       .command('adjust')
-      .description('correct the balance; negative amounts reduce it, also below the credit limit')
+      .description(
+        'correct the balance; negative amounts reduce it, also below the credit limit; a repetition with its reference changes nothing',
+      )
       .requiredOption('--account <id>', 'the account')
       .requiredOption('--amount <amount>', 'amount to add, such as 12.34 or -12.34', otherThanZero)
-      .requiredOption('--note <text>', 'reason, stored in the ledger', text),
+      .requiredOption(
+        '--reference <text>',
+        'unique for each booking of the account, such as the number of the ticket',
+        reference,
+      )
+      .requiredOption('--note <text>', 'reason, stored in the ledger', note),
   ).action(async (options: BookingOptions) => await book(withDatabase, 'adjustment', options));
   withCurrency(
     billing
@@ -85,13 +102,17 @@ function withCurrency(command: Command): Command {
 async function book(
   withDatabase: WithDatabase,
   kind: Booking['kind'],
-  { amount: cents, note, ...options }: BookingOptions,
+  { amount: cents, note, reference, ...options }: BookingOptions,
 ): Promise<void> {
   await withDatabase(async (database) => {
     const { accountId, currency } = await accountCurrency(database, options);
     const ledger = new Ledger(database);
-    const booking = { accountId, kind, cents, currency, note };
-    await new Transactions(database).run(async (tx) => await ledger.book(tx, booking));
+    const booking = { accountId, kind, cents, currency, note, reference };
+    const booked = await new Transactions(database).run(async (tx) => await ledger.book(tx, booking));
+    if (booked !== null)
+      console.log(
+        `account ${accountId}: "${reference}" is already booked, ${bookingText(booked)} at ${timeOf(booked)}; nothing was changed`,
+      );
     console.log(await summary(database, accountId));
   });
 }
@@ -117,9 +138,12 @@ async function linesOf(database: DataSource, accountId: string): Promise<readonl
   return [await summary(database, accountId), ...entries.map(lineOf)];
 }
 
-function lineOf({ createdAt, kind, cents, currency, note }: LedgerEntry): string {
-  return [`${createdAt.toISOString().slice(0, 19)}Z`, kind, amountText(cents, currency), note].join('\t');
+function lineOf(entry: LedgerEntry): string {
+  const { kind, cents, currency, note, reference } = entry;
+  return [timeOf(entry), kind, amountText(cents, currency), note, reference ?? '-'].join('\t');
 }
+
+const timeOf = ({ createdAt }: LedgerEntry): string => `${createdAt.toISOString().slice(0, 19)}Z`;
 
 function paidAmount(given: string): number {
   const cents = unsignedAmount(given);
@@ -133,11 +157,16 @@ function otherThanZero(given: string): number {
   return cents;
 }
 
-const maxNoteCharacters = 500;
+const note = oneLine(500);
 
-function text(given: string): string {
-  const isText = given.isWellFormed() && !/\p{Cc}/u.test(given);
-  if (!isText || given.trim() === '' || given.length > maxNoteCharacters)
-    throw new InvalidArgumentError(`Expected 1 to ${maxNoteCharacters} characters in one line.`);
-  return given;
+/** Without the spaces around it, so that a pasted reference is the same. */
+const reference = (given: string): string => oneLine(100)(given.trim());
+
+function oneLine(maxCharacters: number): (given: string) => string {
+  return (given) => {
+    const isText = given.isWellFormed() && !/\p{Cc}/u.test(given);
+    if (!isText || given.trim() === '' || given.length > maxCharacters)
+      throw new InvalidArgumentError(`Expected 1 to ${maxCharacters} characters in one line.`);
+    return given;
+  };
 }

@@ -1,6 +1,6 @@
 export { BillingModule } from './billing.module';
 export { type Balance, Balances } from './balances';
-export { type Booking, Ledger, type LedgerEntry } from './ledger';
+export { type Booking, bookingText, Ledger, type LedgerEntry } from './ledger';
 export { type PaidColumns, paidColumns, paidOf, setPaid, storedBefore } from './paid';
 export { pay } from './payment';
 export { carryOver, charge, giveBack } from './settlement';

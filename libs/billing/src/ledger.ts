@@ -1,3 +1,4 @@
+import { amountText } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Tx } from '@certwright/core-schema';
@@ -13,6 +14,11 @@ export interface Booking {
   /** ISO 4217. */
   readonly currency: string;
   readonly note: string;
+  /**
+   * Identifies the booking within its account, such as the number of a bank transfer: it is booked once. Omitted: a
+   * repetition books again.
+   */
+  readonly reference?: string;
 }
 
 export interface LedgerEntry {
@@ -21,6 +27,8 @@ export interface LedgerEntry {
   readonly cents: number;
   readonly currency: string;
   readonly note: string;
+  /** Null: a charge or a refund, or booked without one. */
+  readonly reference: string | null;
   readonly createdAt: Date;
 }
 
@@ -29,24 +37,70 @@ export interface LedgerEntry {
 export class Ledger {
   constructor(private readonly database: DataSource) {}
 
-  /** @throws Error when the account is kept in another currency */
-  async book(tx: Tx, { accountId, kind, cents, currency, note }: Booking): Promise<void> {
+  /**
+   * @returns null; the entry that has the reference, if it is booked already: then nothing was changed
+   * @throws Error when the account is kept in another currency, or the reference is that of another booking
+   */
+  async book(tx: Tx, booking: Booking): Promise<LedgerEntry | null> {
+    const { accountId, kind, cents, currency, note, reference } = booking;
+    // Its lock lets one booking of the account after the other look for the reference.
     await holdBalance(tx, accountId, currency);
+    const booked = reference === undefined ? null : await bookedBefore(tx, booking, reference);
+    if (booked !== null) return booked;
+    const [column, value] = reference === undefined ? ['', ''] : [', reference', ', $6'];
     await tx.query(
       `WITH entered AS (
-         INSERT INTO ledger_entry (account_id, kind, cents, currency, note) VALUES ($1, $2, $3, $4, $5))
+         INSERT INTO ledger_entry (account_id, kind, cents, currency, note${column})
+         VALUES ($1, $2, $3, $4, $5${value}))
        UPDATE account_balance SET balance_cents = balance_cents + $3 WHERE account_id = $1`,
-      [accountId, kind, cents, currency, note],
+      [accountId, kind, cents, currency, note, ...(reference === undefined ? [] : [reference])],
     );
+    return null;
   }
 
   /** The newest first. */
   async newest(accountId: string, limit: number): Promise<readonly LedgerEntry[]> {
-    const rows: (Omit<LedgerEntry, 'cents'> & { readonly cents: string })[] = await this.database.query(
-      `SELECT id, kind, cents, currency, note, created_at AS "createdAt" FROM ledger_entry
-       WHERE account_id = $1 ORDER BY id DESC LIMIT $2`,
+    const rows = await this.database.query<EntryRow[]>(
+      `SELECT ${columns} FROM ledger_entry WHERE account_id = $1 ORDER BY id DESC LIMIT $2`,
       [accountId, limit],
     );
-    return rows.map((row) => ({ ...row, cents: Number(row.cents) }));
+    return rows.map(entryOf);
   }
+}
+
+type EntryRow = Omit<LedgerEntry, 'cents'> & { readonly cents: string };
+
+/** `reference` through JSON, so that it works without the column too. */
+const columns = `id, kind, cents, currency, note, to_jsonb(ledger_entry) ->> 'reference' AS reference,
+  created_at AS "createdAt"`;
+
+const entryOf = (row: EntryRow): LedgerEntry => ({ ...row, cents: Number(row.cents) });
+
+/** The caller holds the balance. @throws Error when it is another booking */
+async function bookedBefore(
+  tx: Tx,
+  { accountId, kind, cents, currency }: Booking,
+  reference: string,
+): Promise<LedgerEntry | null> {
+  const [row] = await tx.query<EntryRow[]>(
+    `SELECT ${columns} FROM ledger_entry WHERE account_id = $1 AND reference = $2`,
+    [accountId, reference],
+  );
+  if (row === undefined) return null;
+  const booked = entryOf(row);
+  if (booked.kind !== kind || booked.cents !== cents)
+    throw new Error(
+      `The reference "${reference}" of account ${accountId} is ${bookingText(booked)}, not ` +
+        `${bookingText({ kind, cents, currency })}. Nothing was changed.`,
+    );
+  return booked;
+}
+
+/** `a payment of USD 12.34` */
+export function bookingText({
+  kind,
+  cents,
+  currency,
+}: Pick<LedgerEntry, 'kind' | 'cents' | 'currency'>): string {
+  return `${kind === 'adjustment' ? 'an' : 'a'} ${kind} of ${amountText(cents, currency)}`;
 }

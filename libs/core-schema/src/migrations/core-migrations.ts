@@ -22,6 +22,7 @@ import { Traceparents1797010000000 } from './1797010000000-traceparents';
 import { CaKeys1797020000000 } from './1797020000000-ca-keys';
 import { IssuanceHold1797030000000 } from './1797030000000-issuance-hold';
 import { ManagedOrders1797100000000 } from './1797100000000-managed-orders';
+import { BookingReferences1797200000000 } from './1797200000000-booking-references';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -49,4 +50,5 @@ export const coreMigrations = [
   CaKeys1797020000000,
   IssuanceHold1797030000000,
   ManagedOrders1797100000000,
+  BookingReferences1797200000000,
 ];

@@ -8,6 +8,7 @@ import { ChargeEntity } from './charge.entity';
 @Check('ledger_entry_of_charge', `(kind IN ('charge', 'refund')) = (charge_id IS NOT NULL)`)
 @Index('ledger_entry_account', ['accountId', 'id'])
 @Index('ledger_entry_once', ['chargeId', 'kind'], { unique: true, where: 'charge_id IS NOT NULL' })
+@Index('ledger_entry_reference', ['accountId', 'reference'], { unique: true, where: 'reference IS NOT NULL' })
 export class LedgerEntryEntity {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   id!: string;
@@ -31,6 +32,13 @@ export class LedgerEntryEntity {
 
   @Column('text')
   note!: string;
+
+  @Column('text', {
+    nullable: true,
+    comment:
+      'of the operator, such as the number of a bank transfer; null: a charge or refund, or an older entry',
+  })
+  reference!: string | null;
 
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;
