@@ -1,5 +1,6 @@
 import { Balances, Ledger } from '@certwright/billing';
 import { ProductEntity } from '@certwright/core-schema';
+import { eventually } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import { createAccount } from './accounts';
 import { billingCommands } from './billing';
@@ -98,6 +99,63 @@ describe('billing', () => {
     await expect(
       run('billing', 'credit', '--account', account, '--amount', '1', '--reference', 'R'),
     ).rejects.toThrow(/no account|not an account id/i);
+  });
+});
+
+describe('the currency of an account without a balance', () => {
+  const credit = async (...args: string[]) =>
+    await billing('credit', '--amount', '5', '--reference', 'R', ...args);
+  const inEuros = () => [`account ${accountId}: balance EUR 5.00, credit limit EUR 0.00`];
+  const selling = async (currency: string, name: string) => {
+    await run('product', 'set', name, '--currency', currency, '--available', 'true');
+  };
+  afterEach(async () => {
+    await run('product', 'set', 'paid_ca', '--currency', 'USD', '--available', 'true');
+    await run('product', 'set', 'paid_ev_ca', '--currency', 'USD', '--available', 'false');
+  });
+
+  it('is that of the products that are sold', async () => {
+    await selling('EUR', 'paid_ca');
+    expect(await billing('show')).toEqual([`account ${accountId}: balance EUR 0.00, credit limit EUR 0.00`]);
+    expect(await credit()).toEqual(inEuros());
+  });
+
+  it('has to be named when products are sold in several', async () => {
+    await selling('EUR', 'paid_ca');
+    await selling('USD', 'paid_ev_ca');
+    await expect(credit()).rejects.toThrow(
+      `Account ${accountId} has no currency yet, and products are sold in EUR, USD: name its currency.`,
+    );
+    await run('product', 'set', 'paid_ca', '--available', 'false');
+    await run('product', 'set', 'paid_ev_ca', '--available', 'false');
+    await expect(credit()).rejects.toThrow('no product is sold: name its currency.');
+    expect(await credit('--currency', 'EUR')).toEqual(inEuros());
+  });
+
+  it('is changed until an amount is in it', async () => {
+    await billing('limit', '--amount', '0');
+    expect(await credit('--currency', 'EUR')).toEqual(inEuros());
+    accountId = await createAccount(database, 'Other', null);
+    await billing('limit', '--amount', '7');
+    await expect(credit('--currency', 'EUR')).rejects.toThrow(
+      `Account ${accountId} is kept in USD, not in EUR.`,
+    );
+  });
+
+  it('is that of a command that names one, for a command at the same time that names none', async () => {
+    const first = database.createQueryRunner();
+    await first.startTransaction();
+    await first.query(`INSERT INTO account_balance (account_id, currency) VALUES ($1, 'EUR')`, [accountId]);
+    const second = credit();
+    await eventually(async () => {
+      const waiting: unknown[] = await database.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      expect(waiting).toHaveLength(1);
+    });
+    await first.commitTransaction();
+    await first.release();
+    expect(await second).toEqual(inEuros());
   });
 });
 

@@ -17,7 +17,7 @@ interface AccountOption {
 interface AmountOptions extends AccountOption {
   /** Hundredths. */
   readonly amount: number;
-  /** Default: the currency of the account. */
+  /** Default: that of the account. */
   readonly currency?: string;
 }
 
@@ -80,10 +80,11 @@ export function billingCommands(withDatabase: WithDatabase): Command {
       .requiredOption('--amount <amount>', '0: no credit', unsignedAmount),
   ).action(async (options: AmountOptions) => {
     await withDatabase(async (database) => {
-      const { accountId, currency } = await accountCurrency(database, options);
+      const accountId = await existingAccount(database, options.account);
+      const { amount, currency } = options;
       const balances = new Balances(database);
       await new Transactions(database).run(
-        async (tx) => await balances.setCreditLimit(tx, accountId, options.amount, currency),
+        async (tx) => await balances.setCreditLimit(tx, accountId, amount, currency ?? null),
       );
       console.log(await summary(database, accountId));
     });
@@ -94,7 +95,7 @@ export function billingCommands(withDatabase: WithDatabase): Command {
 function withCurrency(command: Command): Command {
   return command.option(
     '--currency <code>',
-    'ISO 4217, such as USD; needed for the first amount of an account in another currency',
+    'ISO 4217, such as USD; default: that of the account. Its first amount sets it, by default to that of the products',
     currency,
   );
 }
@@ -102,12 +103,12 @@ function withCurrency(command: Command): Command {
 async function book(
   withDatabase: WithDatabase,
   kind: Booking['kind'],
-  { amount: cents, note, reference, ...options }: BookingOptions,
+  { account, amount: cents, currency, note, reference }: BookingOptions,
 ): Promise<void> {
   await withDatabase(async (database) => {
-    const { accountId, currency } = await accountCurrency(database, options);
+    const accountId = await existingAccount(database, account);
     const ledger = new Ledger(database);
-    const booking = { accountId, kind, cents, currency, note, reference };
+    const booking = { accountId, kind, cents, currency: currency ?? null, note, reference };
     const booked = await new Transactions(database).run(async (tx) => await ledger.book(tx, booking));
     if (booked !== null)
       console.log(
@@ -115,16 +116,6 @@ async function book(
       );
     console.log(await summary(database, accountId));
   });
-}
-
-/** @throws Error when there is no such account */
-async function accountCurrency(
-  database: DataSource,
-  options: Pick<AmountOptions, 'account' | 'currency'>,
-): Promise<{ readonly accountId: string; readonly currency: string }> {
-  const accountId = await existingAccount(database, options.account);
-  const { currency } = await new Balances(database).of(accountId);
-  return { accountId, currency: options.currency ?? currency };
 }
 
 async function summary(database: DataSource, accountId: string): Promise<string> {

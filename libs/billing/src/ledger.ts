@@ -11,8 +11,8 @@ export interface Booking {
   readonly kind: Extract<LedgerEntryEntity['kind'], 'payment' | 'adjustment'>;
   /** Hundredths of the currency; below zero: taken from the account. */
   readonly cents: number;
-  /** ISO 4217. */
-  readonly currency: string;
+  /** ISO 4217; null: that of the account. */
+  readonly currency: string | null;
   readonly note: string;
   /**
    * Identifies the booking within its account, such as the number of a bank transfer: it is booked once. Omitted: a
@@ -39,13 +39,14 @@ export class Ledger {
 
   /**
    * @returns null; the entry that has the reference, if it is booked already: then nothing was changed
-   * @throws Error when the account is kept in another currency, or the reference is that of another booking
+   * @throws Error as `holdBalance`, or when the reference is that of another booking
    */
   async book(tx: Tx, booking: Booking): Promise<LedgerEntry | null> {
-    const { accountId, kind, cents, currency, note, reference } = booking;
+    const { accountId, kind, cents, note, reference } = booking;
     // Its lock lets one booking of the account after the other look for the reference.
-    await holdBalance(tx, accountId, currency);
-    const booked = reference === undefined ? null : await bookedBefore(tx, booking, reference);
+    const currency = await holdBalance(tx, accountId, booking.currency);
+    const booked =
+      reference === undefined ? null : await bookedBefore(tx, { ...booking, currency }, reference);
     if (booked !== null) return booked;
     const [column, value] = reference === undefined ? ['', ''] : [', reference', ', $6'];
     await tx.query(
@@ -79,7 +80,7 @@ const entryOf = (row: EntryRow): LedgerEntry => ({ ...row, cents: Number(row.cen
 /** The caller holds the balance. @throws Error when it is another booking */
 async function bookedBefore(
   tx: Tx,
-  { accountId, kind, cents, currency }: Booking,
+  { accountId, kind, cents, currency }: Booking & { readonly currency: string },
   reference: string,
 ): Promise<LedgerEntry | null> {
   const [row] = await tx.query<EntryRow[]>(

@@ -48,6 +48,12 @@ describe('an account', () => {
     });
   });
 
+  it('shows the currency of the products while it has no balance', async () => {
+    await api.database.query(`UPDATE product SET currency = 'EUR' WHERE name = 'paid_ca'`);
+    expect((await tenant.get(path)).json.currency).toBe('EUR');
+    await api.database.query(`UPDATE product SET currency = 'USD' WHERE name = 'paid_ca'`);
+  });
+
   it.each([
     ['a form', (fields: Record<string, string>) => tenant.postForm(path, fields)],
     ['JSON', (fields: Record<string, string>) => tenant.post(path, fields)],
