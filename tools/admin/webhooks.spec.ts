@@ -62,6 +62,14 @@ it('disables, enables, rotates and deletes', async () => {
   await expect(run('delete', id)).rejects.toThrow(`There is no webhook ${id}.`);
 });
 
+it('refuses a rotation while eight secrets of before still sign', async () => {
+  const { id } = await create();
+  for (let count = 0; count < 8; count += 1) await run('rotate', id);
+  await expect(run('rotate', id)).rejects.toThrow(
+    /^Webhook \d+ has 8 previous secrets that still sign\. Rotate again after 20\S+Z, when the oldest of them ends\.$/,
+  );
+});
+
 it('sets the events of a webhook, and refuses unknown ones', async () => {
   const line = await run('create', 'https://h.example/', '--account', accountId, '--events', 'monitoring.*');
   const [id = ''] = line.split('\t');

@@ -1,5 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import {
+  maxPreviousSecrets,
   maxWebhookEndpoints,
   WebhookDeliveries,
   type WebhookEndpoint,
@@ -127,7 +128,9 @@ function addStateCommands(webhook: Command, withDatabase: WithDatabase): void {
 function addSigningCommands(webhook: Command, withDatabase: WithDatabase): void {
   webhook
     .command('rotate <webhook>')
-    .description('create a new secret; prints it once. The previous one also signs for 24 hours')
+    .description(
+      'create a new secret; prints it once. Each previous one also signs for 24 hours from its rotation',
+    )
     .action(async (text: string) => {
       const sealing = await sealingKeys();
       await withDatabase(async (database) => {
@@ -200,10 +203,16 @@ export async function rotateSecret(
 ): Promise<string> {
   const { id, accountId } = await existingWebhook(database, text);
   const secret = freshSecret();
-  await new Transactions(database).run(
-    async (tx) =>
-      await new WebhookEndpoints(database).rotateSecret(tx, accountId, id, sealSecret(sealing, id, secret)),
+  const sealed = sealSecret(sealing, id, secret);
+  const rotated = await new Transactions(database).run(
+    async (tx) => await new WebhookEndpoints(database).rotateSecret(tx, accountId, id, sealed),
   );
+  if (rotated === null) throw new Error(`There is no webhook ${id}.`);
+  if ('rotatableAt' in rotated)
+    throw new Error(
+      `Webhook ${id} has ${maxPreviousSecrets} previous secrets that still sign. ` +
+        `Rotate again after ${rotated.rotatableAt.toISOString().slice(0, 19)}Z, when the oldest of them ends.`,
+    );
   return secret;
 }
 

@@ -16,6 +16,7 @@ export {
   type WebhookEndpoint,
   type WebhookEndpointChange,
   WebhookEndpoints,
+  maxPreviousSecrets,
   maxWebhookEndpoints,
 } from './webhooks/webhook-endpoints';
 export { WebhookFanOut, freshDeliveryId } from './webhooks/webhook-fan-out';

@@ -124,7 +124,8 @@ export class DeliverWebhook {
   private request({ delivery, endpoint, now }: LeasedDelivery): PostRequest {
     const { id, event, body } = delivery;
     const { SEALING_KEYS: sealing } = this.config;
-    const sealedSecrets = [endpoint.secretSealed, endpoint.previousSecretSealed].filter(
+    const { secretSealed, previousSecretSealed, olderSecretsSealed } = endpoint;
+    const sealedSecrets = [secretSealed, previousSecretSealed, ...olderSecretsSealed].filter(
       (sealed) => sealed !== null,
     );
     const headers = webhookHeaders({

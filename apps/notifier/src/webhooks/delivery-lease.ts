@@ -37,6 +37,8 @@ export interface LeasedDelivery {
     readonly secretSealed: Buffer;
     /** Null when its time is over. */
     readonly previousSecretSealed: Buffer | null;
+    /** Those before it whose time is not over, newest first. */
+    readonly olderSecretsSealed: readonly Buffer[];
   };
   /** The database's clock. */
   readonly now: Date;

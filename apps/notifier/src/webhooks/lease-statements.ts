@@ -21,7 +21,7 @@ export const lockStatement = `
  * $1 endpoints, $2 max deliveries of each, $3 ms, $4 slots of an endpoint, $5 of a failing one, $6 of an account.
  * Oldest first. Rows that another transaction locks are skipped: no lease waits for a lock. `now()` and not the
  * clock, since only the former can bound the scan of the index. Deliveries that may no longer be sent are canceled
- * and returned as such.
+ * and returned as such. In a schema without the columns, older secrets are those of `before_migration`.
  */
 export const leaseStatement = () => `
   WITH request AS (SELECT * FROM unnest($1::bigint[], $2::int[]) AS request (endpoint_id, max)),
@@ -62,10 +62,16 @@ export const leaseStatement = () => `
     leased.attempts, leased.created_at, leased.lease_token, clock_timestamp() AS now,
     endpoint.url, endpoint.credentials_sealed, endpoint.secret_sealed, endpoint.failing_since, endpoint.failed_at,
     CASE WHEN endpoint.previous_secret_until > clock_timestamp() THEN endpoint.previous_secret_sealed END
-      AS previous_secret_sealed ${isTracing() ? ', leased.traceparent' : ''}
-  FROM leased JOIN webhook_endpoint AS endpoint ON endpoint.id = leased.endpoint_id
+      AS previous_secret_sealed,
+    ARRAY(
+      SELECT older.sealed
+      FROM webhook_endpoint AS own CROSS JOIN LATERAL unnest(older_secrets_sealed, older_secrets_until) AS older (sealed, until)
+      WHERE own.id = leased.endpoint_id AND older.until > clock_timestamp()
+      ORDER BY older.until DESC) AS older_secrets_sealed ${isTracing() ? ', leased.traceparent' : ''}
+  FROM (SELECT '{}'::bytea[] AS older_secrets_sealed, '{}'::timestamptz[] AS older_secrets_until) AS before_migration
+  CROSS JOIN leased JOIN webhook_endpoint AS endpoint ON endpoint.id = leased.endpoint_id
   UNION ALL
-  SELECT endpoint_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+  SELECT endpoint_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
     ${isTracing() ? ', NULL' : ''}
   FROM canceled`;
 
@@ -164,6 +170,7 @@ export interface LeaseRow {
   readonly failing_since: Date | null;
   readonly failed_at: Date | null;
   readonly previous_secret_sealed: Buffer | null;
+  readonly older_secrets_sealed: readonly Buffer[];
   /** Absent while this process records no spans. */
   readonly traceparent?: string | null;
 }
@@ -186,6 +193,7 @@ export function leasedDelivery(row: LeaseRow): LeasedDelivery {
       credentialsSealed: row.credentials_sealed,
       secretSealed: row.secret_sealed,
       previousSecretSealed: row.previous_secret_sealed,
+      olderSecretsSealed: row.older_secrets_sealed,
       failingSince: row.failing_since,
       failedAt: row.failed_at,
     },

@@ -238,6 +238,50 @@ describe('lease', () => {
     await enqueued(endpoint);
     expect((await leased(endpoint)).endpoint.previousSecretSealed).toBeNull();
   });
+
+  it('returns every secret of the last 24 h after several rotations, newest first', async () => {
+    const endpoint = await webhooks.endpoint(account);
+    for (const secret of ['second', 'third', 'fourth'])
+      await core.transactions.run(
+        async (tx) => await webhooks.endpoints.rotateSecret(tx, account, endpoint, Buffer.from(secret)),
+      );
+    const secrets = async () => {
+      await enqueued(endpoint);
+      const { secretSealed, previousSecretSealed, olderSecretsSealed } = (await leased(endpoint)).endpoint;
+      return [secretSealed, previousSecretSealed, ...olderSecretsSealed].map(String);
+    };
+    expect(await secrets()).toEqual(['fourth', 'third', 'second', 'sealed']);
+    await core.database.query(
+      `UPDATE webhook_endpoint SET older_secrets_until[1] = older_secrets_until[1] - interval '24 hours'`,
+    );
+    expect(await secrets()).toEqual(['fourth', 'third', 'second']);
+    await core.transactions.run(
+      async (tx) => await webhooks.endpoints.rotateSecret(tx, account, endpoint, Buffer.from('fifth')),
+    );
+    expect(await secrets()).toEqual(['fifth', 'fourth', 'third', 'second']);
+  });
+
+  it('returns the two newest secrets while the newest migration has not run', async () => {
+    const endpoint = await webhooks.endpoint(account);
+    const columns = ['older_secrets_sealed', 'older_secrets_until'];
+    for (const column of columns)
+      await core.database.query(`ALTER TABLE webhook_endpoint RENAME ${column} TO later_${column}`);
+    try {
+      for (const secret of ['second', 'third'])
+        await core.transactions.run(
+          async (tx) => await webhooks.endpoints.rotateSecret(tx, account, endpoint, Buffer.from(secret)),
+        );
+      await enqueued(endpoint);
+      const { secretSealed, previousSecretSealed, olderSecretsSealed } = (await leased(endpoint)).endpoint;
+      expect([secretSealed, previousSecretSealed, ...olderSecretsSealed].map(String)).toEqual([
+        'third',
+        'second',
+      ]);
+    } finally {
+      for (const column of columns)
+        await core.database.query(`ALTER TABLE webhook_endpoint RENAME later_${column} TO ${column}`);
+    }
+  });
 });
 
 describe('recordDelivered', () => {

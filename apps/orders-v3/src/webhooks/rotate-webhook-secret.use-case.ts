@@ -9,7 +9,7 @@ import {
 } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { EndpointSecrets, freshSigningSecret } from './endpoint-secrets';
-import { noSuchWebhook } from '../wire/problems';
+import { noSuchWebhook, tooManySecrets } from '../wire/problems';
 import { webhookWithSecretJson } from './webhook-json';
 
 @Injectable()
@@ -20,7 +20,11 @@ export class RotateWebhookSecret {
     private readonly secrets: EndpointSecrets,
   ) {}
 
-  /** The previous secret is valid for another 24 h. @throws Problem `not_found`, `bad_request` */
+  /**
+   * The previous secret is valid for another 24 h.
+   *
+   * @throws Problem `not_found`, `bad_request`; `conflict` when too many secrets are valid
+   */
   async run(write: WriteRequest, id: string, body: ReadMembers<object>): Promise<HttpResponse> {
     if (!isObjectId(id)) throw noSuchWebhook();
     validMembers(body);
@@ -31,6 +35,7 @@ export class RotateWebhookSecret {
         const sealed = this.secrets.sealSecret(id, secret);
         const endpoint = await this.endpoints.rotateSecret(tx, write.accountId, id, sealed);
         if (endpoint === null) throw noSuchWebhook();
+        if ('rotatableAt' in endpoint) throw tooManySecrets(endpoint.rotatableAt);
         return jsonResponse(200, webhookWithSecretJson(endpoint, secret, new Date()));
       },
       this.secrets.keeping(write),

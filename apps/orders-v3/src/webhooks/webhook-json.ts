@@ -52,7 +52,8 @@ export class WebhookSchema {
     type: String,
     format: 'date-time',
     nullable: true,
-    description: 'Until then, after a rotation, the previous secret signs as well.',
+    description:
+      'Until then, after a rotation, the previous secret signs as well. Secrets before that one end earlier, 24 h after they were replaced.',
   })
   previous_secret_valid_until: string | null;
 

@@ -117,10 +117,15 @@ export class WebhooksController {
     operationId: 'rotateWebhookSecret',
     summary: 'Makes a new signing secret, shown in this response only',
     description:
-      'For 24 h deliveries are signed with both: webhook-signature has one signature of each. Rotating again within that time ends the older of the two at once.',
+      'Deliveries are also signed with each secret of before, until 24 h after it was replaced: webhook-signature has one signature of each, the new secret first. Rotating again within that time does not end them earlier.',
   })
   @ApiResponse({ status: 200, description: 'Success', type: WebhookWithSecretSchema })
-  @FailsWith({ unexpected_member: 'The body is not empty', ...noSuchWebhook, ...posted })
+  @FailsWith({
+    unexpected_member: 'The body is not empty',
+    ...noSuchWebhook,
+    too_many_secrets: 'It was rotated 8 times in 24 h',
+    ...posted,
+  })
   async rotateSecret(
     @Write() write: WriteRequest,
     @ObjectId('Of the webhook.') id: string,

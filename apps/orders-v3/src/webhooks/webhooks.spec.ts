@@ -244,6 +244,24 @@ describe('POST /api/v3/account/webhooks/{ID}/rotate_secret', () => {
     expect(faultsOf(refused)).toEqual(['secret invalid_value']);
   });
 
+  it('is refused while eight secrets of before still sign, and changes nothing', async () => {
+    const { id } = (await create()).json;
+    const rotate = () => tenant.post(`${path}/${id}/rotate_secret`, undefined);
+    for (let count = 0; count < 8; count += 1) expect((await rotate()).status).toBe(200);
+    const before = await stored(id);
+    const refused = await rotate();
+    expect(refused).toMatchObject({ status: 409, json: { code: 'conflict' } });
+    expect(refused.json.message).toMatch(
+      /^The webhook has 8 previous secrets that still sign\. Rotate again after 20\S+Z, when the oldest of them ends\.$/,
+    );
+    expect(await stored(id)).toEqual(before);
+    await api.database.query(
+      `UPDATE webhook_endpoint SET older_secrets_until[1] = now() - interval '1 second' WHERE id = $1`,
+      [id],
+    );
+    expect((await rotate()).status).toBe(200);
+  });
+
   it('distinguishes the same Idempotency-Key of two webhooks', async () => {
     const [one, two] = [(await create()).json.id, (await create()).json.id];
     const rotate = (id: number) =>

@@ -29,6 +29,7 @@ import {
   nothingSent,
   tooManyEnrolments,
   tooManyIntegrations,
+  tooManySecrets,
   tooManyWebhooks,
 } from './problems';
 
@@ -110,6 +111,7 @@ export const errorExamples = new ErrorExamples(
     already_exists,
     conflict,
     too_many_webhooks: tooManyWebhooks(),
+    too_many_secrets: tooManySecrets(new Date('2026-11-21T12:00:00Z')),
     nothing_sent: nothingSent(),
     too_many_integrations: tooManyIntegrations(),
     integration_lost: new Problem(

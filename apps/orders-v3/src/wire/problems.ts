@@ -1,8 +1,9 @@
 import { limits } from '@certwright/agent-contract';
 import { maxActiveEnrolments } from '@certwright/accounts';
 import { maxDnsIntegrations } from '@certwright/dns-integrations';
-import { maxWebhookEndpoints } from '@certwright/delivery';
+import { maxPreviousSecrets, maxWebhookEndpoints } from '@certwright/delivery';
 import { Problem } from '@certwright/errors';
+import { timestamp } from '@certwright/service';
 
 /** The same for an unknown name and for one of another account. */
 export function noSuchOrder(): Problem {
@@ -78,6 +79,15 @@ export function tooManyWebhooks(): Problem {
   return new Problem(
     'conflict',
     `An account has ${maxWebhookEndpoints} webhooks at most: delete one that is no longer needed.`,
+  );
+}
+
+/** A rotation would end a secret that a receiver may still verify with. */
+export function tooManySecrets(rotatableAt: Date): Problem {
+  return new Problem(
+    'conflict',
+    `The webhook has ${maxPreviousSecrets} previous secrets that still sign. ` +
+      `Rotate again after ${timestamp(rotatableAt)}, when the oldest of them ends.`,
   );
 }
 

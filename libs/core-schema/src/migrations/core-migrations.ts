@@ -23,6 +23,7 @@ import { CaKeys1797020000000 } from './1797020000000-ca-keys';
 import { IssuanceHold1797030000000 } from './1797030000000-issuance-hold';
 import { ManagedOrders1797100000000 } from './1797100000000-managed-orders';
 import { BookingReferences1797200000000 } from './1797200000000-booking-references';
+import { OlderWebhookSecrets1797210000000 } from './1797210000000-older-webhook-secrets';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -51,4 +52,5 @@ export const coreMigrations = [
   IssuanceHold1797030000000,
   ManagedOrders1797100000000,
   BookingReferences1797200000000,
+  OlderWebhookSecrets1797210000000,
 ];

@@ -92,7 +92,7 @@ const forbidden: readonly Forbidden[] = [
   {
     what: 'read secrets of webhooks',
     to: everyoneBut('orders-v3', 'notifier'),
-    statements: ['secret_sealed', 'previous_secret_sealed', 'credentials_sealed'].map(
+    statements: ['secret_sealed', 'previous_secret_sealed', 'older_secrets_sealed', 'credentials_sealed'].map(
       (column) => `SELECT ${column} FROM webhook_endpoint`,
     ),
   },

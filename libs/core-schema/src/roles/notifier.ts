@@ -56,7 +56,7 @@ export const notifier: RoleGrants = {
     webhook_endpoint: {
       select: `
         id account_id url credentials_sealed secret_sealed previous_secret_sealed previous_secret_until
-        description enabled disabled_reason failing_since failed_at`,
+        older_secrets_sealed older_secrets_until description enabled disabled_reason failing_since failed_at`,
       update: 'enabled disabled_reason failing_since failed_at',
     },
   },

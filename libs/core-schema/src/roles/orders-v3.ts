@@ -163,8 +163,8 @@ export const ordersV3: RoleGrants = {
       select: '*',
       insert: 'id account_id url credentials_sealed secret_sealed description enabled events',
       update: `
-        url credentials_sealed secret_sealed previous_secret_sealed previous_secret_until description enabled
-        events disabled_reason failing_since failed_at`,
+        url credentials_sealed secret_sealed previous_secret_sealed previous_secret_until older_secrets_sealed
+        older_secrets_until description enabled events disabled_reason failing_since failed_at`,
       delete: true,
     },
   },

@@ -8,6 +8,10 @@ import { AccountEntity } from '../accounts/account.entity';
   'webhook_endpoint_previous_secret',
   `(previous_secret_sealed IS NULL) = (previous_secret_until IS NULL)`,
 )
+@Check(
+  'webhook_endpoint_older_secrets',
+  `cardinality(older_secrets_sealed) = cardinality(older_secrets_until)`,
+)
 export class WebhookEndpointEntity {
   @PrimaryColumn('bigint', { comment: 'random 48-bit integer' })
   id!: string;
@@ -31,12 +35,28 @@ export class WebhookEndpointEntity {
   @Column('bytea', { name: 'secret_sealed', comment: 'sealed signing secret (Standard Webhooks)' })
   secretSealed!: Buffer;
 
-  /** After a rotation both secrets sign, for 24 h. */
+  /** Each secret signs for 24 h after it was replaced. */
   @Column('bytea', { name: 'previous_secret_sealed', nullable: true })
   previousSecretSealed!: Buffer | null;
 
   @Column('timestamptz', { name: 'previous_secret_until', nullable: true })
   previousSecretUntil!: Date | null;
+
+  @Column('bytea', {
+    name: 'older_secrets_sealed',
+    array: true,
+    default: () => `'{}'`,
+    comment: 'before the previous one, oldest first',
+  })
+  olderSecretsSealed!: Buffer[];
+
+  @Column('timestamptz', {
+    name: 'older_secrets_until',
+    array: true,
+    default: () => `'{}'`,
+    comment: 'until when each of them signs',
+  })
+  olderSecretsUntil!: Date[];
 
   @Column('text')
   description!: string;

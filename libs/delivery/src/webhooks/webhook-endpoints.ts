@@ -6,7 +6,9 @@ import { cancelPending } from './webhook-deliveries';
 import type { WebhookEndpointEntity } from '@certwright/core-schema';
 
 /** As it is stored; secrets are sealed, and only who holds the sealing keys can open them. */
-export type WebhookEndpoint = Readonly<WebhookEndpointEntity>;
+export type WebhookEndpoint = Readonly<
+  Omit<WebhookEndpointEntity, 'olderSecretsSealed' | 'olderSecretsUntil'>
+>;
 
 export interface NewWebhookEndpoint {
   /** A fresh random 48-bit integer, in decimal. */
@@ -38,8 +40,17 @@ export interface WebhookEndpointChange {
 /** Endpoints of one account at most, so that none can multiply its deliveries without bound. */
 export const maxWebhookEndpoints = 20;
 
-/** How long the secret before a rotation signs as well, hours. */
+/** How long a secret signs after it was replaced, hours. */
 const rotationHours = 24;
+
+/** Secrets before the present one that may still sign: each adds 48 characters to `webhook-signature`. */
+export const maxPreviousSecrets = 8;
+
+/** A rotation is refused, because it would end a secret too early. */
+export interface TooManySecrets {
+  /** When the oldest of them ends. */
+  readonly rotatableAt: Date;
+}
 
 /** The webhook endpoints of accounts. Every method is limited to the account's own endpoints. */
 @Injectable()
@@ -134,22 +145,32 @@ export class WebhookEndpoints {
     return changed;
   }
 
-  /** From now on `secretSealed` signs, and for 24 h the present secret too. @returns null when there is no such endpoint */
+  /**
+   * From now on `secretSealed` signs. Each secret of before signs until 24 h after it was replaced: a receiver may have
+   * any of them, for example because the response with the one in between was lost.
+   *
+   * @returns null when there is no such endpoint
+   */
   async rotateSecret(
     tx: Tx,
     accountId: string,
     id: string,
     secretSealed: Buffer,
-  ): Promise<WebhookEndpoint | null> {
-    const [[changed]] = await tx.query<[WebhookEndpoint[], number]>(
-      `UPDATE webhook_endpoint SET
-         previous_secret_sealed = secret_sealed,
-         previous_secret_until = now() + $4::int * interval '1 hour',
-         secret_sealed = $3
-       WHERE id = $1 AND account_id = $2 RETURNING ${columns}`,
-      [id, accountId, secretSealed, rotationHours],
-    );
-    return changed ?? null;
+  ): Promise<WebhookEndpoint | TooManySecrets | null> {
+    await tx.query(`SELECT FROM webhook_endpoint WHERE id = $1 AND account_id = $2 FOR UPDATE`, [
+      id,
+      accountId,
+    ]);
+    const [kept] = await tx.query<[KeptSecrets?]>(keptSecretsStatement, [id, accountId]);
+    if (kept === undefined) return null;
+    if (kept.count >= maxPreviousSecrets) return { rotatableAt: kept.firstUntil };
+    const [[changed]] = await tx.query<[[WebhookEndpoint], number]>(rotateStatement(kept.keepsOlder), [
+      id,
+      accountId,
+      secretSealed,
+      rotationHours,
+    ]);
+    return changed;
   }
 
   /** With all its deliveries and their log. @returns false when the account has no such endpoint */
@@ -161,6 +182,39 @@ export class WebhookEndpoints {
     return deleted > 0;
   }
 }
+
+interface KeptSecrets {
+  /** Previous secrets that still sign. */
+  readonly count: number;
+  readonly firstUntil: Date;
+  /** The schema has the columns of older secrets. */
+  readonly keepsOlder: boolean;
+}
+
+/** In a schema without the column, `older_secrets_until` is that of `before_migration`. */
+const keptSecretsStatement = `
+  SELECT kept.* FROM (SELECT NULL::timestamptz[] AS older_secrets_until) AS before_migration CROSS JOIN LATERAL (
+    SELECT (SELECT count(*)::int FROM unnest(previous_secret_until || older_secrets_until) AS until
+            WHERE until > now()) AS count,
+      (SELECT min(until) FROM unnest(previous_secret_until || older_secrets_until) AS until
+       WHERE until > now()) AS "firstUntil",
+      older_secrets_until IS NOT NULL AS "keepsOlder"
+    FROM webhook_endpoint WHERE id = $1 AND account_id = $2) AS kept`;
+
+const rotateStatement = (keepsOlder: boolean) => `
+  UPDATE webhook_endpoint SET
+    ${keepsOlder ? keepOlder : ''}
+    previous_secret_sealed = secret_sealed,
+    previous_secret_until = now() + $4::int * interval '1 hour',
+    secret_sealed = $3
+  WHERE id = $1 AND account_id = $2 RETURNING ${columns}`;
+
+const keepOlder = `
+    (older_secrets_sealed, older_secrets_until) = (
+      SELECT coalesce(array_agg(sealed ORDER BY until), '{}'), coalesce(array_agg(until ORDER BY until), '{}')
+      FROM (SELECT previous_secret_sealed, previous_secret_until
+            UNION ALL SELECT * FROM unnest(older_secrets_sealed, older_secrets_until)) AS replaced (sealed, until)
+      WHERE until > now()),`;
 
 /** `events` through JSON, so that it works without the column too. */
 const columns = `id, account_id AS "accountId", url, credentials_sealed AS "credentialsSealed",
