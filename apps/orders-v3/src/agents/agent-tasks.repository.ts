@@ -18,6 +18,7 @@ const maxSeals = 200;
 const releaseDays = 30;
 
 interface DueRequest {
+  readonly id: string;
   readonly planId: string;
   readonly accountId: string;
   readonly name: string;
@@ -51,19 +52,25 @@ export class AgentTasks {
         const agent = leastLoaded(agentsOf(request), load, request.agentId);
         if (agent === null) return [];
         load.set(agent, (load.get(agent) ?? 0) + 1);
-        return [{ planId: request.planId, agent }];
+        return [{ ...request, agent }];
       });
       if (assigned.length === 0) return 0;
-      const planIds = assigned.map(({ planId }) => planId);
-      await tx.query(
-        `UPDATE key_request SET agent_id = assigned.agent,
+      // Only the row of the plan was locked: the request may have changed since the statement that found it began.
+      const [given] = await tx.query<[{ planId: string }[], number]>(
+        `UPDATE key_request AS request SET agent_id = assigned.agent,
            assigned_until = date_trunc('second', clock_timestamp()) + interval '${taskSeconds} seconds'
-         FROM unnest($1::bigint[], $2::text[]) AS assigned (plan_id, agent)
-         WHERE key_request.plan_id = assigned.plan_id`,
-        [planIds, assigned.map(({ agent }) => agent)],
+         FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS assigned (plan_id, id, agent)
+         WHERE request.plan_id = assigned.plan_id AND request.id = assigned.id AND ${isRequestDue}
+         RETURNING request.plan_id AS "planId"`,
+        [
+          assigned.map(({ planId }) => planId),
+          assigned.map(({ id }) => id),
+          assigned.map(({ agent }) => agent),
+        ],
       );
+      const planIds = given.map(({ planId }) => planId);
       await tx.query(`SELECT order_is_seen_by_agents(id) FROM unnest($1::bigint[]) AS id`, [planIds]);
-      return assigned.length;
+      return given.length;
     });
   }
 
@@ -161,8 +168,10 @@ async function giveSeals(
   return given.length;
 }
 
-const isDue = `request.due_at <= clock_timestamp()
-    AND (request.assigned_until IS NULL OR request.assigned_until < clock_timestamp())
+const isRequestDue = `request.due_at <= clock_timestamp()
+    AND (request.assigned_until IS NULL OR request.assigned_until < clock_timestamp())`;
+
+const isDue = `${isRequestDue}
     AND NOT plan.paused AND plan.closed_at IS NULL`;
 
 /**
@@ -170,7 +179,8 @@ const isDue = `request.due_at <= clock_timestamp()
  * those of another account from being found.
  */
 const dueRequests = `
-  SELECT plan.id AS "planId", order_v3.account_id AS "accountId", order_v3.cluster AS name, request.agent_id AS "agentId"
+  SELECT request.id, plan.id AS "planId", order_v3.account_id AS "accountId", order_v3.cluster AS name,
+    request.agent_id AS "agentId"
   FROM (
     SELECT request.plan_id, request.due_at,
       row_number() OVER (PARTITION BY order_v3.account_id, order_v3.cluster ORDER BY request.due_at, plan.id) AS nth

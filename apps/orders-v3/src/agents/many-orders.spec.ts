@@ -112,6 +112,65 @@ describe('a cluster with many orders that wait', () => {
   });
 });
 
+describe('a key request that changes while tasks are assigned', () => {
+  const pausesReads = `
+    CREATE FUNCTION pauses_reads() RETURNS boolean LANGUAGE plpgsql AS $$
+      BEGIN PERFORM pg_advisory_xact_lock_shared(42); RETURN true; END $$;
+    ALTER TABLE key_request ENABLE ROW LEVEL SECURITY;
+    CREATE POLICY pauses_reads ON key_request USING (pauses_reads())`;
+  const isPaused = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+
+  beforeAll(async () => void (await fixture.query(pausesReads)));
+  afterAll(async () => {
+    await fixture.query(`ALTER TABLE key_request DISABLE ROW LEVEL SECURITY`);
+    await fixture.query(`DROP POLICY pauses_reads ON key_request`);
+  });
+
+  /** Commits a change after the statement of the sweep has its snapshot, and before it locks any row. */
+  const assignDuring = async (polling: string, ...statement: [string, ...string[]]) => {
+    const key = { accountId: tenant.accountId, name: cluster.name };
+    const assigning = await fixture.api.database.transaction(async (tx) => {
+      await tx.query(`SELECT pg_advisory_xact_lock(42)`);
+      const assigned = fixture.api.app.get(AgentTasks).assignKeys([key], () => [polling]);
+      await eventually(async () => expect(await fixture.query(isPaused)).toHaveLength(1));
+      const [text, ...values] = statement;
+      await tx.query(text, values);
+      return { assigned };
+    });
+    return await assigning.assigned;
+  };
+
+  beforeEach(async () => await fixture.order('shop'));
+
+  it('stays with the agent that another process gave it to', async () => {
+    const [one, other] = (await fixture.members(2)) as [SpecAgent, SpecAgent];
+    const given = `UPDATE key_request SET agent_id = $1, assigned_until = now() + interval '1 minute'
+      WHERE plan_id = (SELECT plan_id FROM order_v3 WHERE account_id = $2 AND name = 'shop')`;
+    expect(await assignDuring(one.id, given, other.id, tenant.accountId)).toBe(0);
+    expect((await fixture.requestOf('shop'))?.agent_id).toBe(other.id);
+  });
+
+  it('is not assigned when it is postponed', async () => {
+    const [one] = (await fixture.members(1)) as [SpecAgent];
+    const postponed = `UPDATE key_request SET due_at = now() + interval '1 hour', unpaid_at = now()
+      WHERE plan_id = (SELECT plan_id FROM order_v3 WHERE account_id = $1 AND name = 'shop')`;
+    expect(await assignDuring(one.id, postponed, tenant.accountId)).toBe(0);
+    expect((await fixture.requestOf('shop'))?.agent_id).toBeNull();
+  });
+
+  it('is not assigned when another one has replaced it', async () => {
+    const [one] = (await fixture.members(1)) as [SpecAgent];
+    const replaced = `WITH ended AS (
+        DELETE FROM key_request USING order_v3 WHERE order_v3.plan_id = key_request.plan_id
+          AND account_id = $1 AND name = 'shop' RETURNING key_request.plan_id)
+      INSERT INTO key_request (plan_id, reason, due_at) SELECT plan_id, 'rekey', now() FROM order_v3
+      WHERE plan_id + 0 IN (SELECT plan_id FROM ended)`;
+    expect(await assignDuring(one.id, replaced, tenant.accountId)).toBe(0);
+    expect(await fixture.requestOf('shop')).toMatchObject({ agent_id: null });
+  });
+});
+
 describe('many changes at the same time', () => {
   it('lead to no deadlock and no lost version', async () => {
     const agents = await fixture.members(3);
