@@ -57,14 +57,19 @@ export class CaLimitBuckets {
    *
    * @param accountId our account that owns the order: `newOrders` are shared fairly
    * @param checked must have a token too, which is not taken
+   * @param store what the tokens are for, in the transaction that takes them; null: there is nothing to take
    */
   async take(
     caAccountId: string,
     needs: readonly CaLimitNeed[],
     accountId: string,
     checked: readonly CaLimitNeed[] = [],
+    store: (tx: Tx | null) => Promise<void> = async () => await Promise.resolve(),
   ): Promise<CaLimitTaken> {
-    if (needs.length + checked.length === 0) return { taken: true };
+    if (needs.length + checked.length === 0) {
+      await store(null);
+      return { taken: true };
+    }
     return await this.transactions.run(async (tx) => {
       const { buckets, nowS } = await hold(tx, caAccountId, placesOf([...needs, ...checked], accountId));
       const wait = await waitOf(tx, buckets, accountId);
@@ -83,22 +88,28 @@ export class CaLimitBuckets {
         buckets.filter(isTaken).map((bucket) => ({ ...bucket, spent: bucket.spent + 1 })),
         nowS,
       );
+      await store(tx);
       return { taken: true };
+    });
+  }
+
+  /** Takes a token of every bucket, also of an empty one: the CA counts what is stored in the same transaction. */
+  async spend(
+    caAccountId: string,
+    needs: readonly CaLimitNeed[],
+    accountId: string,
+    store: (tx: Tx) => Promise<void>,
+  ): Promise<void> {
+    await this.transactions.run(async (tx) => {
+      if (needs.length > 0) await add(tx, caAccountId, placesOf(needs, accountId), 1);
+      await store(tx);
     });
   }
 
   /** The CA was not called after all, or the expected cost did not occur. */
   async giveBack(caAccountId: string, needs: readonly CaLimitNeed[], accountId: string): Promise<void> {
     if (needs.length === 0) return;
-    await this.transactions.run(async (tx) => {
-      const { buckets, nowS } = await hold(tx, caAccountId, placesOf(needs, accountId));
-      await write(
-        tx,
-        caAccountId,
-        buckets.map((bucket) => ({ ...bucket, spent: Math.max(0, bucket.spent - 1) })),
-        nowS,
-      );
-    });
+    await this.transactions.run(async (tx) => await add(tx, caAccountId, placesOf(needs, accountId), -1));
   }
 
   /** The CA itself reported that the limit is reached: nothing is taken before the instant. Never shortens a wait. */
@@ -155,6 +166,12 @@ async function hold(tx: Tx, caAccountId: string, places: readonly Place[]): Prom
     return { kind, key, limit, spent: stillSpent(kind, limit, row.spent, nowS - row.at) };
   });
   return { buckets, nowS };
+}
+
+async function add(tx: Tx, caAccountId: string, places: readonly Place[], tokens: 1 | -1): Promise<void> {
+  const { buckets, nowS } = await hold(tx, caAccountId, places);
+  const changed = buckets.map((bucket) => ({ ...bucket, spent: Math.max(0, bucket.spent + tokens) }));
+  await write(tx, caAccountId, changed, nowS);
 }
 
 async function write(tx: Tx, caAccountId: string, buckets: readonly Bucket[], nowS: number): Promise<void> {

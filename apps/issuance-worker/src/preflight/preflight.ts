@@ -1,5 +1,5 @@
 import type { CaLimitBuckets, CaLimitNeed } from '../ca-limits/ca-limit-buckets';
-import type { CaLimits } from '@certwright/core-schema';
+import type { CaLimits, Tx } from '@certwright/core-schema';
 import { type OutcomeOf, outcomeTime } from '@certwright/issuance';
 import type { LookUp } from '@certwright/dns-lookup';
 import { caaOfNames } from './caa-of-names';
@@ -31,6 +31,8 @@ export interface PreflightQuestion {
   readonly names: readonly NameToProve[];
   /** Whether the order will have `replaces` (RFC 9773, section 5). */
   readonly replaces: boolean;
+  /** Stores the order in the transaction that takes the limits; null: it takes none. Called when nothing is refused. */
+  readonly store?: (tx: Tx | null) => Promise<void>;
 }
 
 export type PreflightVerdict =
@@ -90,7 +92,7 @@ async function check(question: PreflightQuestion, ports: PreflightPorts): Promis
 }
 
 async function takeLimits(
-  { authority, accountId, caAccountId, names, replaces }: PreflightQuestion,
+  { authority, accountId, caAccountId, names, replaces, store }: PreflightQuestion,
   buckets: PreflightPorts['buckets'],
 ): Promise<PreflightVerdict> {
   const dnsNames = names.map(({ dnsName }) => dnsName);
@@ -98,7 +100,7 @@ async function takeLimits(
   // Taken by failures only (`authorizationNeeds`).
   const isExempt = replaces && authority.limits.replacementsExempt === true;
   const failures = isExempt ? [] : authorizationNeeds(dnsNames, authority.limits);
-  const taken = await buckets.take(caAccountId, needs, accountId, failures);
+  const taken = await buckets.take(caAccountId, needs, accountId, failures, store);
   if (!taken.taken) {
     const { kind: limit, key, keptForOthers: isShared, until } = taken;
     const entered = authority.limits[limit];

@@ -1,5 +1,10 @@
 import { acmeReference, type BeforeOrder, problemOf, type ReplacedCertificate } from './acme-orders';
-import { type AcmeOrderEntity, type CertificateAuthorityEntity, type Lease } from '@certwright/core-schema';
+import {
+  type AcmeOrderEntity,
+  type CertificateAuthorityEntity,
+  type Lease,
+  type Tx,
+} from '@certwright/core-schema';
 import { type CaLimitBuckets } from '../../ca-limits/ca-limit-buckets';
 import { AcmeFault, isPassing, isProblem } from '../../acme';
 import { authorizationNeeds } from '../../preflight/limit-needs';
@@ -26,7 +31,7 @@ export interface AcmePorts extends OrderRunPorts {
   readonly health: AuthorityHealth;
   /** Max attempts with a slow exchange at one CA before other attempts have to wait. */
   readonly maxSlow: number;
-  readonly buckets: Pick<CaLimitBuckets, 'take' | 'giveBack' | 'drain'>;
+  readonly buckets: Pick<CaLimitBuckets, 'take' | 'spend' | 'giveBack' | 'drain'>;
   readonly preflight: (question: PreflightQuestion) => Promise<PreflightVerdict>;
 }
 
@@ -96,6 +101,17 @@ export class AcmeAuthority {
     if (unprovable.length > 0) return notProvable(authority.name, unprovable);
     const replaces = replacedAt(session, replaced);
     await request.hold(preflightMs);
+    const wanted = { authority: authority.name, caAccountId: session.row.id, profile, replaces };
+    const keepForMs = exchangeMs + spareMs;
+    let stored: Extract<Submitted, { kind: 'submitted' }> | null = null;
+    const store = async (tx: Tx | null) => {
+      const requestedMs = performance.now();
+      const { order, isKept } = await this.ports.orders.begin(lease, wanted, { approvals, keepForMs }, tx);
+      const reference = acmeReference(order.id);
+      const begun = new BegunOrder(session, order);
+      const extended = { requestedMs, forMs: keepForMs };
+      stored = { kind: 'submitted', reference, ...(isKept && { isStored: true, extended, begun }) };
+    };
     const verdict = await this.ports.preflight({
       authority,
       profile,
@@ -105,6 +121,7 @@ export class AcmeAuthority {
       product,
       names,
       replaces: replaces !== null,
+      store,
     });
     if (verdict.kind === 'wait')
       return { kind: 'refused', error: verdict.error, until: verdict.until, final: false };
@@ -112,16 +129,8 @@ export class AcmeAuthority {
       const final = verdict.error.code === 'names_not_allowed';
       return { kind: 'refused', error: verdict.error, until: null, final };
     }
-    const wanted = { authority: authority.name, caAccountId: session.row.id, profile, replaces };
-    const requestedMs = performance.now();
-    const keepForMs = exchangeMs + spareMs;
-    const { order, isKept } = await this.ports.orders.begin(lease, wanted, { approvals, keepForMs });
-    const stored = {
-      isStored: true,
-      extended: { requestedMs, forMs: keepForMs },
-      begun: new BegunOrder(session, order),
-    };
-    return { kind: 'submitted', reference: acmeReference(order.id), ...(isKept && stored) };
+    if (stored === null) throw new Error('a wanted order was not stored');
+    return stored;
   }
 
   private async namesToProve(

@@ -96,6 +96,7 @@ export class AcmeOrders {
   /**
    * Returns the issuance's current order, else a new one in state `wanted`. Stored before newOrder is sent.
    *
+   * @param tx null: on its own
    * @returns `isKept`: the issuance has its reference, the changes and the longer lease; false for a current order
    * @throws LeaseLost
    */
@@ -103,8 +104,10 @@ export class AcmeOrders {
     lease: Lease,
     order: NewAcmeOrder,
     { approvals, keepForMs }: OrderBeginning,
+    tx: Tx | null = null,
   ): Promise<{ readonly order: AcmeOrderEntity; readonly isKept: boolean }> {
-    const [begun] = await this.database.query<[AcmeOrderEntity?]>(beginStatement, [
+    const database = tx ?? this.database;
+    const [begun] = await database.query<[AcmeOrderEntity?]>(beginStatement, [
       lease.issuanceId,
       lease.token,
       order.authority,
@@ -116,7 +119,7 @@ export class AcmeOrders {
     ]);
     if (begun !== undefined) return { order: begun, isKept: true };
     const standing = await this.standing(lease.issuanceId);
-    if (standing === null || !(await this.holds(lease)))
+    if (standing === null || !(await this.holds(lease, database)))
       throw new LeaseLost('issuance', lease.issuanceId, lease.token);
     return { order: standing, isKept: false };
   }
@@ -192,9 +195,9 @@ export class AcmeOrders {
     return changed > 0;
   }
 
-  /** The CA refuses `replaces`: the order is requested without it. @throws LeaseLost */
-  async withoutReplaces(lease: Lease, id: string): Promise<void> {
-    await this.write(lease, id, ['wanted'], `replaces = NULL`);
+  /** The CA refuses `replaces`: the order is requested without it. @param tx null: on its own. @throws LeaseLost */
+  async withoutReplaces(lease: Lease, id: string, tx: Tx | null = null): Promise<void> {
+    await this.write(lease, id, ['wanted'], `replaces = NULL`, [], { database: tx ?? this.database });
   }
 
   /** @throws LeaseLost */

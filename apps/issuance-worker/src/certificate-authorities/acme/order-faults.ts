@@ -23,7 +23,6 @@ export interface FaultPorts {
 
 export interface AboutOrder {
   readonly session: AcmeSession;
-  /** Before the run: what was taken of the CA's limits depends on its `replaces`. */
   readonly stored: AcmeOrderEntity;
   readonly request: CertificateRequest;
 }
@@ -143,8 +142,8 @@ export class OrderFaults {
   private async settleLimits(
     until: Date | null,
     { problem, status, neverSent }: AcmeFault,
-    { doing }: OrderRun,
-    { session, stored, request }: AboutOrder,
+    { doing, stored }: OrderRun,
+    { session, request }: AboutOrder,
   ): Promise<void> {
     const { authority, row } = session;
     const { buckets } = this.ports;

@@ -12,6 +12,8 @@ import {
   type RepeatOptions,
   Repeats,
 } from '../../acme';
+import type { CaLimitBuckets } from '../../ca-limits/ca-limit-buckets';
+import { limitNeeds } from '../../preflight/limit-needs';
 import { sideBySide } from '../../approvals/side-by-side';
 import type { ChallengePublisher, NotYet } from '../../challenges/challenge-publisher';
 import type { CertificateRequest } from '../certificate-authority';
@@ -35,6 +37,7 @@ import {
 import type { PersistentRecords } from './persistent-records';
 
 export interface OrderRunPorts {
+  readonly buckets: Pick<CaLimitBuckets, 'spend'>;
   readonly orders: AcmeOrders;
   readonly challenges: ChallengePublisher;
   /** Null: dns-persist-01 is not used. */
@@ -191,15 +194,20 @@ export class OrderRun {
 
   private async open(): Promise<AcmeOrder | null> {
     const { id } = this.stored;
-    const { dnsNames, lease } = this.request;
-    const { account } = this.session;
+    const { accountId, dnsNames, lease } = this.request;
+    const { account, authority, row } = this.session;
+    const { limits } = authority;
     const order = await newOrder(
       account,
       { ...this.stored, dnsNames },
       {
         request: async () => await this.about('newOrder'),
         withoutReplaces: async () => {
-          await this.ports.orders.withoutReplaces(lease, id);
+          const needs =
+            limits.replacementsExempt === true ? limitNeeds(dnsNames, limits, { replaces: false }) : [];
+          await this.ports.buckets.spend(row.id, needs, accountId, async (tx) => {
+            await this.ports.orders.withoutReplaces(lease, id, tx);
+          });
           this.keep({ replaces: null });
         },
       },

@@ -5,6 +5,7 @@ import { AcmeIssuing } from '../../testing/acme-issuing';
 import { type OpenedIssuance, opensslCsr } from '../../testing/opened-issuance';
 import { CertificateAuthorities } from '../certificate-authorities';
 import { AuthorityDown, AuthorityHealth } from '../health/authority-health';
+import type { AcmeOrders } from './acme-orders';
 import { maxRunMs } from './order-run';
 
 const dnsNames = ['one.example.com'];
@@ -49,16 +50,21 @@ async function caAccountId(): Promise<string> {
   return id;
 }
 /** Runs an issuance that replaces a certificate of the account. */
-async function runReplacing(ariId: string, account: string): Promise<void> {
+async function runReplacing(
+  ariId: string,
+  account: string,
+  failing: (orders: AcmeOrders) => Partial<AcmeOrders> = () => ({}),
+): Promise<OpenedIssuance> {
   const orders = acme.orderRepository();
   const replaced = { authority: 'faulty', caAccountId: account, ariId };
   const before = async () => await Promise.resolve({ standingId: null, replaced });
-  const replacing = Object.assign(Object.create(orders) as typeof orders, { before });
+  const replacing = Object.assign(Object.create(orders) as typeof orders, { before, ...failing(orders) });
   const opened = await order();
   // An issuance without an earlier lease that replaces nothing has nothing before its order.
   await acme.database.query(`UPDATE issuance SET lease_token = 1 WHERE id = $1`, [opened.issuanceId]);
   await acme.timePasses();
   await acme.worker(acme.asWorker, { orders: replacing }).run(opened.issuanceId);
+  return opened;
 }
 const overloaded = altered({
   status: 500,
@@ -279,7 +285,7 @@ describe('an order', () => {
     });
   });
 
-  it('that is refused without `replaces`, too, gives back no more of the limits than was taken', async () => {
+  describe('with limits that exempt replacements', () => {
     const limits = { newOrders: { count: 10, perS: 36_000 }, replacementsExempt: true };
     const change = async (to: object) =>
       await acme.database.query(`UPDATE certificate_authority SET limits = $1 WHERE name = 'faulty'`, [to]);
@@ -288,11 +294,8 @@ describe('an order', () => {
         `SELECT spent FROM ca_limit_bucket WHERE ca_account_id = $1 AND kind = 'newOrders'`,
         [await caAccountId()],
       );
-      return bucket?.spent;
+      return bucket?.spent ?? 0;
     };
-    await change(limits);
-    await run(await order());
-    expect(await spent()).toBeCloseTo(1, 1);
     const refused = (type: string) =>
       altered({
         status: 403,
@@ -301,14 +304,56 @@ describe('an order', () => {
       });
     const [withReplaces, without] = [refused('alreadyReplaced'), refused('rejectedIdentifier')];
     let sent = 0;
-    server.override('/newOrder', (correct, socket) => {
-      sent += 1;
-      return (sent === 1 ? withReplaces : without)(correct, socket);
+
+    beforeEach(async () => {
+      await change(limits);
+      await run(await order());
+      await acme.database.query(`UPDATE ca_limit_bucket SET spent = 5, at = now()`);
+      sent = 0;
     });
-    await runReplacing('YWJj.ZGVm', await caAccountId());
-    expect(sent).toBe(2);
-    expect(await spent()).toBeCloseTo(1, 1);
-    await change({});
+    afterEach(async () => await change({}));
+
+    const refuseReplaces = (others: ReturnType<typeof refused> | null) =>
+      server.override('/newOrder', (correct, socket) => {
+        sent += 1;
+        const response = sent === 1 ? withReplaces : others;
+        return response === null ? correct : response(correct, socket);
+      });
+
+    it('gives back no more than was taken for an order that is refused without `replaces`, too', async () => {
+      refuseReplaces(without);
+      await runReplacing('YWJj.ZGVm', await caAccountId());
+      expect(sent).toBe(2);
+      expect(await spent()).toBeCloseTo(5, 1);
+    });
+
+    it('gives back no more than was taken when the worker stops before the order without `replaces`', async () => {
+      refuseReplaces(without);
+      const opened = await runReplacing('YWJj.ZGVm', await caAccountId(), (orders) => ({
+        withoutReplaces: async (...args) => {
+          await orders.withoutReplaces(...args);
+          throw new Error('the worker stops');
+        },
+      }));
+      expect(sent).toBe(1);
+      await run(opened);
+      expect(sent).toBe(2);
+      expect(await spent()).toBeCloseTo(5, 1);
+    });
+
+    it('takes what an order without `replaces` costs, which the CA accepts', async () => {
+      refuseReplaces(null);
+      await runReplacing('YWJj.ZGVm', await caAccountId());
+      expect(sent).toBe(2);
+      expect(await spent()).toBeCloseTo(6, 1);
+    });
+
+    it('takes nothing when the worker stops before the order is stored', async () => {
+      const begin = async () => await Promise.reject(new Error('the worker stops'));
+      const orders = Object.assign(Object.create(acme.orderRepository()) as AcmeOrders, { begin });
+      await acme.worker(acme.asWorker, { orders }).run((await order()).issuanceId);
+      expect(await spent()).toBeCloseTo(5, 1);
+    });
   });
 
   it('is revoked with one request per interval while the CA is down, and success marks the CA up', async () => {
