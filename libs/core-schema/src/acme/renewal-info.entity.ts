@@ -26,7 +26,7 @@ export class RenewalInfoEntity {
   @Column('text', { name: 'explanation_url', nullable: true })
   explanationUrl!: string | null;
 
-  /** Next query to the CA. */
+  /** Next query to the CA; infinity: the certificate is not the current one. */
   @Column('timestamptz', { name: 'due_at' })
   dueAt!: Date;
 

@@ -8,7 +8,7 @@ import type { AcmeServers } from '../acme/acme-servers';
 import { isDown } from '../health/authority-health';
 
 export interface RenewalInfoPorts {
-  readonly infos: Pick<RenewalInfos, 'take' | 'received' | 'failed' | 'postponed' | 'forget'>;
+  readonly infos: Pick<RenewalInfos, 'take' | 'received' | 'failed' | 'postponed' | 'follow'>;
   readonly authorities: Pick<CertificateAuthorities, 'byName'>;
   readonly servers: Pick<AcmeServers, 'of'>;
   /** In [0, 1). */
@@ -42,7 +42,7 @@ export function pollRenewalInfos(ports: RenewalInfoPorts): () => Promise<number>
     const due = await ports.infos.take(batch, takenMs);
     await sideBySide(requestsAtOnce, due, async (info) => await poll(ports, info));
     if (due.length === batch) return 0;
-    await ports.infos.forget();
+    await ports.infos.follow();
     return restMs;
   };
 }

@@ -104,11 +104,43 @@ it('counts failures until a response arrives', async () => {
   expect(await infos.take(1, 0)).toMatchObject([{ failures: 0, windowStart: expect.any(Date) }]);
 });
 
-it('is deleted once the certificate is no plan’s current one', async () => {
-  const [used, unused] = [await attached('a.b'), await attached('c.d')];
-  await core.database.query(`UPDATE certificate SET is_current = false WHERE id = $1`, [
-    unused.certificateId,
-  ]);
-  expect(await infos.forget()).toBe(1);
-  expect(await infos.take(10, 0)).toMatchObject([{ certificateId: used.certificateId }]);
+describe('of a certificate that another one has replaced', () => {
+  const window = { windowStart: inDays(50), windowEnd: inDays(52), explanationUrl: null, dueAt: inDays(1) };
+  const setCurrent = async (certificateId: string, isCurrent: boolean) =>
+    await core.database.query(`UPDATE certificate SET is_current = $2 WHERE id = $1`, [
+      certificateId,
+      isCurrent,
+    ]);
+
+  it('rests, and is fetched as for a new one when the certificate is current again', async () => {
+    const [used, unused] = [await attached('a.b'), await attached('c.d')];
+    await infos.received(unused.certificateId, { ...window, renewAt: inDays(51) });
+    await setCurrent(unused.certificateId, false);
+    await infos.follow();
+    expect(await infos.take(10, 60_000)).toMatchObject([{ certificateId: used.certificateId }]);
+    await setCurrent(unused.certificateId, true);
+    await infos.follow();
+    const restored = { certificateId: unused.certificateId, windowStart: null, windowEnd: null, failures: 0 };
+    expect(await infos.take(10, 60_000)).toMatchObject([restored]);
+    await infos.follow();
+    expect(await infos.take(10, 60_000)).toEqual([]);
+  });
+
+  it('keeps no window that arrives while it is not the current one', async () => {
+    const { certificateId } = await attached();
+    await setCurrent(certificateId, false);
+    await infos.received(certificateId, { ...window, renewAt: inDays(51) });
+    await setCurrent(certificateId, true);
+    expect(await infos.take(10, 0)).toMatchObject([{ windowStart: null }]);
+  });
+
+  it.each([
+    ['has expired', `not_before = now() - interval '2 days', not_after = now() - interval '1 day'`],
+    ['was revoked', `revoked_at = now()`],
+  ])('is deleted when it %s', async (_, change) => {
+    const { certificateId } = await attached();
+    await core.database.query(`UPDATE certificate SET ${change} WHERE id = $1`, [certificateId]);
+    await infos.follow();
+    expect(await core.database.query(`SELECT FROM renewal_info`)).toEqual([]);
+  });
 });

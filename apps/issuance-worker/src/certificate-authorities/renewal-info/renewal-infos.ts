@@ -52,7 +52,8 @@ export class RenewalInfos {
   async received(certificateId: string, received: ReceivedRenewalInfo): Promise<void> {
     const { windowStart, windowEnd, explanationUrl, dueAt, renewAt } = received;
     await this.database.transaction(async (tx) => {
-      if (renewAt !== null) await setRenewalTime(tx, certificateId, renewAt);
+      // Without its renewal time the window counts as new when the certificate is the current one again.
+      if (renewAt !== null && !(await setRenewalTime(tx, certificateId, renewAt))) return;
       await tx.query(
         `UPDATE renewal_info SET window_start = $2, window_end = $3, explanation_url = $4, due_at = $5, failures = 0
          WHERE certificate_id = $1`,
@@ -76,29 +77,40 @@ export class RenewalInfos {
     );
   }
 
-  /** Deletes those of certificates no longer in use. @returns how many */
-  async forget(): Promise<number> {
-    const [, gone] = await this.database.query<[unknown, number]>(
-      `DELETE FROM renewal_info USING certificate
-       WHERE certificate.id = certificate_id
-         AND (NOT certificate.is_current OR certificate.revoked_at IS NOT NULL OR certificate.not_after <= now())`,
+  /**
+   * Deletes those of certificates that are revoked or expired. Those of certificates that are valid, but not the current
+   * one, are not due; a certificate that is the current one again begins without a window.
+   */
+  async follow(): Promise<void> {
+    await this.database.query(
+      `WITH changed AS MATERIALIZED (
+         SELECT id, is_current, revoked_at IS NOT NULL OR not_after <= now() AS is_over
+         FROM renewal_info JOIN certificate ON certificate.id = certificate_id
+         WHERE revoked_at IS NOT NULL OR not_after <= now() OR is_current = (due_at = 'infinity')),
+       gone AS (
+         DELETE FROM renewal_info USING changed WHERE certificate_id = changed.id AND is_over)
+       UPDATE renewal_info SET window_start = NULL, window_end = NULL, failures = 0,
+         due_at = CASE WHEN is_current THEN clock_timestamp() ELSE 'infinity' END
+       FROM changed WHERE certificate_id = changed.id AND NOT is_over`,
     );
-    return gone;
   }
 }
 
 /**
  * With the plan's row locked first: a renewal that is being attached moves `is_current` under that lock, and one
  * statement that waited for it would still see the certificate as the current one.
+ *
+ * @returns false: it is not the current one, and nothing was set
  */
-async function setRenewalTime(tx: Tx, certificateId: string, renewAt: Date): Promise<void> {
+async function setRenewalTime(tx: Tx, certificateId: string, renewAt: Date): Promise<boolean> {
   await tx.query(
     `SELECT FROM plan WHERE id = (SELECT plan_id FROM certificate WHERE id = $1) FOR NO KEY UPDATE`,
     [certificateId],
   );
-  await tx.query(
+  const [, set] = await tx.query<[unknown, number]>(
     `UPDATE plan SET renew_at = $2 FROM certificate
      WHERE certificate.id = $1 AND certificate.plan_id = plan.id AND certificate.is_current`,
     [certificateId, renewAt],
   );
+  return set > 0;
 }
