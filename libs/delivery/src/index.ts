@@ -1,7 +1,7 @@
 export { DeliveryModule } from './delivery.module';
 export { AnnouncementRound } from './announcements/announcement-round';
 export { Announcements, type Unannounced } from './announcements/announcements';
-export { mailIssued, mailRevoked, wantsMail } from './mail/certificate-mails';
+export { lapsedRevocations, mailIssued, mailRevoked, wantsMail } from './mail/certificate-mails';
 export { type AccountMail, Mails, type NewMail } from './mail/mails';
 export {
   maxBackfilledInMail,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { revocationReasons } from '@certwright/issuance';
 import { Accounts } from '@certwright/accounts';
-import { CertificateMails1796169600000 } from '@certwright/core-schema';
+import { CertificateMails1796169600000, OutboxWrites, Transactions } from '@certwright/core-schema';
 import { Revocations } from '@certwright/ordering';
 import { PurchaseFixture } from '@certwright/core-testing';
 import { PendingRevocations } from './pending-revocations';
@@ -10,9 +10,12 @@ import { attachOpen, validity } from '@certwright/core-testing';
 let fixture: PurchaseFixture;
 let pending: PendingRevocations;
 let accountId: string;
+let reportedWrites = 0;
+const writes = new OutboxWrites();
+writes.onCommitted(() => (reportedWrites += 1));
 beforeAll(async () => {
   fixture = await PurchaseFixture.open();
-  pending = new PendingRevocations(fixture.core.database);
+  pending = new PendingRevocations(fixture.core.database, new Transactions(fixture.core.database, writes));
 }, 30_000);
 afterAll(async () => await fixture.core.close());
 beforeEach(async () => {
@@ -100,8 +103,10 @@ describe('the mail that a revocation is complete', () => {
     await revoke(first, second);
     await confirm(first);
     expect(await revocations()).toEqual([]);
+    reportedWrites = 0;
     await confirm(second);
     expect(await revocations()).toMatchObject([{ id: second, recipient: 'ops@example.com' }]);
+    expect(reportedWrites).toBe(1);
     await confirm(second);
     expect(await revocations()).toHaveLength(1);
     await revoke(third);
@@ -140,6 +145,40 @@ describe('the mail that a revocation is complete', () => {
     );
     await confirm(second);
     expect(await revocations()).toHaveLength(1);
+  });
+
+  const expire = async (id: string, daysAgo = 1) =>
+    await query(
+      `UPDATE certificate SET not_before = now() - $2 * interval '2 days', not_after = now() - $2 * interval '1 day' WHERE id = $1`,
+      id,
+      daysAgo,
+    );
+
+  it('is sent once when the last certificate expires before its CA confirms', async () => {
+    const planId = await plan();
+    const [first = '', second = ''] = [await issued(planId), await issued(planId)];
+    await revoke(first, second);
+    await confirm(first);
+    await query(`UPDATE certificate SET ca_revoked_at = now() - interval '2 days' WHERE id = $1`, first);
+    await pending.mailLapsed();
+    expect(await revocations()).toEqual([]);
+    await expire(second);
+    await Promise.all([pending.mailLapsed(), pending.mailLapsed()]);
+    await pending.mailLapsed();
+    expect(await revocations()).toMatchObject([{ id: first, recipient: 'ops@example.com' }]);
+  });
+
+  it('is not sent when no CA confirmed anything, or a week after the expiry', async () => {
+    const unconfirmed = await issued(await plan());
+    await revoke(unconfirmed);
+    await expire(unconfirmed);
+    const planId = await plan();
+    const [first = '', second = ''] = [await issued(planId), await issued(planId)];
+    await revoke(first, second);
+    await confirm(first);
+    await expire(second, 8);
+    await pending.mailLapsed();
+    expect(await revocations()).toEqual([]);
   });
 
   it('is not enqueued for an order, nor when the account turned it off', async () => {

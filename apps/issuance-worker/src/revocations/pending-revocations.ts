@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { mailRevoked } from '@certwright/delivery';
+import { Transactions, type Tx } from '@certwright/core-schema';
+import { lapsedRevocations, mailRevoked } from '@certwright/delivery';
 
 /** A certificate that is revoked here, but not yet at the CA. */
 export interface PendingRevocation {
@@ -23,7 +24,10 @@ const isPending = `certificate.revoked_at IS NOT NULL AND certificate.ca_revoked
 
 @Injectable()
 export class PendingRevocations {
-  constructor(private readonly database: DataSource) {}
+  constructor(
+    private readonly database: DataSource,
+    private readonly transactions: Transactions,
+  ) {}
 
   /** @returns null when there is nothing to report to the CA, or no longer */
   async find(certificateId: string): Promise<PendingRevocation | null> {
@@ -48,11 +52,8 @@ export class PendingRevocations {
    * @param reason as reported to the CA
    */
   async confirm(certificateId: string, reason: number): Promise<void> {
-    await this.database.transaction(async (tx) => {
-      await tx.query(
-        `SELECT 1 FROM plan WHERE id = (SELECT plan_id FROM certificate WHERE id = $1) FOR UPDATE`,
-        [certificateId],
-      );
+    await this.transactions.run(async (tx) => {
+      await lockPlanOf(tx, certificateId);
       const [, confirmed] = await tx.query<[unknown, number]>(
         `UPDATE certificate SET ca_revoked_at = clock_timestamp()
          WHERE id = $1 AND coalesce(revocation_reason, 0) = $2 AND revoked_at IS NOT NULL AND ca_revoked_at IS NULL`,
@@ -60,6 +61,16 @@ export class PendingRevocations {
       );
       if (confirmed > 0) await mailRevoked(tx, certificateId);
     });
+  }
+
+  /** Mails revocations whose last certificate expired before its CA confirmed it. */
+  async mailLapsed(): Promise<void> {
+    for (const { planId, certificateId } of await lapsedRevocations(this.database, null))
+      await this.transactions.run(async (tx) => {
+        await lockPlanOf(tx, certificateId);
+        // Another worker may have mailed it before the lock.
+        for (const each of await lapsedRevocations(tx, planId)) await mailRevoked(tx, each.certificateId);
+      });
   }
 
   /**
@@ -77,4 +88,10 @@ export class PendingRevocations {
       [after, limit],
     );
   }
+}
+
+async function lockPlanOf(tx: Tx, certificateId: string): Promise<void> {
+  await tx.query(`SELECT 1 FROM plan WHERE id = (SELECT plan_id FROM certificate WHERE id = $1) FOR UPDATE`, [
+    certificateId,
+  ]);
 }

@@ -51,7 +51,9 @@ export class RevocationsProcessor {
     await this.queues.addAll(page.map(({ id, reason }) => revocationJob(id, reason)));
     const last = page.length === batch ? page.at(-1) : undefined;
     this.after = last?.id ?? first;
-    return last === undefined ? restMs : 0;
+    if (last !== undefined) return 0;
+    await this.pending.mailLapsed();
+    return restMs;
   }
 
   private report({ certificateId, accountId, serialNumber, reason }: PendingRevocation): void {

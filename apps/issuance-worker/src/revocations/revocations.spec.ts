@@ -20,7 +20,7 @@ let pending: PendingRevocations;
 
 beforeAll(async () => {
   core = await CoreDatabaseFixture.open();
-  pending = new PendingRevocations(core.database);
+  pending = new PendingRevocations(core.database, core.transactions);
   await core.account(accountId);
   await core.account(otherAccount);
 });

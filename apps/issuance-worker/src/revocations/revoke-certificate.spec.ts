@@ -34,7 +34,11 @@ const request = async (source: DataSource, { planId, certificateId }: Issued) =>
 /** The worker's part, over this connection. */
 async function work(source: DataSource, { certificateId }: Issued, authority?: CertificateAuthority) {
   const ca = authority ?? issuing.caOver(source);
-  const ports = { pending: new PendingRevocations(source), issuers: ca, revoked: () => undefined };
+  const ports = {
+    pending: new PendingRevocations(source, new Transactions(source)),
+    issuers: ca,
+    revoked: () => undefined,
+  };
   await revokeCertificate(ports, certificateId);
 }
 

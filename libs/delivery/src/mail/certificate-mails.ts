@@ -25,6 +25,16 @@ export async function mailIssued(tx: Tx, accountId: string, certificateId: strin
   for (const { id } of rows) await addToOutbox(tx, sendMail(id, 0));
 }
 
+/** Of an `account` that gets a mail when a revocation is complete. */
+const wantsRevocationMail = `account.disabled_at IS NULL AND ${accountAddress} IS NOT NULL
+       AND ${wantsMail('mail_when_revoked')}`;
+
+/** Something that was revoked together with the certificate still has to be confirmed. */
+const isIncomplete = (certificate: string) => `EXISTS (
+         SELECT 1 FROM certificate AS other
+         WHERE other.plan_id = ${certificate}.plan_id AND other.revoked_at = ${certificate}.revoked_at
+           AND other.ca_revoked_at IS NULL AND other.not_after >= clock_timestamp())`;
+
 /**
  * In the transaction that confirms the revocation of a certificate: one mail for all that were revoked by the same request,
  * when the last of them is confirmed. The caller holds the plan's row, so that of two that are confirmed at the same time
@@ -38,14 +48,41 @@ export async function mailRevoked(tx: Tx, certificateId: string): Promise<void> 
      FROM certificate AS revoked
      JOIN plan ON plan.id = revoked.plan_id AND plan.owner = 'certs-v2'
      JOIN account ON account.id = revoked.account_id
-     WHERE revoked.id = $1 AND account.disabled_at IS NULL AND ${accountAddress} IS NOT NULL
-       AND ${wantsMail('mail_when_revoked')}
-       AND NOT EXISTS (
-         SELECT 1 FROM certificate AS other
-         WHERE other.plan_id = revoked.plan_id AND other.revoked_at = revoked.revoked_at
-           AND other.ca_revoked_at IS NULL AND other.not_after >= clock_timestamp())
+     WHERE revoked.id = $1 AND ${wantsRevocationMail} AND NOT ${isIncomplete('revoked')}
      RETURNING id`,
     [certificateId],
   );
   for (const { id } of rows) await addToOutbox(tx, sendMail(id, 0));
+}
+
+/**
+ * Revocations that are complete without a confirmation, and were not mailed: the last certificate expired before its CA
+ * confirmed it. Those of the last seven days, since sent mails are kept for 30 days.
+ *
+ * @param planId of one plan, which the caller holds; null: of all
+ * @returns of each, a certificate that was confirmed
+ */
+export async function lapsedRevocations(
+  reader: Pick<Tx, 'query'>,
+  planId: string | null,
+): Promise<readonly { readonly planId: string; readonly certificateId: string }[]> {
+  return await reader.query(
+    `SELECT DISTINCT ON (lapsed.plan_id, lapsed.revoked_at)
+       lapsed.plan_id AS "planId", confirmed.id AS "certificateId"
+     FROM certificate AS lapsed
+     JOIN plan ON plan.id = lapsed.plan_id AND plan.owner = 'certs-v2'
+     JOIN account ON account.id = lapsed.account_id
+     JOIN certificate AS confirmed ON confirmed.plan_id = lapsed.plan_id
+       AND confirmed.revoked_at = lapsed.revoked_at AND confirmed.ca_revoked_at IS NOT NULL
+     WHERE lapsed.revoked_at IS NOT NULL AND lapsed.ca_revoked_at IS NULL
+       AND lapsed.not_after > clock_timestamp() - interval '7 days' AND lapsed.not_after < clock_timestamp()
+       AND ($1::bigint IS NULL OR lapsed.plan_id = $1) AND ${wantsRevocationMail}
+       AND NOT ${isIncomplete('lapsed')}
+       AND NOT EXISTS (
+         SELECT 1 FROM mail JOIN certificate AS mailed ON mailed.id = (mail.facts ->> 'certificateId')::bigint
+         WHERE mail.recipient = ${accountAddress} AND mail.kind = 'revocation-complete'
+           AND mailed.plan_id = lapsed.plan_id AND mailed.revoked_at = lapsed.revoked_at)
+     ORDER BY lapsed.plan_id, lapsed.revoked_at, confirmed.ca_revoked_at DESC`,
+    [planId],
+  );
 }

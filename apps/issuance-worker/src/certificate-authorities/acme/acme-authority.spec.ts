@@ -91,7 +91,7 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
           requestedBy: 'subscriber',
         }),
     );
-    const pending = new PendingRevocations(acme.asWorker);
+    const pending = new PendingRevocations(acme.asWorker, new Transactions(acme.asWorker));
     await revokeCertificate({ pending, issuers: acme.issuers(), revoked: () => undefined }, certificateId);
     expect(await pending.find(certificateId)).toBeNull();
   });
