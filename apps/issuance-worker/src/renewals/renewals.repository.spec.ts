@@ -226,7 +226,7 @@ describe('a certificate that expired without a successor', () => {
     );
     return attached;
   };
-  const reselect = async () => await new Certificates(core.database).reselectExpired(10);
+  const reselect = async () => await new Certificates(core.database, core.transactions).reselectExpired(10);
 
   it.each(['before', 'after'])(
     'is replaced once, also when renewals are due %s it is noticed',
@@ -257,7 +257,7 @@ describe('a certificate that expired without a successor', () => {
     await core.transactions.run(async (tx) => {
       await tx.query(`SELECT FROM plan WHERE id = $1 FOR UPDATE`, [planId]);
       const wanted = { dnsNames: ['a.example.com'], spkiSha256: null };
-      await new Certificates(core.database).reselectCurrent(tx, planId, wanted);
+      await new Certificates(core.database, core.transactions).reselectCurrent(tx, planId, wanted);
     });
     expect((await renewals.openDue(10)).opened).toBe(1);
   });

@@ -6,7 +6,7 @@ import {
   validity,
   WebhookFixture,
 } from '@certwright/core-testing';
-import { coreDataSource } from '@certwright/core-schema';
+import { coreDataSource, OutboxWrites, Transactions } from '@certwright/core-schema';
 import { indexKeys } from '@certwright/ct';
 import { CrlIds, crlsOf, IssuerIds, type NewIssuance, storeIssuances } from '@certwright/ct-index';
 import { ctDataSource } from '@certwright/ct-schema';
@@ -37,6 +37,7 @@ let metrics: Metrics;
 let sightings: Sightings;
 let strays: StrayCertificates;
 let alarms: string[];
+let reportedWrites: number;
 
 beforeAll(async () => {
   [core, ct] = await Promise.all([CoreDatabaseFixture.open(), CtDatabaseFixture.open()]);
@@ -75,8 +76,12 @@ function restart(): void {
   const running = { log, metrics } as unknown as RunningProcess;
   const events = new OwnIssuanceEvents(new AccountEvents(), new Mails(asWorker));
   const config = { NOT_LOGGED_AFTER: dayMs, CT_INDEX_SCOPE: 'all' } as const;
-  sightings = new Sightings(asWorker, ctAsWorker, events, config, running);
-  strays = new StrayCertificates(asWorker, ctAsWorker, events, running);
+  const writes = new OutboxWrites();
+  reportedWrites = 0;
+  writes.onCommitted(() => (reportedWrites += 1));
+  const transactions = new Transactions(asWorker, writes);
+  sightings = new Sightings(asWorker, transactions, ctAsWorker, events, config, running);
+  strays = new StrayCertificates(asWorker, transactions, ctAsWorker, events, running);
 }
 
 /** The only log that is followed, and how old what was read of it is. */
@@ -199,6 +204,7 @@ describe('a certificate that was issued here', () => {
     expect(alarms).toEqual([
       'ALARM: a certificate that was issued here is not in the index of public certificates',
     ]);
+    expect(reportedWrites).toBe(1);
     restart();
     await sightings.look(lease);
     expect(alarms).toEqual([]);
@@ -275,6 +281,7 @@ describe('an issuance that ended an hour ago', () => {
     await logged(['www.shop.example'], { spkiSha256: key });
     await strays.check(lease);
     expect(alarms).toEqual(['ALARM: a certificate with the key of an issuance was logged and not received']);
+    expect(reportedWrites).toBe(1);
     // As if the worker had been killed before the issuance was marked, and for another issuance of the key.
     await ended(own.issuanceId, 3, 2);
     restart();

@@ -1,3 +1,4 @@
+import { Transactions } from '@certwright/core-schema';
 import { issuancesToMatchAt, positionsOf } from '@certwright/ct-index';
 import { RunningProcess } from '@certwright/service';
 import { Inject, Injectable } from '@nestjs/common';
@@ -42,6 +43,7 @@ export class Sightings {
 
   constructor(
     private readonly database: DataSource,
+    private readonly transactions: Transactions,
     private readonly ct: CtDatabase,
     private readonly events: OwnIssuanceEvents,
     @Inject(Config) private readonly config: Pick<Config, 'NOT_LOGGED_AFTER' | 'CT_INDEX_SCOPE'>,
@@ -142,7 +144,7 @@ export class Sightings {
     missing: readonly Unsighted[],
   ): Promise<void> {
     if (sightings.length + missing.length === 0) return;
-    const { sighted, reported } = await this.database.transaction(async (tx) => {
+    const { sighted, reported } = await this.transactions.run(async (tx) => {
       await lockTask(tx, lease);
       const [seen] = await tx.query<[{ id: string; wasReported: boolean }[], number]>(
         `UPDATE certificate SET sighted_at = found.discovered_at

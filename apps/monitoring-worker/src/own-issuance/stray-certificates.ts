@@ -1,5 +1,5 @@
 import type { IssuanceState } from '@certwright/issuance';
-import type { StrayProblem } from '@certwright/core-schema';
+import { type StrayProblem, Transactions } from '@certwright/core-schema';
 import {
   concernedIssuances,
   indexRange,
@@ -51,6 +51,7 @@ export class StrayCertificates {
 
   constructor(
     private readonly database: DataSource,
+    private readonly transactions: Transactions,
     private readonly ct: CtDatabase,
     private readonly events: OwnIssuanceEvents,
     { log }: RunningProcess,
@@ -95,7 +96,7 @@ export class StrayCertificates {
   private async checkOne(lease: TaskLease, reader: PageReader, issuance: EndedIssuance): Promise<void> {
     const found = await this.unknownOnes(issuance, await this.loggedFor(reader, issuance));
     const problem: StrayProblem = issuance.state === 'issued' ? 'second-certificate' : 'not-received';
-    const reported = await this.database.transaction(async (tx) => {
+    const reported = await this.transactions.run(async (tx) => {
       await lockTask(tx, lease);
       const inserted = await tx.query<{ tbs: string }[]>(
         `INSERT INTO stray_certificate (account_id, tbs_sha256, issuance_id, problem)

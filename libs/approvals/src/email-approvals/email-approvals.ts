@@ -20,6 +20,7 @@ import {
   throttledUntil,
   throttleWindowMs,
   wantsMail,
+  writesToOutbox,
 } from '@certwright/core-schema';
 
 /** Which mailbox is to approve which name of which plan. */
@@ -143,7 +144,10 @@ export class EmailApprovals {
     return await this.transactions.run(async (tx) => {
       if (await hasLinkFunctions(tx)) {
         const found = await callLinkFunction(tx, 'approve_link', tokenSha256);
-        return found?.state === 'open' ? { state: 'approved', request: found.request } : found;
+        if (found?.state !== 'open') return found;
+        // The function has woken the issuance.
+        writesToOutbox(tx);
+        return { state: 'approved', request: found.request };
       }
       // A modification of the order locks the plan too, so its terms cannot change until this is done.
       await tx.query(`SELECT FROM plan WHERE id = (${linkOfToken}) FOR UPDATE`, [tokenSha256]);

@@ -45,7 +45,7 @@ it('selects by the terms that are set while it waits for the plan, when a certif
   );
   const selecting = await transactions.run(async (tx) => {
     await tx.query(`SELECT 1 FROM plan WHERE id = $1 FOR UPDATE`, [planId]);
-    const selected = new Certificates(database).reselectExpired(10);
+    const selected = new Certificates(database, transactions).reselectExpired(10);
     const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     await eventually(async () => expect(await database.query(waiting)).toHaveLength(1));
     await setTerms(tx, planId, keys[0]);

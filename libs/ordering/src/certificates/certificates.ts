@@ -1,7 +1,7 @@
 import { bestCertificate, type Certificate, type Wanted } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { Tx } from '@certwright/core-schema';
+import { Transactions, type Tx } from '@certwright/core-schema';
 import { announceCurrent } from './announce-current';
 
 export interface StoredCertificate extends Certificate {
@@ -30,7 +30,10 @@ const currentNow = `certificate.is_current AND certificate.revoked_at IS NULL AN
 
 @Injectable()
 export class Certificates {
-  constructor(private readonly database: DataSource) {}
+  constructor(
+    private readonly database: DataSource,
+    private readonly transactions: Transactions,
+  ) {}
 
   /** The current certificate of each plan that has one. */
   async currentOf(
@@ -101,7 +104,7 @@ export class Certificates {
       [limit],
     );
     for (const { id } of plans) {
-      await this.database.transaction(async (tx) => {
+      await this.transactions.run(async (tx) => {
         // First: one statement that waited for the lock would not see terms that were set meanwhile.
         await tx.query(`SELECT FROM plan WHERE id = $1 FOR UPDATE`, [id]);
         const [plan] = await tx.query<[{ dns_names: string[] | null; spki_sha256: Buffer | null }]>(
