@@ -257,6 +257,25 @@ describe('inspection', () => {
     expect(stateOf(host, www, combined)).toBe('serving');
   });
 
+  it.each([
+    ['permissions', {}, { mode: 0o644 }],
+    ['owner', { owner: '0' }, { mode: 0o600, uid: 1234 }],
+  ])('installs a file again whose %s were changed', async (_, configured, changed) => {
+    const host = await installed(
+      { services: [web(www)], points: [{ order: www, service: 'web', path: combined, ...configured }] },
+      www,
+    );
+    host.disk.put(combined, host.disk.read(combined, 100_000), changed);
+    await host.installer.inspect();
+    await host.settle();
+    expect(host.disk.state(combined)).toMatchObject({ mode: 0o600, uid: 0 });
+    expect(stateOf(host, www, combined)).toBe('serving');
+    expect(reloads(host)).toHaveLength(1);
+    await host.installer.inspect();
+    await host.settle();
+    expect(reloads(host)).toHaveLength(1);
+  });
+
   it('reloads a server that serves another certificate', async () => {
     const host = await installed(both, www, api);
     host.served.get('web')?.set(www, 'f'.repeat(64));

@@ -413,7 +413,7 @@ export class Installer {
   private isLost(point: Point, { content }: Placement, wanted: string): boolean {
     const { orders, placing } = this.parts;
     if (point.path === null) return orders.current(point.order) !== wanted;
-    return content !== null && placing.present(point.path) !== content;
+    return content !== null && (placing.present(point.path) !== content || !placing.hasAccess(point));
   }
 
   private servicesOf(works: readonly Work[]): Service[] {

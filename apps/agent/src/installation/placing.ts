@@ -34,12 +34,19 @@ export class Placing {
       );
     if (present !== null && present.kind !== 'file')
       throw new PlacingFault(`${file} is not a regular file; use another path`);
-    const access = {
-      mode: point.mode,
-      ...(point.owner === null ? {} : { uid: userOrGroupId('passwd', point.owner) }),
-      ...(point.group === null ? {} : { gid: userOrGroupId('group', point.group) }),
-    };
-    return { content: this.content(point, sha256), access };
+    return { content: this.content(point, sha256), access: accessOf(point) };
+  }
+
+  /** Whether the file of a point has the permissions, and the owner and group if they are configured. */
+  hasAccess(point: Point): boolean {
+    try {
+      const present = this.files.state(point.path ?? '');
+      const { mode, uid = present?.uid, gid = present?.gid } = accessOf(point);
+      return present?.mode === mode && present.uid === uid && present.gid === gid;
+    } catch {
+      // Unknown: such as a directory service that does not respond. The next installation reports it.
+      return true;
+    }
   }
 
   /** @returns SHA-256 of what the file contains; null when it cannot be read */
@@ -76,6 +83,12 @@ export class Placing {
 }
 
 const maxBytes = 4 * 1024 * 1024;
+
+const accessOf = ({ mode, owner, group }: Point): Access => ({
+  mode,
+  ...(owner === null ? {} : { uid: userOrGroupId('passwd', owner) }),
+  ...(group === null ? {} : { gid: userOrGroupId('group', group) }),
+});
 
 function pemBlocks(pem: Buffer): Uint8Array[] {
   const decoded = decodePem(pem.toString('latin1'), 50);
