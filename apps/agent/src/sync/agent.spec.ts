@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { eventually } from '@certwright/testing';
 import { FakeServer } from '../testing/fake-server';
@@ -119,6 +119,21 @@ it('keeps the key that it made for an order of which it uses nothing', async () 
   await eventually(() => expect(server.requests.length).toBeGreaterThan(1));
   expect(existsSync(file)).toBe(true);
 });
+
+it('two copies of one machine do not end the waits of each other all the time, and say so', async () => {
+  const [original, copy] = [newHost(), newHost()];
+  original.joinText = newJoinText(server);
+  await original.enrol();
+  copy.configure('');
+  cpSync(original.state, copy.state, { recursive: true });
+  rmSync(path.join(copy.state, 'lock'), { force: true });
+  for (const host of [original, copy]) host.start(host.agent());
+  await eventually(
+    () => expect(server.reports.at(-1)?.agent.problem).toContain('another process uses the identity'),
+    { withinMs: 40_000 },
+  );
+  expect(server.requests.filter(({ path: each }) => each.endsWith('/state')).length).toBeLessThan(30);
+}, 60_000);
 
 it('goes on with the server after it was unreachable', async () => {
   const host = newHost();

@@ -237,6 +237,8 @@ export class Agent {
         if (this.serverProblem !== null) log.info('server reached again');
         this.serverProblem = null;
         failures = 0;
+        const { restMs } = this.synchronizer;
+        if (restMs > 0) await pause(spread(restMs), signal);
       } catch (error) {
         if (signal.aborted) return;
         this.installerWakeup.wake();
@@ -255,7 +257,6 @@ export class Agent {
     if (this.serverProblem !== text)
       this.parts.log.warn('synchronization failed', { error: text, attempt: failures });
     this.serverProblem = text;
-    const spread = (ms: number) => ms * (0.5 + Math.random() / 2);
     if (error instanceof Refusal && error.retryAfterMs !== null)
       return error.retryAfterMs * (1 + Math.random() / 2);
     if (error instanceof Refusal && error.status === 401) {
@@ -328,6 +329,8 @@ export class Agent {
     throw new ClonedFault(this.cloneProblem);
   }
 }
+
+const spread = (ms: number) => ms * (0.5 + Math.random() / 2);
 
 /** `once` waits so long for the certificate of a CSR that it sent. */
 const certificateMs = 60_000;

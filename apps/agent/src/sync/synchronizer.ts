@@ -49,6 +49,8 @@ export class Synchronizer {
   /** Order → SHA-256 of the public key of the last CSR. */
   private readonly sentCsrs = new Map<string, string>();
   private readonly doneTasks = new Set<string>();
+  /** Waits in a row that the server ended long before their time, without news. */
+  private endedEarly = 0;
 
   constructor(private readonly parts: SynchronizerParts) {}
 
@@ -74,6 +76,11 @@ export class Synchronizer {
     return this.known.has(order) || this.left.has(order);
   }
 
+  /** The server stops, or another process waits as this agent: requests at once would end each other's waits. ms */
+  get restMs(): number {
+    return this.endedEarly === 0 ? 0 : Math.min(earlyMs.first * 2 ** (this.endedEarly - 1), earlyMs.last);
+  }
+
   /** SHA-256 of the public keys of CSRs and certificates of the cluster; null before all orders were received once. */
   keysInUse(): ReadonlySet<string> | null {
     if (!this.isComplete) return null;
@@ -91,6 +98,7 @@ export class Synchronizer {
       settings.points.map(({ order }) => order).filter((order) => !this.known.has(order)),
     );
     return [
+      ...(this.endedEarly >= minEarly ? [copyText] : []),
       ...[...this.taskProblems].map(([order, problem]) => `order ${order}: ${problem}`),
       ...(this.isComplete
         ? [...unknown].map(
@@ -103,7 +111,7 @@ export class Synchronizer {
   /** One request for changes. It waits at the server for up to `waitS`. */
   async poll(waitS: number): Promise<void> {
     let isReset = false;
-    let response = await this.parts.api.state(this.after, this.isComplete ? waitS : 0);
+    let response = await this.wait(this.isComplete ? waitS : 0);
     while (response !== null) {
       if (isReset && response.reset) throw new Unreachable('the server requests a new start again and again');
       if (!response.reset && response.more && response.version <= this.after)
@@ -114,6 +122,16 @@ export class Synchronizer {
       response = await this.parts.api.state(this.after, 0);
     }
     this.complete();
+  }
+
+  private async wait(waitS: number): Promise<StateResponse | null> {
+    const begunMs = performance.now();
+    const response = await this.parts.api.state(this.after, waitS);
+    if (waitS > 0) {
+      const isEarly = response === null && performance.now() - begunMs < waitS * 500;
+      this.endedEarly = isEarly ? this.endedEarly + 1 : 0;
+    }
+    return response;
   }
 
   /** Tasks and downloads of orders that changed. What fails because of the network stays open. */
@@ -295,6 +313,14 @@ const keysOf = ({ csr_spki_sha256: csrKey, certificate }: OrderMessage): readonl
   [csrKey, certificate?.spki_sha256 ?? null].filter((key) => key !== null);
 
 const retryMs = { disk: 60_000, noKey: 600_000, refused: 600_000 } as const;
+
+/** After waits that the server ended early. */
+const earlyMs = { first: 1_000, last: 60_000 } as const;
+/** A server that stops ends one, and its other copies perhaps another. */
+const minEarly = 3;
+
+const copyText =
+  'another process uses the identity of this host, such as a copy of this machine; run enrol --new on one of them';
 
 const noKeyText =
   'no member of the cluster has sealed the key of the certificate for this host; start a host that has it, or call rekey';

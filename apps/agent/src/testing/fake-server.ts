@@ -65,7 +65,8 @@ export class FakeServer {
   isDown = false;
   readonly cluster = 'web';
   private server: Server | undefined;
-  private readonly waiting = new Set<() => void>();
+  /** By agent. */
+  private readonly waiting = new Map<string, () => void>();
   private tasks = 0;
 
   get url(): string {
@@ -150,13 +151,19 @@ export class FakeServer {
     return undefined;
   }
 
-  /** Ends requests that wait. */
+  /** A change of the cluster that no agent sees: requests that wait end with a response without orders. */
+  changeNothingSeen(): void {
+    this.version++;
+    this.wake();
+  }
+
+  /** Ends requests that wait, before their time. */
   interrupt(): void {
     this.wake();
   }
 
   private wake(): void {
-    for (const resolve of this.waiting) resolve();
+    for (const resolve of this.waiting.values()) resolve();
     this.waiting.clear();
   }
 
@@ -252,8 +259,11 @@ export class FakeServer {
   private async state(query: string, agent: string): Promise<readonly [number, unknown]> {
     const parameters = new URLSearchParams(query);
     const after = Number(parameters.get('after'));
-    if (this.version <= after && Number(parameters.get('wait')) > 0)
-      await new Promise<void>((resolve) => this.waiting.add(resolve));
+    if (this.version <= after && Number(parameters.get('wait')) > 0) {
+      // An agent waits once: its earlier request ends.
+      this.waiting.get(agent)?.();
+      await new Promise<void>((resolve) => this.waiting.set(agent, resolve));
+    }
     if (this.version <= after) return [204, null];
     const orders = [...this.orders.values()]
       .filter(({ version }) => version > after)
