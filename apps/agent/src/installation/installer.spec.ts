@@ -199,6 +199,15 @@ describe('hold', () => {
   });
 });
 
+it('ends a hold before the installed certificate expires also when the clock of the host is days behind', async () => {
+  const host = await installed(both, www, api);
+  host.clockErrorMs = -5 * 24 * 60 * minuteMs;
+  host.want(www, `${www} new`, { mayInstall: false });
+  host.nowMs = certificates.of(`${www} old`).issued.notAfter.getTime() - 23 * 60 * minuteMs;
+  await host.settle();
+  expect(stateOf(host, www)).toBe('serving');
+});
+
 describe('window', () => {
   const windowed: Configured = {
     services: [{ ...web(www), window: { startMinute: 120, endMinute: 180 } }],

@@ -30,6 +30,8 @@ export interface InstallerParts {
   readonly settings: Settings;
   /** Of the host: windows and back-off are local. */
   readonly now: () => Date;
+  /** Of the server: for the validity of certificates. */
+  readonly correctedNow: () => Date;
   /** Of a clock that is never set: for the gap between reloads and the time of probes. */
   readonly elapsedMs: () => number;
   readonly wait: (ms: number) => Promise<void>;
@@ -70,7 +72,7 @@ export class Installer {
    * @returns when something that waits is due, at the latest; null: nothing does
    */
   begin(): Date | null {
-    const { now, settings, orders, signal } = this.parts;
+    const { now, correctedNow, settings, orders, signal } = this.parts;
     if (signal.aborted) return null;
     const at = now();
     let dueAt: Date | null = null;
@@ -82,6 +84,7 @@ export class Installer {
       const plan = planOrder(journal, this.journals.points(journal.order), {
         services: settings.services,
         now: at,
+        correctedNow: correctedNow(),
         validity: (order, sha256) => this.info(order, sha256),
         hasVersion: (order, sha256) => orders.hasVersion(order, sha256),
       });
@@ -355,7 +358,10 @@ export class Installer {
     const content = placement === currentLink ? null : this.parts.placing.present(placement);
     let journal = this.journals.withPlacement(order, placement, { certificate: to, content, change: null });
     if (from !== null && from !== to && !isUsed(journal, from))
-      journal = { ...journal, replaced: { ...journal.replaced, [from]: this.parts.now().toISOString() } };
+      journal = {
+        ...journal,
+        replaced: { ...journal.replaced, [from]: this.parts.correctedNow().toISOString() },
+      };
     const { [to]: _, ...replaced } = journal.replaced;
     this.journals.keep({ ...journal, replaced });
     const served = observed.map((each) => each.served);

@@ -55,6 +55,8 @@ export interface Circumstances {
   readonly services: ReadonlyMap<string, Service>;
   /** Local time, for windows. */
   readonly now: Date;
+  /** By the clock of the server. */
+  readonly correctedNow: Date;
   /** Dates of an installed version; null when it cannot be read. */
   readonly validity: (order: string, sha256: string) => { notBefore: Date; notAfter: Date } | null;
   readonly hasVersion: (order: string, sha256: string) => boolean;
@@ -126,9 +128,9 @@ function workOf(
 /** An expired certificate is worse than one that no other host has tried. */
 const maxHeldMs = 24 * 3_600_000;
 
-function isExpiring({ order, from }: Work, { validity, now }: Circumstances): boolean {
+function isExpiring({ order, from }: Work, { validity, correctedNow }: Circumstances): boolean {
   const installed = from === null ? null : validity(order, from);
-  return installed !== null && installed.notAfter.getTime() - now.getTime() < maxHeldMs;
+  return installed !== null && installed.notAfter.getTime() - correctedNow.getTime() < maxHeldMs;
 }
 
 /** @returns the text of the window that keeps a work from being done now */
@@ -138,7 +140,7 @@ function closedWindow(work: Work, points: readonly Point[], around: Circumstance
   if (validity === null) return null;
   const { notBefore, notAfter } = validity;
   const lifetimeMs = notAfter.getTime() - notBefore.getTime();
-  if (notAfter.getTime() - around.now.getTime() < lifetimeMs / 4) return null;
+  if (notAfter.getTime() - around.correctedNow.getTime() < lifetimeMs / 4) return null;
   for (const { service } of points) {
     const window = service === null ? null : (around.services.get(service)?.window ?? null);
     if (window !== null && !isWithin(window, around.now))

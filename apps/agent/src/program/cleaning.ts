@@ -80,6 +80,7 @@ function storedInstaller(host: Host, settings: Settings, orders: OrderStore, log
     placing: new Placing(host.files, orders, host.owner),
     settings,
     now: () => new Date(),
+    correctedNow: () => new Date(),
     elapsedMs: () => performance.now(),
     wait: (ms) => pause(ms, signal),
     run: () => Promise.reject(new Error('prune runs no command')),

@@ -48,7 +48,8 @@ interface Call {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly query?: string;
-  readonly json?: unknown;
+  /** Called before each attempt: the clock may have been corrected. */
+  readonly json?: () => unknown;
   readonly waitS?: number;
 }
 
@@ -62,7 +63,7 @@ export class AgentApi {
   ) {}
 
   async enrol(request: EnrolRequest): Promise<EnrolResponse> {
-    return await this.read({ method: 'POST', path: agentPaths.enrol, json: request }, readEnrolled);
+    return await this.read({ method: 'POST', path: agentPaths.enrol, json: () => request }, readEnrolled);
   }
 
   /** @returns null when nothing changed */
@@ -89,15 +90,18 @@ export class AgentApi {
   }
 
   async addSealedKeys(order: string, spkiSha256: string, keys: readonly SealedKey[]): Promise<void> {
-    await this.call({ method: 'POST', path: agentPaths.keys(order, spkiSha256), json: { keys } });
+    await this.call({ method: 'POST', path: agentPaths.keys(order, spkiSha256), json: () => ({ keys }) });
   }
 
   async sendCsr(order: string, request: CsrRequest): Promise<CsrResponse> {
-    return await this.read({ method: 'POST', path: agentPaths.csr(order), json: request }, readCsrAccepted);
+    return await this.read(
+      { method: 'POST', path: agentPaths.csr(order), json: () => request },
+      readCsrAccepted,
+    );
   }
 
-  async report(request: ReportRequest): Promise<void> {
-    await this.call({ method: 'POST', path: agentPaths.reports, json: request });
+  async report(newReport: () => ReportRequest): Promise<void> {
+    await this.call({ method: 'POST', path: agentPaths.reports, json: newReport });
   }
 
   private async read<T>(call: Call, reader: (body: Uint8Array) => T): Promise<T> {
@@ -118,7 +122,7 @@ export class AgentApi {
   }
 
   private async send({ method, path, query = '', json, waitS }: Call): Promise<HttpResponse> {
-    const body = json === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(json));
+    const body = json === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(json()));
     const { agentId, identityKey: privateKey } = this.signer;
     const signature = signRequest(
       { method, path, query, body },

@@ -83,6 +83,7 @@ export class Agent {
       placing: new Placing(files, this.orders, owner),
       settings,
       now: () => this.clock.host(),
+      correctedNow: () => this.clock.now(),
       elapsedMs: () => performance.now(),
       wait: (ms) => pause(ms, signal),
       // A test or reload under way ends first when the agent stops.
@@ -307,6 +308,8 @@ export class Agent {
   private prune(): void {
     try {
       const { installer, orders, keys, clock, synchronizer } = this;
+      // Before, neither the time nor the keys of the cluster are known.
+      if (!synchronizer.isComplete) return;
       pruneReplaced(installer, orders, keys, clock.now(), synchronizer.keysInUse());
     } catch (error) {
       this.parts.log.warn('old versions cannot be removed', { error: fileFault(error) });

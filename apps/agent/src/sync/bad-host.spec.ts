@@ -1,3 +1,4 @@
+import { eventually } from '@certwright/testing';
 import { FakeServer } from '../testing/fake-server';
 import type { LossyDisk } from '../testing/lossy-disk';
 import { agentOf, configure, join, lossyHostDisk, once } from '../testing/lossy-host';
@@ -90,6 +91,41 @@ it('a report of the original is not lost because a copy reported', async () => {
   await original.once();
   const numbers = server.reports.map(({ number }) => number);
   expect([...numbers].sort((a, b) => a - b)).toEqual(numbers);
+});
+
+it('reports after a copy whose clock was days ahead are newer than that of the copy', async () => {
+  await once(disk);
+  const before = server.reports.length;
+  disk.put('/etc/machine-id', `${'b'.repeat(32)}\n`);
+  const copy = agentOf(disk, () => new Date(Date.now() + 5 * 86_400_000));
+  await expect(copy.once()).rejects.toThrow(ClonedFault);
+  disk.put('/etc/machine-id', `${'a'.repeat(32)}\n`);
+  const now = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 2_000);
+  await agentOf(disk, () => new Date(Date.now())).once();
+  now.mockRestore();
+  const [ofCopy, after] = server.reports.slice(before);
+  expect(ofCopy?.agent.problem).toContain('is a copy');
+  expect(after?.number).toBeGreaterThan(ofCopy?.number ?? Infinity);
+});
+
+it('a key is not removed by a clock that is days ahead before the server was reached', async () => {
+  const ordered = server.addOrder(order);
+  await once(disk);
+  server.ask(ordered);
+  // The machine stops when the CSR is sent: the host does not know yet that the cluster uses the key.
+  server.falsify = (path) => (path.endsWith('/csr') ? { status: 503 } : undefined);
+  await once(disk).catch(() => undefined);
+  server.falsify = () => undefined;
+  const keys = disk.list(`${state}/keys`);
+  expect(keys).toHaveLength(2);
+  server.isDown = true;
+  const stop = new AbortController();
+  const running = agentOf(disk, () => new Date(Date.now() + 30 * 86_400_000), stop.signal).run();
+  await eventually(() => expect(disk.list(state)).toContain('disk-check'));
+  await new Promise((resolve) => setImmediate(resolve));
+  stop.abort();
+  await running;
+  expect(disk.list(`${state}/keys`)).toEqual(keys);
 });
 
 it.each([-5, 5])('a clock that is %s days wrong is reported, and everything else works', async (days) => {

@@ -32,6 +32,16 @@ async function newHost() {
 
 const keyOf = (label: string) => certificates.of(label).key.spkiSha256;
 
+it('keeps them for seven days also when the clock of the host is weeks behind', async () => {
+  const { host, orders, prune } = await newHost();
+  host.clockErrorMs = -21 * dayMs;
+  host.want(order, 'third');
+  await host.settle();
+  host.clockErrorMs = 0;
+  prune();
+  expect(orders.versions(order)).toHaveLength(3);
+});
+
 it('keeps a replaced version and its key for seven days', async () => {
   const { host, orders, keys, prune } = await newHost();
   host.nowMs += 7 * dayMs - 1000;

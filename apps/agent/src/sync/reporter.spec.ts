@@ -12,7 +12,8 @@ const order = 'www.example.com';
 /** What the host reports, each in bytes and read again. */
 async function reportsOf(host: SimulatedHost, withoutPoints: readonly string[] = []) {
   const sent: { readonly bytes: number; readonly report: ReportRequest }[] = [];
-  const report = (request: ReportRequest) => {
+  const report = (newReport: () => ReportRequest) => {
+    const request = newReport();
     sent.push({ bytes: Buffer.byteLength(JSON.stringify(request)), report: request });
     return Promise.resolve();
   };

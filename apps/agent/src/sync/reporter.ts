@@ -51,7 +51,7 @@ export class Reporter {
 
   /** Sends what changed. What fails is sent again with the next report. */
   async send(): Promise<void> {
-    const { api, installer, clock } = this.parts;
+    const { installer, clock } = this.parts;
     const nowMs = clock.host().getTime();
     const isFull = this.isFullDue;
     if (isFull) for (const order of installer.journals.names()) this.changed.add(order);
@@ -62,12 +62,12 @@ export class Reporter {
       const reportable = orders.filter((order) => this.parts.isReportable(order));
       const groups = grouped(reportable.map((order) => bounded(this.installationsOf(order))));
       for (const [index, withoutPoints] of this.newWithoutPoints(isFull).entries()) {
-        await api.report(this.report(problem, groups[index] ?? [], withoutPoints));
+        await this.report(problem, groups[index] ?? [], withoutPoints);
         for (const order of withoutPoints) this.reportedWithoutPoints.add(order);
         groups[index] = [];
       }
       const rest = groups.filter((group) => group.length > 0);
-      for (const installations of rest) await api.report(this.report(problem, installations));
+      for (const installations of rest) await this.report(problem, installations);
     } catch (error) {
       for (const order of orders) this.changed.add(order);
       throw error;
@@ -78,7 +78,7 @@ export class Reporter {
 
   /** Only what is wrong with the host. */
   async sendProblem(problem: string): Promise<void> {
-    await this.parts.api.report(this.report(problem, []));
+    await this.report(problem, []);
   }
 
   installationsOf(order: string): InstallationMessage[] {
@@ -118,16 +118,35 @@ export class Reporter {
     return groups;
   }
 
-  private report(
+  private async report(
     problem: string | null,
     installations: readonly InstallationMessage[],
     withoutPoints: readonly string[] = [],
+  ): Promise<void> {
+    let number = 0;
+    await this.parts.api.report(() => {
+      // By the clock at each attempt: with the number of a clock that is ahead, the server would ignore later reports.
+      number = this.nextNumber();
+      return this.newReport(number, problem, installations, withoutPoints);
+    });
+    this.number = number;
+  }
+
+  /** Seconds grow across restarts also when the disk cannot store a number. */
+  private nextNumber(): number {
+    const seconds = Math.floor((this.parts.clock.now().getTime() - numberEpochMs) / 1000);
+    return Math.max(this.number + 1, seconds);
+  }
+
+  private newReport(
+    number: number,
+    problem: string | null,
+    installations: readonly InstallationMessage[],
+    withoutPoints: readonly string[],
   ): ReportRequest {
     const now = this.parts.clock.now();
-    // Seconds grow across restarts also when the disk cannot store a number.
-    this.number = Math.max(this.number + 1, Math.floor((now.getTime() - numberEpochMs) / 1000));
     return {
-      number: this.number,
+      number,
       sent_at: now.toISOString(),
       agent: { ...this.parts.agent, problem: problem === null ? null : printable(problem) },
       installations,

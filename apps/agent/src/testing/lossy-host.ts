@@ -38,9 +38,13 @@ export async function join(disk: LossyDisk, joinString: string): Promise<number>
   );
 }
 
-export function agentOf(disk: LossyDisk, hostNow?: () => Date): Agent {
+export function agentOf(
+  disk: LossyDisk,
+  hostNow?: () => Date,
+  signal: AbortSignal = new AbortController().signal,
+): Agent {
   const host = hostOf(disk);
-  const parts = agentParts(host, settingsOf(host, configurationFile), silent, new AbortController().signal);
+  const parts = agentParts(host, settingsOf(host, configurationFile), silent, signal);
   return new Agent({ ...parts, ...(hostNow === undefined ? {} : { hostNow }) });
 }
 

@@ -157,6 +157,7 @@ export class SimulatedHost {
       placing: new Placing(this.disk, orders, { uid: 0 }),
       settings: this.settings,
       now: () => new Date(this.nowMs + this.clockErrorMs),
+      correctedNow: () => new Date(this.nowMs),
       elapsedMs: () => this.nowMs,
       wait: async (ms) => {
         this.nowMs += ms;

@@ -66,6 +66,7 @@ export class Host {
       placing: new Placing(files, this.orders, { uid: process.getuid?.() ?? 0 }),
       settings,
       now: this.clock.now,
+      correctedNow: this.clock.now,
       elapsedMs: () => this.clock.now().getTime(),
       wait: this.clock.wait,
       run: async (command, timeoutMs) => await runCommand(command, { timeoutMs, environment }),
