@@ -118,15 +118,18 @@ export class AcmeOrders {
       keepForMs,
     ]);
     if (begun !== undefined) return { order: begun, isKept: true };
-    const standing = await this.standing(lease.issuanceId);
+    const standing = await this.standing(lease.issuanceId, database);
     if (standing === null || !(await this.holds(lease, database)))
       throw new LeaseLost('issuance', lease.issuanceId, lease.token);
     return { order: standing, isKept: false };
   }
 
   /** The issuance's order that has not failed; null: none. */
-  async standing(issuanceId: string): Promise<AcmeOrderEntity | null> {
-    return await this.one(`issuance_id = $1 AND state <> 'failed'`, issuanceId);
+  async standing(
+    issuanceId: string,
+    database: Pick<Tx, 'query'> = this.database,
+  ): Promise<AcmeOrderEntity | null> {
+    return await this.one(`issuance_id = $1 AND state <> 'failed'`, issuanceId, database);
   }
 
   async byId(id: string): Promise<AcmeOrderEntity | null> {
@@ -261,8 +264,12 @@ export class AcmeOrders {
     return rows.length > 0;
   }
 
-  private async one(where: string, value: string): Promise<AcmeOrderEntity | null> {
-    const [row] = await this.database.query<[AcmeOrderEntity?]>(
+  private async one(
+    where: string,
+    value: string,
+    database: Pick<Tx, 'query'> = this.database,
+  ): Promise<AcmeOrderEntity | null> {
+    const [row] = await database.query<[AcmeOrderEntity?]>(
       `SELECT ${orderColumns} FROM acme_order WHERE ${where}`,
       [value],
     );
