@@ -74,16 +74,24 @@ function looksLikePrivateKey(bytes: Buffer): boolean {
   const [first, version] = [outer[0], outer[2]];
   if (first === 0x02 && outer[1] === 1 && version !== undefined) {
     const next = outer[3];
-    // INTEGER: PKCS #1 or a traditional DSA key; SEQUENCE: PKCS #8 or, as version 3, PKCS #12; OCTET STRING: SEC 1.
-    return (
-      (version <= 1 && (next === 0x02 || next === 0x30 || next === 0x04)) || (version === 3 && next === 0x30)
-    );
+    // INTEGER: PKCS #1 or a traditional DSA key; OCTET STRING: SEC 1; SEQUENCE: PKCS #8 or, as version 3, PKCS #12.
+    if (next === 0x02 || next === 0x04) return version <= 1;
+    return next === 0x30 && (version <= 1 || version === 3) && startsWithIdentifier(outer.subarray(3));
   }
   const algorithm = contentOf(outer, 0x30);
   return (
     algorithm !== undefined &&
     passwordSchemes.some((scheme) => algorithm.subarray(0, scheme.length).equals(scheme))
   );
+}
+
+/**
+ * Whether a SEQUENCE starts with an OBJECT IDENTIFIER, or is cut off before it: that of a private key does. After its
+ * version, the inner part of a request has a Name, which starts with a SET or is empty (RFC 2986, section 4.1).
+ */
+function startsWithIdentifier(sequence: Buffer): boolean {
+  const first = contentOf(sequence, 0x30)?.[0];
+  return first === undefined || first === 0x06;
 }
 
 /** OBJECT IDENTIFIERs up to their last arc: PKCS #5 (1.2.840.113549.1.5) and PKCS #12 (1.2.840.113549.1.12.1). */

@@ -2,7 +2,8 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import fc from 'fast-check';
 import { containsPrivateKey, holdsPrivateKey } from '@certwright/errors';
 import { decodeBase64, decodePem, encodeBase64, encodePem } from './index';
-import { forgeCsr } from './testing/csr-forge';
+import { commonName, dns, forgeCsr } from './testing/csr-forge';
+import { seq } from './testing/der-forge';
 
 describe('strict base64', () => {
   it('reads what it writes, for any bytes', () => {
@@ -152,6 +153,23 @@ describe('a private key that was pasted', () => {
     ['a name', 'example.com'],
   ])('is not seen in %s', (_what, text) => {
     expect([containsPrivateKey(text), holdsPrivateKey(text)]).toEqual([false, false]);
+  });
+
+  /** The inner part of a request begins as PKCS #8 does. With content of 255 bytes, its base64 follows a slash. */
+  it('is not seen in requests of any length', () => {
+    for (const parts of [
+      (text: string) => ({ subject: seq(commonName(text)), attributes: [] }),
+      (text: string) => ({ subject: seq(), sans: [dns(text)] }),
+    ]) {
+      const requests = Array.from({ length: 80 }, (_, at) =>
+        forgeCsr(ec, { ...parts('x'.repeat(at + 1)), signature: Buffer.alloc(71) }),
+      );
+      expect(requests.some((der) => der.toString('base64').startsWith('MIH/MIG'))).toBe(true);
+      for (const der of requests) {
+        for (const text of [der.toString('base64'), encodePem('CERTIFICATE REQUEST', der)])
+          expect([containsPrivateKey(text), holdsPrivateKey(text)]).toEqual([false, false]);
+      }
+    }
   });
 
   it('is a key indeed in these shapes', () => {
