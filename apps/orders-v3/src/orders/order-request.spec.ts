@@ -14,6 +14,7 @@ describe('the body of a POST', () => {
       current_cert_download: 'x',
       pubkey_sha256: null,
       issuance: 1,
+      installations: [],
     };
     expect(read(body)).toEqual({ value: {}, faults: [], unknownMembers: [] });
   });

@@ -57,4 +57,7 @@ export class OrderRequest {
 
   @Ignored()
   issuance?: unknown;
+
+  @Ignored()
+  installations?: unknown;
 }
