@@ -9,7 +9,7 @@ import type { OrderExpansion } from '../wire/expansion';
 import { InstallationSchema, type OrderInstallations } from '../installations/installation-json';
 import type { AwaitedKey } from './awaited-keys';
 import { type ApprovalPlaces, type IssuanceContext, issuanceJson, IssuanceSchema } from './issuance-json';
-import type { StoredOrder } from './order';
+import { orderProducts, type StoredOrder } from './order';
 import { documentedDnsNames } from './order-members';
 
 /** An order in a response. A member that is not expanded is absent, not null. */
@@ -35,7 +35,7 @@ export class OrderSchema {
   @ApiProperty()
   paused: boolean;
 
-  @ApiProperty({ enum: ['free_ca', 'paid_ca'] })
+  @ApiProperty({ enum: [...orderProducts] })
   product: string;
 
   @ApiProperty({ enum: ['rsa', 'ecdsa'] })

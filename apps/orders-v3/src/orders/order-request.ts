@@ -1,7 +1,7 @@
 import type { KeyType } from '@certwright/issuance';
 import { BooleanMember, EnumMember, Ignored, TextMember } from '@certwright/service';
 import { ApiSchema } from '@nestjs/swagger';
-import { defaultProduct, type Order } from './order';
+import { defaultProduct, type Order, orderProducts } from './order';
 import { ApproverEmails, ClusterName, CsrField, DnsNames, NameMember, type SentCsr } from './order-members';
 
 /** The body of a POST. Each member is read by itself; the rules for several members are in `order-rules.ts`. */
@@ -31,7 +31,7 @@ export class OrderRequest {
   @BooleanMember({ default: false, description: 'No certificate is issued, whatever happens.' })
   paused?: boolean;
 
-  @TextMember({ enum: ['free_ca', 'paid_ca'], default: defaultProduct })
+  @TextMember({ enum: [...orderProducts], default: defaultProduct })
   product?: string;
 
   @EnumMember(['rsa', 'ecdsa'], {

@@ -29,11 +29,15 @@ const product = (name: string, change: Partial<Product> = {}): Product => ({
   currency: 'USD',
   ...change,
 });
-const products = [product('free_ca'), product('paid_ca'), product('gone_ca', { available: false })];
+const products = [product('free_ca'), product('paid_ca'), product('paid_ev_ca')];
 const context: OrderContext = {
   products: new Map(products.map((each) => [each.name, each])),
   clusterExists: true,
   keyBlocked: false,
+};
+
+const withoutPaid: Partial<OrderContext> = {
+  products: new Map([...context.products, ['paid_ca', product('paid_ca', { available: false })]]),
 };
 
 const read = (body: object) => readMembers(OrderRequest, body as Readonly<Record<string, unknown>>);
@@ -86,7 +90,17 @@ describe('on creation', () => {
 
   it('rejects an unknown product, and an unavailable one', () => {
     expect(faultsOf({ ...free, product: '__proto__' })).toEqual(['product invalid_value']);
-    expect(faultsOf({ ...paid, product: 'gone_ca' })).toEqual(['product product_unavailable']);
+    expect(faultsOf(paid, withoutPaid)).toEqual(['product product_unavailable']);
+  });
+
+  it('rejects a product of another API', () => {
+    expect(draft({ ...paid, product: 'paid_ev_ca' }).faults).toEqual([
+      {
+        field: 'product',
+        code: 'invalid_value',
+        message: 'There is no such product; available: free_ca, paid_ca.',
+      },
+    ]);
   });
 
   it('refuses a cluster that the account does not have', () => {
@@ -221,8 +235,16 @@ describe('on modification', () => {
   });
 
   it('keeps a product that is not available any more, but does not change to one', () => {
-    expect(codes(modified({ muted: true }, { ...before, product: 'gone_ca' }))).toEqual([]);
-    expect(codes(modified({ product: 'gone_ca' }))).toEqual(['product product_unavailable']);
+    expect(codes(modified({ muted: true }, { ...before, product: 'paid_ca' }, withoutPaid))).toEqual([]);
+    expect(codes(modified({ product: 'paid_ca' }, before, withoutPaid))).toEqual([
+      'product product_unavailable',
+    ]);
+  });
+
+  it('keeps a product of another API, but does not change to one', () => {
+    const order = { ...before, product: 'paid_ev_ca' };
+    expect(codes(modified({ muted: true, product: 'paid_ev_ca' }, order))).toEqual([]);
+    expect(codes(modified({ product: 'paid_ev_ca' }))).toEqual(['product invalid_value']);
   });
 
   it('refuses kept names that are too many for a new product', () => {

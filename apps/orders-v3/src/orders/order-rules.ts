@@ -3,7 +3,7 @@ import type { FieldFault } from '@certwright/errors';
 import type { Product } from '@certwright/issuance';
 import { type Csr, checkCsr } from '@certwright/pki';
 import { csrFaults } from '../wire/outcome-messages';
-import type { Order, OrderPatch } from './order';
+import { type Order, orderProducts, type OrderPatch } from './order';
 import type { OrderRequest } from './order-request';
 
 export interface OrderFault extends FieldFault {
@@ -91,14 +91,15 @@ export class OrderCheck {
   private *productItself(): Generator<OrderFault> {
     const { atFault, before, order, product, context } = this;
     if (atFault.has('product')) return;
-    if (product === undefined) {
-      const known = [...context.products.keys()].sort().join(', ');
+    const isChosen = before?.product !== order.product;
+    if (product === undefined || (isChosen && !orderProducts.includes(order.product))) {
+      const known = orderProducts.filter((name) => context.products.has(name)).join(', ');
       yield {
         field: 'product',
         code: 'invalid_value',
         message: `There is no such product; available: ${known}.`,
       };
-    } else if (!product.available && before?.product !== order.product) {
+    } else if (isChosen && !product.available) {
       const message = `${product.name} cannot be ordered at present.`;
       yield { field: 'product', code: 'product_unavailable', message };
     }

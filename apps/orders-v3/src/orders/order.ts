@@ -1,5 +1,8 @@
 import type { KeyType } from '@certwright/issuance';
 
+/** The products of orders; others belong to other APIs. */
+export const orderProducts: readonly string[] = ['free_ca', 'paid_ca'];
+
 /** The free product: an order without `product` is never charged. */
 export const defaultProduct = 'free_ca';
 
