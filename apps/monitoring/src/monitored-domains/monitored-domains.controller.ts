@@ -88,9 +88,10 @@ export class MonitoredDomainsController {
     @Caller() caller: CallerIdentity,
     @DomainName() name: string,
     @BodyOf(MonitoredDomainRequest, { isOptional: true }) request: ReadMembers<MonitoredDomainRequest>,
+    @ValidQuery() query: MonitoredDomainQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendResponse(reply, await this.setting.run(caller, name, request));
+    sendResponse(reply, await this.setting.run(caller, name, request, query));
   }
 
   @Delete(':name')

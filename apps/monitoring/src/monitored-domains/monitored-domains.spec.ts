@@ -105,6 +105,19 @@ describe('POST', () => {
   });
 });
 
+describe('POST with expand=status', () => {
+  it('returns the member status of a new object and of one that exists', async () => {
+    const name = 'example.com';
+    const created = await post(`${name}?expand=status&expand=x`, { enabled: false });
+    expect(result(created)).toEqual([201, { name, enabled: false, status: expect.any(Object) }]);
+    expect(created.headers.location).toBe(`${domains}/${name}`);
+    const changed = await post(`${name}?expand=status`, { enabled: true });
+    expect(result(changed)).toEqual([200, { name, enabled: true, status: expect.any(Object) }]);
+    expect(changed.json).toEqual((await tenant.get(`${domains}/${name}?expand=status`)).json);
+    expect(result(await post(`${name}?expand=x`))).toEqual([200, { name, enabled: true }]);
+  });
+});
+
 describe('GET', () => {
   it('lists all objects by name on one page', async () => {
     for (let at = 0; at < 150; at += 1) await post(`n${String(at).padStart(3, '0')}.example.com`);
