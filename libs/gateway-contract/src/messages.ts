@@ -65,7 +65,7 @@ export interface GatewayMessages {
     request: Integrated;
     answer: { readonly zones: readonly Zone[] } & MaybeResealed;
   };
-  /** When the record exists already, the response also has a handle that removes it. */
+  /** When the record exists already, the handle removes it only if the gateway had created it. */
   add_record: {
     request: Integrated & { readonly record: WantedRecord };
     answer: { readonly record_handle: string } & MaybeResealed;
