@@ -7,6 +7,11 @@ const STORES = { postgres: { port: 4390 }, redis: { port: 4391 } };
 const MAX_PORT = 65_535;
 /** Keeps the last two digits of every port. */
 const STEP = 100;
+/**
+ * Ports that browsers and `fetch` refuse to connect to (https://fetch.spec.whatwg.org/#port-blocking), those that an
+ * offset can lead to.
+ */
+const BLOCKED_PORTS = new Set([5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10_080]);
 
 /**
  * @typedef {object} Wanted
@@ -41,6 +46,8 @@ export function wantedPorts(apps, stores) {
  */
 export async function assignPorts(wanted, setting) {
   const offset = offsetOf(wanted, setting);
+  const blocked = blockedPorts(wanted, offset);
+  if (blocked.length > 0) throw new Error(await blockedMessage(wanted, blocked, offset));
   const taken = await takenPorts(wanted, offset);
   if (taken.length > 0) throw new Error(await takenMessage(wanted, taken, offset));
   return (process, name) => {
@@ -53,12 +60,13 @@ export async function assignPorts(wanted, setting) {
 /**
  * @param {readonly Wanted[]} wanted
  * @param {number} [from]
- * @returns {Promise<number>} the first offset at which every port is free at this moment
+ * @returns {Promise<number>} the first offset at which every port is free at this moment, and none is blocked
  */
 export async function freeOffset(wanted, from = STEP) {
   const max = maxOffset(wanted);
   for (let offset = from; offset <= max; offset += STEP)
-    if ((await takenPorts(wanted, offset)).length === 0) return offset;
+    if (blockedPorts(wanted, offset).length === 0 && (await takenPorts(wanted, offset)).length === 0)
+      return offset;
   throw new Error(
     `There is no PORT_OFFSET from ${from} to ${max} with which all ports of npm start are free.`,
   );
@@ -78,6 +86,27 @@ function offsetOf(wanted, setting = '0') {
   const offset = /^\d{1,5}$/.test(setting) ? Number(setting) : Infinity;
   if (offset <= max) return offset;
   throw new Error(`PORT_OFFSET is "${setting}"; set it to a whole number from 0 to ${max}.`);
+}
+
+/**
+ * @param {readonly Wanted[]} wanted
+ * @param {number} offset
+ */
+function blockedPorts(wanted, offset) {
+  return wanted.filter(({ port }) => BLOCKED_PORTS.has(port + offset));
+}
+
+/**
+ * @param {readonly Wanted[]} wanted
+ * @param {readonly Wanted[]} blocked
+ * @param {number} offset
+ */
+async function blockedMessage(wanted, blocked, offset) {
+  const ports = blocked.map(({ process, name, port }) => `${port + offset} (${process} ${name})`);
+  return (
+    `PORT_OFFSET is "${offset}"; browsers and fetch block these of its ports: ${ports.join(', ')}. ` +
+    `Use another one: PORT_OFFSET=${await freeOffset(wanted)} npm start`
+  );
 }
 
 /**

@@ -55,6 +55,14 @@ it('lists every port in use with its process, and a working PORT_OFFSET', async 
   expect((await assignPorts(everything, hint))('orders-v3', 'http')).toBe(4310 + Number(hint));
 });
 
+it('refuses an offset with a port that browsers and fetch block, and suggests none', async () => {
+  const message = await assignPorts(everything, '700').catch((error) => error.message);
+  expect(message).toMatch(
+    /^PORT_OFFSET is "700"; browsers and fetch block these of its ports: 5060 \(mailbox web\), 5061 \(mailbox smtp\)\. Use another one: PORT_OFFSET=\d+ npm start$/,
+  );
+  expect(await freeOffset(everything, 700)).toBeGreaterThan(700);
+});
+
 it('does not need the port of a store that does not run here', async () => {
   await listen(4390 + offset);
   const port = await assignPorts(wantedPorts(apps, ['redis']), String(offset));
