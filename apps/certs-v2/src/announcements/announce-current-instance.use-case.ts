@@ -25,14 +25,14 @@ export class CurrentInstanceMessage {
     private readonly webhooks: WebhookFanOut,
   ) {}
 
-  /** Sends nothing when there is no current instance any more: nothing was issued. */
+  /** Sends nothing when there is no current instance any more, or an imported one is current: nothing was issued. */
   async send(tx: Tx, unannounced: Unannounced, products: ProductsByType): Promise<void> {
     const object = await this.objects.ofPlan(tx, unannounced.planId);
     if (object === null) return;
     const beforehand = { products, ready: ReadyApprovals.none };
     await this.webhooks.tell(tx, { ...unannounced, event: certificateIssued }, async () => {
       const [shown] = await this.views.show([object], announced, tx, beforehand);
-      return shown?.current ? JSON.stringify(shown) : null;
+      return shown?.current?.source === 'service' ? JSON.stringify(shown) : null;
     });
   }
 }

@@ -4,6 +4,7 @@ import { AnnouncementRound } from '@certwright/delivery';
 import { Plans } from '@certwright/ordering';
 import { eventually } from '@certwright/testing';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
+import { forgedRoot } from '../instances/testing/forged-authority';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
 import {
   addWebhook,
@@ -95,6 +96,17 @@ describe('when an instance is issued', () => {
     const deliveries = await deliveriesOf(api, tenant);
     expect(deliveries).toMatchObject([{ version: 2, state: 'pending' }]);
     expect(JSON.parse(deliveries[0]?.body ?? '').current.id).toBe(second.instanceId);
+  });
+});
+
+describe('when an instance is imported', () => {
+  it('nothing is sent, since nothing was issued, and it counts as announced', async () => {
+    await addWebhook(api, tenant);
+    const { pem } = forgedRoot('Elsewhere Root').issue({ dnsNames: [cn] });
+    const { json } = await tenant.post(`/api/v2/certs/${cn}/instances`, { crt: pem });
+    expect(json).toMatchObject({ state: 'active', source: 'import' });
+    await allAnnounced();
+    expect(await deliveriesOf(api, tenant)).toEqual([]);
   });
 });
 
