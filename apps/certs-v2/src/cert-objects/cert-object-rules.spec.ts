@@ -298,7 +298,7 @@ describe('tags', () => {
   it.each([
     ['a text that is no JSON', { tags: 'a' }, 'tags'],
     ['an object', { tags: {} }, 'tags'],
-    ['null', { tags: null }, 'tags'],
+    ['the text null', { tags: 'null' }, 'tags'],
     ['numbers', { tags: [1] }, 'tags'],
     ['an empty one', { tags: [''] }, 'tags'],
     ['a long one', { tags: ['x'.repeat(101)] }, 'tags'],
@@ -313,6 +313,11 @@ describe('tags', () => {
     ['a long name', { [`tags.${'x'.repeat(500)}`]: '1' }, `tags.${'x'.repeat(95)}`],
   ])('refuse %s', (_what, body, param) => {
     expect(whyNot(body, before)).toEqual(['bad_tags', param]);
+  });
+
+  it('stay as they are with null in JSON, as with every argument but sans', () => {
+    expect(tagsOf({ tags: null })).toEqual(['b', 'a']);
+    expect(tagsOf({ tags: null, 'tags.c': '1' })).toEqual(['b', 'a', 'c']);
   });
 
   it('by name take 1 and 0 alone', () => {

@@ -120,7 +120,8 @@ export function IntegerArgument(min: number, max: number, documented: Documented
 }
 
 /**
- * A value of JSON: a member of the body, or the text of one, which is all that a form has.
+ * A value of JSON: a member of the body, or the text of one, which is all that a form has. A null member counts as
+ * omitted, unless the argument is documented as nullable.
  *
  * @param reason why it is refused when the text is not JSON
  */
@@ -130,6 +131,7 @@ export function JsonArgument(
   read: (value: unknown, name: string) => unknown,
 ): PropertyDecorator {
   return Argument(documented, (value, name) => {
+    if (value === null && documented.nullable !== true) return undefined;
     const json = readJson(value, name, reason);
     return json instanceof Unreadable ? json : read(json, name);
   });
