@@ -87,9 +87,9 @@ function readSans(value: unknown): Reading<readonly StoredSan[] | null> {
   if (value.length > maxSans)
     return badSans(`sans has ${value.length} elements; at most ${maxSans} are possible.`);
   const sans: StoredSan[] = [];
-  for (const each of value as unknown[]) {
+  for (const [at, each] of (value as unknown[]).entries()) {
     const san = readSan(each);
-    if (san instanceof Unreadable) return san;
+    if (san instanceof Unreadable) return withPosition(at, san);
     sans.push(san);
   }
   const names = sans.map((san) => san.value);
@@ -99,10 +99,11 @@ function readSans(value: unknown): Reading<readonly StoredSan[] | null> {
 
 function readSan(san: unknown): StoredSan | Unreadable<ReasonCode> {
   if (typeof san !== 'object' || san === null || Array.isArray(san)) {
-    return badSans('sans must be an array of objects with value and approval_method.');
+    return badSans('must be an object with value and approval_method.');
   }
   const { type, value, approval_method, approver_email } = san as Sent;
-  if ((type ?? 'dns') !== 'dns') return badSans(`type in sans must be dns, not ${quoteInput(type)}.`);
+  if ((type ?? 'dns') !== 'dns') return badSans(`type must be dns, not ${quoteInput(type)}.`);
+  if (value === undefined || value === null) return badSans('value is required.');
   const parsed = parseDnsName(value);
   if (!parsed.ok) return badSans(parsed.message);
   const approvalMethod = readApprovalMethod(approval_method);
@@ -116,6 +117,11 @@ function readSan(san: unknown): StoredSan | Unreadable<ReasonCode> {
 }
 
 const badSans = (message: string) => unreadable('bad_sans', message);
+
+/** With up to 99 of them, a message without a name must say which one it is about. */
+function withPosition(at: number, { faults }: Unreadable<ReasonCode>): Unreadable<ReasonCode> {
+  return new Unreadable(faults.map((fault) => ({ ...fault, message: `sans[${at}]: ${fault.message}` })));
+}
 
 /** RFC 7468, section 7: the second label is a synonym of the first. */
 const csrLabels: ReadonlySet<string> = new Set(['CERTIFICATE REQUEST', 'NEW CERTIFICATE REQUEST']);

@@ -251,6 +251,21 @@ describe('sans', () => {
     expect(whyNot({ ...byDns, sans: [san('a.example.com', more)] })).toEqual([reason, 'sans']);
   });
 
+  it.each([
+    ['no object', 5, 'must be an object with value and approval_method.'],
+    ['no value', { approval_method: 'dns' }, 'value is required.'],
+    ['no method', { value: 'b.example.com' }, 'approval_method must be email, http or dns.'],
+    [
+      'no address',
+      san('b.example.com', { approval_method: 'email' }),
+      'The approval method email needs an approver_email.',
+    ],
+    ['a bad name', san('co.uk'), '"co.uk" cannot be certified'],
+  ])('are refused with the position of the one with %s', (_what, bad, message) => {
+    const { message: shown } = refused(() => created({ ...byDns, sans: [san('a.example.com'), bad] }));
+    expect(shown).toContain(`sans[1]: ${message}`);
+  });
+
   it.each(['admin@example.com', 'somebody@example.org', 5, {}])(
     'ignore the address %j with another method than email',
     (approver_email) => {
