@@ -191,6 +191,30 @@ describe('buy', () => {
   });
 });
 
+describe('expand', () => {
+  it('applies to the response of every action, and to that one only', async () => {
+    const csr = csrFor(cn);
+    await createObject(tenant, cn, { csr });
+    const query = '?expand=csr&expand=crt&expand=nothing';
+    const act = async (action: string) => (await tenant.post(`${pathOf(cn)}/${action}`)).json;
+    const expanded = {
+      csr,
+      crt: expect.stringMatching(/^-----BEGIN CERTIFICATE-----\n[^]*-----END CERTIFICATE-----\n$/) as string,
+    };
+    expect(await act(`buy${query}`)).toMatchObject(expanded);
+    expect(await act(`redo_approval${query}`)).toMatchObject(expanded);
+    expect(await act('redo_approval')).not.toHaveProperty('csr');
+    await activatePending(api, tenant, cn);
+    expect(await act(`reissue${query}`)).toMatchObject(expanded);
+    expect(Object.keys(await act(`revoke${query}`))).toEqual([
+      'status',
+      'num_revoked',
+      'num_active',
+      'num_imported',
+    ]);
+  });
+});
+
 describe('reissue', () => {
   it('needs an active instance', async () => {
     await createObject(tenant, cn);
