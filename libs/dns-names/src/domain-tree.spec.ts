@@ -170,4 +170,20 @@ describe('quoting input', () => {
     expect(quoteInput('x'.repeat(81))).toBe(`"${'x'.repeat(80)}…"`);
     expect(quoteInput({ secret: 1 })).toBe('a value of type object');
   });
+
+  it.each([
+    'private-key.example.com',
+    '*.privatekey.example.com',
+    'private_key',
+    'private-key.bücher.example',
+    'admin@private-key.example.com',
+  ])('repeats the name %s', (name) => expect(quoteInput(name)).toBe(`"${name}"`));
+
+  it.each([
+    'BEGIN RSA PRIVATE KEY',
+    '-----BEGIN-PRIVATE-KEY-----MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg',
+    `AGE-SECRET-KEY-1${'Q'.repeat(58)}`,
+    'PuTTY-User-Key-File-3: ssh-rsa',
+    'MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg.example.com',
+  ])('does not repeat the private key %s', (text) => expect(quoteInput(text)).toContain('a private key'));
 });

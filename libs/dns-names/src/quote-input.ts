@@ -1,7 +1,10 @@
-import { containsPrivateKey } from '@certwright/errors';
+import { containsPrivateKey, holdsPrivateKey } from '@certwright/errors';
 
 /** Maximum quoted length of an input: enough to find the entry, too short to fill a log. */
 const maxExcerptLength = 80;
+
+/** A DNS name or an email address, valid or not: `private-key.example.com` only mentions a key. */
+const nameLike = /^[\p{L}\p{M}\p{N}._*@-]{1,255}$/u;
 
 /** Anything that could change how a log line or a terminal shows the message: controls, invisible and format characters. */
 const unsafe =
@@ -13,7 +16,7 @@ const unsafe =
  */
 export function quoteInput(input: unknown): string {
   if (typeof input !== 'string') return input === null ? 'null' : `a value of type ${typeof input}`;
-  if (containsPrivateKey(input))
+  if (nameLike.test(input) ? holdsPrivateKey(input) : containsPrivateKey(input))
     return 'a private key (not repeated here; consider it exposed and replace it)';
   // A lone surrogate left by the cut is escaped.
   const excerpt = input.slice(0, maxExcerptLength);
