@@ -7,6 +7,10 @@ import { encodePem } from '@certwright/pki';
 import type { DataSource } from 'typeorm';
 import { openBuiltInCa } from '../../../apps/issuance-worker/src/testing/built-in-ca';
 import { KeyFiles } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/keys/key-files';
+import {
+  intermediateRequest,
+  intermediateSubject,
+} from '../../../apps/issuance-worker/src/certificate-authorities/built-in/ceremony/intermediate-request';
 import { adminFixture } from '../testing/admin-fixture';
 import { caCommands } from './ca';
 
@@ -73,6 +77,13 @@ function signedByOpenssl(csr: string, out: string, extensions: string, days = 10
     ...['-days', String(days), '-sha256', '-extfile', at('extensions'), '-out', at(out)],
   );
 }
+
+/** The RSA key of RFC 9500, SubjectPublicKeyInfo in base64. */
+const publishedKey =
+  'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAsPnoGUOnrpiSqt4XynxA+HRP7S+BSObI6qJ7fQAVSPtRkqsotWxQYLEYzNEx5ZSHTGypibVsJylv' +
+  'CfuToDTfMul8b/CZjP2Ob0LdpYrNH6l5hvFE89FU1nZQF15oVLOpUgA7wGiHuEVawrGfey92UE68mOyUVXGweJIVDdxqdMoPvNNUl86BU02vlBiESxOuox+d' +
+  'WmuVV7vfYZ79Toh/LUK43YvJh+rhv4nKuF7iHjVjBd9sB6iDjj70HFldzOQ9r8SRI+9NirupPTkF5AKNe6kUhKJ1luB7S27ZkvB3tSTT3P593VVJvnzOjaA1' +
+  'z6Cz+4+eRvcysqhrRgFlwI9TEwIDAQAB';
 const good = `basicConstraints=critical,CA:true,pathlen:0
 keyUsage=critical,keyCertSign,cRLSign
 subjectKeyIdentifier=hash
@@ -88,9 +99,30 @@ describe('the key ceremony', () => {
     );
     expect(openssl('verify', '-x509_strict', '-CAfile', 'root.pem', 'root.pem')).toContain('OK');
     await expect(createRoot()).rejects.toThrow('exists already');
+    const [key, certificate] = [at('another.key'), readFileSync(at('root.pem'))];
+    await expect(
+      ca('create-root', '--name', 'Spec', ...withPassphrase(), '--root', at('root.pem'), '--root-key', key),
+    ).rejects.toThrow('root.pem exists already');
+    expect(readFileSync(at('root.pem'))).toEqual(certificate);
     writeFileSync(at('passphrase'), 'short');
     await expect(createRoot('another')).rejects.toThrow('at least 16 characters');
-    expect(existsSync(at('another.key'))).toBe(false);
+    expect(existsSync(key)).toBe(false);
+  });
+
+  it.each([
+    ['of more than 64 characters', 'Ü'.repeat(65)],
+    ['that is blank', ' '],
+    ['with a line break', 'Example\nLtd'],
+  ])('refuses the name of a root %s, and creates nothing', async (_what, name) => {
+    const creating = ca('create-root', '--name', name, ...withPassphrase(), ...rootFiles());
+    await expect(creating).rejects.toThrow(/--name <organisation>.*Expected 1 to 64 characters/s);
+    expect([existsSync(at('root.key')), existsSync(at('root.pem'))]).toEqual([false, false]);
+  });
+
+  it('creates a root with a name of 64 characters', async () => {
+    await ca('create-root', '--name', 'Ü'.repeat(64), ...withPassphrase(), ...rootFiles());
+    const { subject } = new X509Certificate(readFileSync(at('root.pem')));
+    expect(subject.split('\n')[0]).toBe(`O=${'Ü'.repeat(64)}`);
   });
 
   it('certifies an intermediate that issues at once, with the root offline', async () => {
@@ -127,6 +159,39 @@ describe('the key ceremony', () => {
     expect(existsSync(at('keys'))).toBe(false);
     expect(await ca('reseal')).toBe('sealed again: intermediate');
     for (const name of ['BUILT_IN_CA_KEYS', 'CA_ACCOUNT_KEYS']) delete process.env[name];
+  });
+});
+
+describe('a request for an intermediate is refused, and nothing is written,', () => {
+  const signing = async () => await sign('weak.csr', 'weak.pem');
+  beforeEach(async () => await createRoot());
+  afterEach(() => expect(existsSync(at('weak.pem'))).toBe(false));
+
+  it.each([
+    ['few bits', ['-newkey', 'rsa:1024'], 'The RSA key has 1024 bits; it must have 2048, 3072 or 4096.'],
+    [
+      'an exponent other than 65537',
+      ['-newkey', 'rsa:2048', '-pkeyopt', 'rsa_keygen_pubexp:3'],
+      'The RSA key is not safe: its public exponent is not 65537.',
+    ],
+    [
+      'an elliptic curve',
+      ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:secp256k1'],
+      'The CSR has an ECDSA key; it must be RSA.',
+    ],
+  ])('for a key with %s', async (_what, key, message) => {
+    openssl('req', '-new', ...key, '-nodes', '-keyout', 'weak.key', '-subj', '/CN=Weak', '-out', 'weak.csr');
+    await expect(signing()).rejects.toThrow(message);
+  });
+
+  it('for a key whose private half is published, and without its signature', async () => {
+    const spki = Buffer.from(publishedKey, 'base64');
+    const key = { spki, sign: async () => await Promise.resolve(Buffer.alloc(256)) };
+    const csr = await intermediateRequest(key, intermediateSubject('Spec', spki));
+    writeFileSync(at('weak.csr'), encodePem('CERTIFICATE REQUEST', csr));
+    await expect(signing()).rejects.toThrow(
+      /publicly known \(RFC 9500.*\n.* was not made with the private key/,
+    );
   });
 });
 

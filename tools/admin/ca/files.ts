@@ -34,7 +34,7 @@ export async function writeRootKey(file: string, key: KeyObject, passphrase: str
 
 export async function assertNew(file: string): Promise<void> {
   if (await exists(file))
-    throw new Error(`${file} exists already. Choose another file: keys are not replaced.`);
+    throw new Error(`${file} exists already. Choose another file: roots are not replaced.`);
 }
 
 /** @returns the passphrase for a new key */

@@ -21,6 +21,9 @@ const dayMs = 86_400_000;
 /** Max days of a root's list: Baseline Requirements 7.2 allow 12 months. */
 const maxListDays = 365;
 
+/** ub-organization-name, RFC 5280, appendix A; the common name is cut to the same number of characters. */
+const maxOrganizationLength = 64;
+
 /** RFC 5280, section 5.3.1, that apply to an intermediate. */
 const reasons = { keyCompromise: 1, caCompromise: 2, superseded: 4, cessationOfOperation: 5 } as const;
 
@@ -38,12 +41,12 @@ export function offlineCommands(): readonly Command[] {
 function createRootCommand(): Command {
   return new Command('create-root')
     .description('offline: create a root key, encrypted with a passphrase, and its certificate')
-    .requiredOption('--name <organisation>', 'organisation in the subject')
+    .requiredOption('--name <organisation>', 'organisation in the subject', organization)
     .requiredOption('--passphrase-file <file>', 'file with the passphrase, at least 16 characters')
     .requiredOption('--root-key <file>', 'where to write the key (mode 0600)')
     .requiredOption('--root <file>', 'where to write the certificate (PEM)')
     .action(async ({ name, passphraseFile, rootKey, root }: RootFiles & { name: string }) => {
-      await assertNew(rootKey);
+      for (const file of [rootKey, root]) await assertNew(file);
       const passphrase = await readNewPassphrase(passphraseFile ?? '');
       const created = await createRoot(name, rootBits, new Date());
       await writeRootKey(rootKey, created.key, passphrase);
@@ -111,6 +114,14 @@ const withRoot = (command: Command): Command =>
     .requiredOption('--root <file>', 'certificate of the root')
     .requiredOption('--root-key <file>', 'key of the root (mode 0600)')
     .option('--passphrase-file <file>', 'file with the passphrase of the key');
+
+function organization(text: string): string {
+  if (text.trim() === '' || [...text].length > maxOrganizationLength || /\p{Cc}/u.test(text))
+    throw new InvalidArgumentError(
+      `Expected 1 to ${maxOrganizationLength} characters, without control characters.`,
+    );
+  return text;
+}
 
 function publicationUrl(text: string): string {
   if (!/^http:\/\/[^\s?#]+[^\s?#/]$/.test(text))

@@ -1,6 +1,7 @@
 import { generateKeyPair, type KeyObject, randomBytes, X509Certificate } from 'node:crypto';
 import { promisify } from 'node:util';
-import { readCertificate, readCsr, verifySignature } from '@certwright/pki';
+import { csrFaultMessage } from '@certwright/outcome-messages';
+import { checkCsr, readCertificate, readCsr, rsaKeySizes } from '@certwright/pki';
 import { CertificateRevocationList, CertificationRequest } from 'pkijs';
 import { backdatingMs, parseCertificate, randomSerial, subjectOf, wholeSeconds } from '../certificate-values';
 import { arrayBuffer } from '../extensions';
@@ -36,12 +37,19 @@ export interface Publication {
   readonly rootName: string;
 }
 
+/** As an order's key, but RSA: workers sign with RSA. */
+const intermediateCsr = {
+  keyType: undefined,
+  dnsNames: [],
+  rule: { mustNameEveryDnsName: false, keys: { rsaSizes: rsaKeySizes, curves: [] } },
+} as const;
+
 /**
  * Certifies the key of a request under its subject. What it may do is decided here, not by the request. It does not end
  * after the root.
  *
  * @param csr DER
- * @throws Error when the request is invalid, its key is not RSA, or the root is not the key's
+ * @throws Error when the request is invalid, its key may not be certified or is not RSA, or the root is not the key's
  */
 export async function signIntermediate(
   root: Root,
@@ -51,13 +59,9 @@ export async function signIntermediate(
 ): Promise<Buffer> {
   assertRootKey(root);
   const reading = readCsr(csr);
-  if (!reading.ok) throw new Error(`The request is not a CSR: ${reading.faults[0]?.code ?? 'malformed'}.`);
-  const { spkiDer, infoDer, signature, signatureAlgorithm, keyType } = reading.csr;
-  const { accepted } = signatureAlgorithm;
-  if (keyType !== 'rsa')
-    throw new Error('The request has a key that is not RSA: intermediates sign with RSA.');
-  if (accepted === undefined || !verifySignature(spkiDer, accepted, infoDer, signature))
-    throw new Error('The signature of the request is invalid: it was not made with the key of the request.');
+  const faults = reading.ok ? checkCsr(reading.csr, intermediateCsr, { keyBlocked: false }) : reading.faults;
+  if (!reading.ok || faults.length > 0)
+    throw new Error(faults.map((fault) => csrFaultMessage(fault, 'intermediate')).join('\n'));
   const issuer = parseCertificate(root.certificate);
   const { notAfter, ...rest } = validity(now, intermediateYears);
   const rootEnds = issuer.notAfter.value;
@@ -65,7 +69,7 @@ export async function signIntermediate(
     {
       ...rest,
       notAfter: notAfter.getTime() < rootEnds.getTime() ? notAfter : rootEnds,
-      spki: Buffer.from(spkiDer),
+      spki: Buffer.from(reading.csr.spkiDer),
       subject: subjectOf(CertificationRequest.fromBER(arrayBuffer(csr))),
     },
     {
