@@ -17,6 +17,7 @@ const ct = new AdminFixture();
 beforeAll(async () => await ct.open(ctDataSource), 30_000);
 afterAll(async () => await ct.close());
 const accountId = '1000000000001';
+const otherAccountId = '1000000000002';
 const folder = mkdtempSync(path.join(tmpdir(), 'certwright-reconcile-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const file = (name: string) => path.join(folder, name);
@@ -252,7 +253,9 @@ describe('issuance reconcile', () => {
        FROM ca_signing JOIN certificate USING (issuance_id)`,
     );
     expect(reasons).toEqual([{ signing: 1, certificate: 1 }]);
-    expect(await new BlockedKeys(database).has(key, accountId)).toBe(true);
+    const blocked = new BlockedKeys(database);
+    expect(await blocked.has(key, accountId)).toBe(true);
+    expect(await blocked.has(key, otherAccountId)).toBe(false);
     expect(await run(...args)).toContain('0 revoked again');
     await run('release');
   });

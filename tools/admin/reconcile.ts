@@ -414,7 +414,8 @@ async function revokeListed(
         );
         if (planId !== null && certificateId !== null)
           await new Revocations().request(tx, {
-            ...{ planId, certificateId, requestedBy: 'operator' },
+            // A list does not say who reported it, and a customer's report must not block a key of another account.
+            ...{ planId, certificateId, requestedBy: 'subscriber' },
             reason: revocationReason(reason) ?? revocationReasons.unspecified,
           });
       });
