@@ -119,6 +119,25 @@ describe('certificate revoke-all', () => {
     expect(await run(...args)).toContain('0 certificates of 0 accounts');
   });
 
+  it('with --key and keyCompromise blocks a key that no certificate has for all accounts', async () => {
+    const key = randomBytes(32);
+    const blocked = new BlockedKeys(admin.database);
+    const args = ['--key', key.toString('hex').toUpperCase(), '--reason', 'keyCompromise'];
+    const none = '0 certificates of 0 accounts are selected';
+    expect(await run(...args)).toBe(
+      `${none}; the key is not blocked for all accounts\nnothing was changed; add --execute to block the key`,
+    );
+    await expect(run(...args, '--authority', 'none', '--execute')).rejects.toThrow('there is no CA "none"');
+    await run('--key', key.toString('hex'), '--reason', 'superseded', '--execute');
+    expect(await blocked.has(key, one)).toBe(false);
+    expect(await run(...args, '--execute')).toBe(
+      `the key is blocked for all accounts\n${none}\n0 revoked; the CAs are notified within seconds`,
+    );
+    for (const account of [one, other]) expect(await blocked.has(key, account)).toBe(true);
+    expect(await run(...args)).toBe(none);
+    expect(await blocked.isListLoaded()).toBe(false);
+  });
+
   it('reads serial numbers as OpenSSL and crt.sh print them: with the 00 of DER, and with colons', async () => {
     await issued(one, 'ab12');
     await issued(one, '0c34');

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { revocationReason, revocationReasons, type RevocationReason } from '@certwright/issuance';
-import { Revocations } from '@certwright/ordering';
+import { BlockedKeys, reportedKeyReason, Revocations } from '@certwright/ordering';
 import { Transactions } from '@certwright/core-schema';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
@@ -77,8 +77,8 @@ function revokeAllCommand(withDatabase: WithDatabase): Command {
   return new Command('revoke-all')
     .description(
       'revoke every valid certificate that all given conditions select. With keyCompromise also those that were revoked ' +
-        'before, unless it was for keyCompromise and their key is blocked for all accounts. Without --execute it only counts ' +
-        'them. After an interruption, run it again: what is done is not selected',
+        'before, unless it was for keyCompromise and their key is blocked for all accounts; with --key it also blocks that key ' +
+        'for all accounts, even if no certificate has it. Without --execute it only counts them. After an interruption, run it again: what is done is not selected',
     )
     .option('--authority <name>', 'of this CA; "built-in": the built-in CA')
     .option('--key <sha256>', 'with this key: SHA-256 over the DER SubjectPublicKeyInfo, hexadecimal')
@@ -94,15 +94,43 @@ function revokeAllCommand(withDatabase: WithDatabase): Command {
         throw new Error(`--per-second: "${options.perSecond}" is not a whole number from 1 to 500.`);
       await withDatabase(async (database) => {
         const selected = await select(database, options, reason);
-        const accounts = new Set(selected.map(({ accountId }) => accountId));
-        console.log(`${selected.length} certificates of ${accounts.size} accounts are selected`);
+        const keyToBlock = await reportedKey(database, options.key, reason);
         if (options.execute !== true) {
-          if (selected.length > 0) console.log('nothing was changed; add --execute to revoke them');
+          console.log(`${countOf(selected)}${keyToBlock ? '; the key is not blocked for all accounts' : ''}`);
+          const actions = [
+            ...(keyToBlock ? ['block the key'] : []),
+            ...(selected.length > 0 ? ['revoke them'] : []),
+          ];
+          if (actions.length > 0)
+            console.log(`nothing was changed; add --execute to ${actions.join(' and ')}`);
           return;
         }
-        await revokeEach(database, selected, { reason, perSecond });
+        if (keyToBlock) {
+          await new BlockedKeys(database).add([keyToBlock], reportedKeyReason);
+          console.log('the key is blocked for all accounts');
+        }
+        // Selected again: a certificate may have been issued before the key was blocked.
+        const left = keyToBlock ? await select(database, options, reason) : selected;
+        console.log(countOf(left));
+        await revokeEach(database, left, { reason, perSecond });
       });
     });
+}
+
+function countOf(selected: readonly Selected[]): string {
+  const accounts = new Set(selected.map(({ accountId }) => accountId));
+  return `${selected.length} certificates of ${accounts.size} accounts are selected`;
+}
+
+/** @returns the digest of a key that is reported as compromised and not blocked for all accounts yet */
+async function reportedKey(
+  database: DataSource,
+  key: string | undefined,
+  reason: RevocationReason,
+): Promise<Buffer | null> {
+  if (key === undefined || reason !== revocationReasons.keyCompromise) return null;
+  const digest = Buffer.from(key, 'hex');
+  return (await new BlockedKeys(database).has(digest, '0')) ? null : digest;
 }
 
 async function select(

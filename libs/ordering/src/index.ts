@@ -1,5 +1,5 @@
 export { OrderingModule } from './ordering.module';
-export { BlockedKeys } from './blocked-keys/blocked-keys';
+export { BlockedKeys, reportedKeyReason } from './blocked-keys/blocked-keys';
 export { type Attachment, Attachments } from './certificates/attachments';
 export { Certificates, type StoredCertificate } from './certificates/certificates';
 export { Issuances, type LatestIssuance, type RecordOfPlan } from './issuances/issuances';

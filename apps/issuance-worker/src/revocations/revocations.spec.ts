@@ -1,6 +1,7 @@
 import type { RevocationReason } from '@certwright/issuance';
 import { randomBytes, randomInt } from 'node:crypto';
-import { BlockedKeys, type RevocationRequest, Revocations } from '@certwright/ordering';
+import type { Lease } from '@certwright/core-schema';
+import { BlockedKeys, Plans, type RevocationRequest, Revocations } from '@certwright/ordering';
 import { renewalsOver } from '../renewals/testing/stored-renewals';
 import {
   type AttachedCertificate,
@@ -393,7 +394,51 @@ describe('keyCompromise', () => {
     await expect(core.leased.save(before.lease, { state: 'issued' }, 'release')).rejects.toThrow('lost');
     expect((await core.leased.lease(id, 15_000))?.keyBlocked).toBe(true);
   });
+
+  it.each([
+    ['a report of the account', 'subscriber', true, false],
+    ['a report of an operator', 'operator', true, true],
+    ['a list that an operator loads', null, true, true],
+  ] as const)(
+    '%s ends leases of issuances of the same key in other orders',
+    async (_what, by, own, foreign) => {
+      const certificate = await valid();
+      const { spki_sha256: key } = await certificateRow(certificate.certificateId);
+      const held = [await leasedWith(accountId, key), await leasedWith(otherAccount, key)];
+      const unrelated = await leasedWith(otherAccount, randomBytes(32));
+      if (by === null) await new BlockedKeys(core.database).add([key, randomBytes(32)], 'a list');
+      else await revoke(certificate, 1, by);
+      const areHeld = await Promise.all([...held, unrelated].map(isHeld));
+      expect(areHeld).toEqual([!own, !foreign, true]);
+    },
+  );
 });
+
+/** @returns the lease of an open issuance for this key */
+async function leasedWith(account: string, spkiSha256: Buffer): Promise<Lease> {
+  const id = await core.transactions.run(async (tx) => {
+    const [settings, downloadToken] = [
+      { autoRenew: false, muted: false, paused: false },
+      randomBytes(16).toString('hex'),
+    ];
+    const planId = await new Plans().create(tx, { accountId: account, ...settings, downloadToken });
+    const key = { keyType: 'ecdsa', csr: Buffer.of(1), spkiSha256 } as const;
+    const dnsNames = ['same-key.example.com'];
+    const terms = { product: 'free_ca', dnsNames, approverEmails: {}, approvalWays: null, ...key };
+    const termsId = await new Plans().setTerms(tx, planId, terms);
+    const opening = { planId, accountId: account, termsId, revision: 1, dnsNames, settlingMs: 0 };
+    return await core.issuances.open(tx, opening);
+  });
+  const work = await core.leased.lease(id, 15_000);
+  if (work === null) throw new Error('it could not be leased');
+  return work.lease;
+}
+
+const isHeld = async (lease: Lease): Promise<boolean> =>
+  await core.leased.save(lease, {}, { keepForMs: 15_000 }).then(
+    () => true,
+    () => false,
+  );
 
 describe('a revocation that the CA has not confirmed', () => {
   it('is found until the CA has confirmed the same reason', async () => {

@@ -1,12 +1,18 @@
-import { keysOf, SharedReads } from '@certwright/core-schema';
+import { addJobsToOutbox, keysOf, SharedReads, Transactions, type Tx } from '@certwright/core-schema';
+import { advanceIssuance } from '@certwright/jobs';
+import { leases } from '@certwright/postgres';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
 /** Lists of known weak keys have hundreds of thousands of entries. */
 const rowsPerStatement = 10_000;
 
-/** How the reason begins when a key is blocked because a certificate was revoked for it. */
-export const revokedKeyReason = 'keyCompromise said of certificate ';
+/** How the reason begins when a key is blocked because it was reported as compromised. */
+const reported = 'keyCompromise said of ';
+/** Followed by the id of the certificate that was revoked for it. */
+export const revokedKeyReason = `${reported}certificate `;
+/** An operator has reported it, whether or not a certificate has it. */
+export const reportedKeyReason = `${reported}the key`;
 
 interface KeyOfAccount {
   readonly spkiSha256: Uint8Array;
@@ -39,11 +45,11 @@ export class BlockedKeys {
     return rows.map(({ blocked }) => blocked);
   }
 
-  /** Whether an operator has added keys. Keys blocked by a revocation do not count. */
+  /** Whether an operator has loaded a list. Keys that were reported as compromised do not count. */
   async isListLoaded(): Promise<boolean> {
     const rows: unknown[] = await this.database.query(
       `SELECT 1 FROM blocked_key WHERE account_id = 0 AND NOT starts_with(reason, $1) LIMIT 1`,
-      [revokedKeyReason],
+      [reported],
     );
     return rows.length > 0;
   }
@@ -54,17 +60,44 @@ export class BlockedKeys {
    * @returns how many were new
    */
   async add(spkiSha256s: readonly Uint8Array[], reason: string): Promise<number> {
-    return await this.database.transaction(async (tx) => {
+    return await new Transactions(this.database).run(async (tx) => {
       let added = 0;
       for (let start = 0; start < spkiSha256s.length; start += rowsPerStatement) {
-        const rows: unknown[] = await tx.query(
+        const rows = await tx.query<{ readonly spkiSha256: Buffer }[]>(
           `INSERT INTO blocked_key (spki_sha256, reason) SELECT DISTINCT hash, $2 FROM unnest($1::bytea[]) AS hash
-           ON CONFLICT DO NOTHING RETURNING 1 AS added`,
+           ON CONFLICT DO NOTHING RETURNING spki_sha256 AS "spkiSha256"`,
           [spkiSha256s.slice(start, start + rowsPerStatement), reason],
+        );
+        await interruptIssuances(
+          tx,
+          rows.map(({ spkiSha256 }) => spkiSha256),
+          '0',
         );
         added += rows.length;
       }
       return added;
     });
   }
+}
+
+/**
+ * Of open issuances with keys that were just blocked, the holders lose the lease, and the next step finds the key blocked.
+ *
+ * @param accountId '0': of all accounts
+ */
+export async function interruptIssuances(
+  tx: Tx,
+  spkiSha256s: readonly Uint8Array[],
+  accountId: string,
+): Promise<void> {
+  const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
+    `UPDATE issuance SET lease_token = lease_token + 1, ${leases.release}, due_at = clock_timestamp()
+     WHERE state = 'open' AND plan_id IN (SELECT plan_id FROM terms WHERE spki_sha256 = ANY ($1::bytea[]))
+       AND ($2::bigint = 0 OR account_id = $2) RETURNING id, lease_token`,
+    [spkiSha256s, accountId],
+  );
+  await addJobsToOutbox(
+    tx,
+    rows.map(({ id, lease_token }) => advanceIssuance(id, lease_token)),
+  );
 }

@@ -1,4 +1,3 @@
-import { leases } from '@certwright/postgres';
 import {
   type ApprovalWay,
   isReplacedAfterRevocation,
@@ -11,7 +10,7 @@ import {
 } from '@certwright/issuance';
 import { advanceIssuance, revokeCertificate } from '@certwright/jobs';
 import { Injectable } from '@nestjs/common';
-import { revokedKeyReason } from '../blocked-keys/blocked-keys';
+import { interruptIssuances, revokedKeyReason } from '../blocked-keys/blocked-keys';
 import { reselectCurrent } from '../certificates/certificates';
 import { openReplacements } from '../issuances/replacements';
 import { makesKeys, requestKey } from '../key-requests/key-requests';
@@ -112,27 +111,19 @@ export class Revocations {
     return 'revoked';
   }
 
-  /**
-   * An open issuance with a compromised key: its holder loses the lease, and the next step finds the key blocked.
-   */
   private async blockKey(
     tx: Tx,
     { account_id }: LockedPlan,
     { spki_sha256 }: CertificateRow,
-    { planId, certificateId, requestedBy }: RevocationRequest,
+    { certificateId, requestedBy }: RevocationRequest,
   ): Promise<void> {
+    const accountId = requestedBy === 'operator' ? '0' : account_id;
     const added = await tx.query<unknown[]>(
       `INSERT INTO blocked_key (spki_sha256, account_id, reason) VALUES ($1, $2, $3)
        ON CONFLICT DO NOTHING RETURNING 1 AS added`,
-      [spki_sha256, requestedBy === 'operator' ? 0 : account_id, `${revokedKeyReason}${certificateId}`],
+      [spki_sha256, accountId, `${revokedKeyReason}${certificateId}`],
     );
-    if (added.length === 0) return;
-    const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
-      `UPDATE issuance SET lease_token = lease_token + 1, ${leases.release}, due_at = clock_timestamp()
-       WHERE plan_id = $1 AND state = 'open' RETURNING id, lease_token`,
-      [planId],
-    );
-    for (const { id, lease_token } of rows) await addToOutbox(tx, advanceIssuance(id, lease_token));
+    if (added.length > 0) await interruptIssuances(tx, [spki_sha256], accountId);
   }
 
   /**
