@@ -22,6 +22,15 @@ export class CaIssuers {
   async all(): Promise<readonly StoredIssuer[]> {
     return await readIssuers(this.database);
   }
+
+  /** Days, of the certificates that the built-in CA issues for available products; 0: it issues for none. */
+  async longestLifetimeDays(): Promise<number> {
+    const [{ days }] = await this.database.query<[{ days: number }]>(
+      `SELECT coalesce(max(lifetime_days), 0) AS days FROM product
+       WHERE available AND ('built-in' = certificate_authority OR authorities @> '[{"name": "built-in"}]')`,
+    );
+    return days;
+  }
 }
 
 /**

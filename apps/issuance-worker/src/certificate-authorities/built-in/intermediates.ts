@@ -19,9 +19,12 @@ export interface Intermediate {
 /** An end that an operator has to act before. */
 export interface EndOfIssuer {
   readonly issuer: string;
-  readonly what: 'certificate' | 'revocation_list';
+  /** `full_lifetime`: from then on certificates end with the issuer, earlier than their product says. */
+  readonly what: 'certificate' | 'full_lifetime' | 'revocation_list';
   readonly at: Date;
 }
+
+const dayMs = 86_400_000;
 
 /** Max age of what this copy knows about intermediates, ms: how long it may issue from the previous one. */
 export const refreshEveryMs = 10_000;
@@ -39,7 +42,7 @@ export class Intermediates {
   private refreshing: Promise<void> | null = null;
 
   constructor(
-    private readonly issuers: Pick<CaIssuers, 'all'>,
+    private readonly issuers: Pick<CaIssuers, 'all' | 'longestLifetimeDays'>,
     private readonly keys: CaKeys,
     /** http URL under which certificates and revocation lists are published, without a slash at the end. */
     private readonly publicationUrl: string,
@@ -85,7 +88,7 @@ export class Intermediates {
   }
 
   private async read(): Promise<void> {
-    const stored = await this.issuers.all();
+    const [stored, lifetimeDays] = [await this.issuers.all(), await this.issuers.longestLifetimeDays()];
     const used = stored.filter((issuer) => !isRoot(issuer) && issuer.retiredAt === null);
     const active = lastActivated(used);
     const faults: string[] = active === null ? [nothingIssues] : [];
@@ -101,7 +104,10 @@ export class Intermediates {
       if (!used.some((issuer) => issuer.name === name)) this.opened.delete(name);
     this.issuingName = active?.name ?? null;
     this.faults = [...new Set(faults)];
-    this.known = endsOf(used, stored);
+    this.known = [
+      ...endsOf(used, stored),
+      ...(active === null ? [] : [endOfFullLifetime(active, lifetimeDays)]),
+    ];
   }
 
   private async openOne(issuer: StoredIssuer, stored: readonly StoredIssuer[]): Promise<Intermediate> {
@@ -148,6 +154,11 @@ export function rootOf(
     const candidate = new X509Certificate(root.certificate);
     return certificate.checkIssued(candidate) && certificate.verify(candidate.publicKey);
   });
+}
+
+function endOfFullLifetime({ name, certificate }: StoredIssuer, lifetimeDays: number): EndOfIssuer {
+  const end = new Date(new X509Certificate(certificate).validTo);
+  return { issuer: name, what: 'full_lifetime', at: new Date(end.getTime() - lifetimeDays * dayMs) };
 }
 
 function endsOf(used: readonly StoredIssuer[], stored: readonly StoredIssuer[]): readonly EndOfIssuer[] {

@@ -3,7 +3,11 @@ import { Gauge } from 'prom-client';
 import type { Intermediates } from './intermediates';
 
 /** An operator needs this long to renew, ms: the key ceremony needs people who have the root key. */
-const warnBeforeMs = { certificate: 90 * 86_400_000, revocation_list: 30 * 86_400_000 } as const;
+const warnBeforeMs = {
+  certificate: 90 * 86_400_000,
+  full_lifetime: 90 * 86_400_000,
+  revocation_list: 30 * 86_400_000,
+} as const;
 
 /** Revocation lists of intermediates are renewed by the worker every day. */
 const ownListBeforeMs = 4 * 86_400_000;
@@ -26,7 +30,7 @@ export function observeIntermediates(
   );
   new Gauge({
     name: 'certwright_built_in_ca_seconds_left',
-    help: 'Until a certificate or revocation list of the built-in CA ends',
+    help: 'Until a certificate or revocation list of the built-in CA ends; full_lifetime: until certificates end earlier than their product says',
     labelNames: ['issuer', 'what'],
     registers: [registry],
     collect() {
@@ -51,7 +55,12 @@ export function observeIntermediates(
       const key = `${issuer} ${what}`;
       if (at.getTime() - nowMs > warnMs || nowMs - (warnedAtMs.get(key) ?? 0) < repeatAfterMs) continue;
       warnedAtMs.set(key, nowMs);
-      log.error({ issuer, what, at }, 'ALARM: a certificate or revocation list of the built-in CA ends soon');
+      log.error(
+        { issuer, what, at },
+        what === 'full_lifetime'
+          ? 'ALARM: certificates of the built-in CA will end early; renew the intermediate'
+          : 'ALARM: a certificate or revocation list of the built-in CA ends soon',
+      );
     }
   };
 }

@@ -337,7 +337,10 @@ it('common names of the CA have at most 64 characters, with the longest BUILT_IN
 it('a worker before the ceremony has one line that names what to do', async () => {
   const { intermediates } = copy();
   const nothing = new Intermediates(
-    { all: async () => await Promise.resolve([]) },
+    {
+      all: async () => await Promise.resolve([]),
+      longestLifetimeDays: async () => await Promise.resolve(90),
+    },
     new KeyFiles(folder),
     publicationUrl,
   );
@@ -358,6 +361,8 @@ it('an end that comes near is an alarm, once a day', () => {
     { issuer: 'root', what: 'certificate', at: inDays(5_000) },
     { issuer: 'intermediate', what: 'revocation_list', at: inDays(6) },
     { issuer: 'intermediate', what: 'certificate', at: inDays(80) },
+    { issuer: 'intermediate', what: 'full_lifetime', at: inDays(89) },
+    { issuer: 'intermediate-2', what: 'full_lifetime', at: inDays(91) },
   ];
   const registry = { registerMetric: () => undefined };
   const running = { log, metrics: { registry }, readiness: { add: () => undefined } };
@@ -367,7 +372,42 @@ it('an end that comes near is an alarm, once a day', () => {
   expect(lines).toMatchObject([
     { issuer: 'root', what: 'revocation_list' },
     { issuer: 'intermediate', what: 'certificate' },
+    { issuer: 'intermediate', what: 'full_lifetime' },
   ]);
+});
+
+it('certificates have their full lifetime until the longest of a product before the end of the active intermediate', async () => {
+  const [one, former] = [
+    copy(),
+    (
+      await issuing.database.query<[{ name: string }]>(
+        `SELECT name FROM ca_issuer ORDER BY activated_at DESC NULLS LAST`,
+      )
+    )[0].name,
+  ];
+  const next = await importNext();
+  const lasting = async () => {
+    await one.intermediates.refresh();
+    return one.intermediates.ends.filter(({ what }) => what === 'full_lifetime');
+  };
+  expect(await lasting()).toMatchObject([{ issuer: former }]);
+  await activateIntermediate(issuing.database, next, new Date());
+  const days = async () => {
+    const [{ issuer, at }, ...others] = (await lasting()) as [{ issuer: string; at: Date }];
+    const { notAfter } = await one.intermediates.current();
+    expect([issuer, others]).toEqual([next, []]);
+    return (notAfter.getTime() - at.getTime()) / 86_400_000;
+  };
+  const set = async (values: string) =>
+    await issuing.database.query(`UPDATE product SET ${values} WHERE name = 'paid_ca'`);
+  await set(`lifetime_days = 397, available = true, certificate_authority = 'built-in'`);
+  expect(await days()).toBe(397);
+  await set(`certificate_authority = 'other'`);
+  expect(await days()).toBe(90);
+  await set(`authorities = '[{"name": "other", "profile": null}, {"name": "built-in", "profile": null}]'`);
+  expect(await days()).toBe(397);
+  await set(`available = false`);
+  expect(await days()).toBe(90);
 });
 
 /** As a mass revocation leaves them. */
