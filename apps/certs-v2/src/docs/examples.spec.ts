@@ -227,15 +227,6 @@ describe('with the API running', () => {
       await tenant.post(`${cn}/instances`, requestOf('postCertsCNInstances'));
       return await tenant.post(`${cn}/reissue`);
     },
-    no_paid_term: async () => {
-      await create();
-      await tenant.post(`${cn}/buy`);
-      await activatePending(api, tenant, 'www.example.com');
-      await api.database.query(`UPDATE plan SET paid_through = now() WHERE account_id = $1`, [
-        tenant.accountId,
-      ]);
-      return await tenant.post(`${cn}/reissue`);
-    },
     not_ready: async () => {
       await create();
       const { json } = await tenant.post(`${cn}/buy`);

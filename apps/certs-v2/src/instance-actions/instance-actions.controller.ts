@@ -57,7 +57,7 @@ export class InstanceActionsController {
     summary: 'Issues a new certificate within the term that was bought',
     description: 'Needs an active instance and takes its expiry. Names that are added are charged for.',
     returns: InstanceJson,
-    failsWith: ['inactive_cert', 'imported_instance', 'no_paid_term', ...opening],
+    failsWith: ['inactive_cert', 'imported_instance', ...opening],
   })
   async reissue(
     @Write() write: WriteRequest,

@@ -43,7 +43,7 @@ export class Openings {
   /**
    * @param offered products by name
    * @throws Refusal `no_such_cert`, `inactive_cert`, `imported_instance`, `bad_csr`, `product_unavailable`,
-   *   `already_pending`, `no_paid_term`; Problem `payment_required`
+   *   `already_pending`; Problem `payment_required`
    */
   async open(
     tx: Tx,
@@ -59,23 +59,8 @@ export class Openings {
     assertCertifiable(facts);
     if (product === undefined || !product.available) throw productUnavailable();
     assertNotPending(object, facts, product, purchase);
-    if (purchase.kind === 'as_paid') await this.assertPaid(tx, object, facts, product);
     const issuanceId = await this.purchase(tx, object, facts, product, purchase);
     return { issuanceId, supersededId: facts.pending?.issuanceId ?? null };
-  }
-
-  /** A reissue is charged for added names only. Without this, it would buy a term, and end one of another type. */
-  private async assertPaid(
-    tx: Tx,
-    { planId, type }: StoredCertObject,
-    { isPaid, dnsNames }: OpeningFacts,
-    product: Product,
-  ): Promise<void> {
-    if (isPaid || !(await this.purchases.buysTerm(tx, { planId, product, dnsNames }))) return;
-    throw new Refusal(
-      'no_paid_term',
-      `No term of the type ${type} is paid, and a reissue buys none: buy a certificate, or set type to the one that was bought.`,
-    );
   }
 
   private async purchase(

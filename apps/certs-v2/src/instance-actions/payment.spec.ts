@@ -15,9 +15,7 @@ let api: RunningApi;
 let tenant: Tenant;
 beforeAll(async () => {
   api = await RunningApi.start({ CERTWRIGHT_MODE: 'production' });
-  await api.database.query(
-    `UPDATE product SET price_cents = 1000, available = true WHERE name IN ('paid_ca', 'paid_ev_ca')`,
-  );
+  await api.database.query(`UPDATE product SET price_cents = 1000 WHERE name = 'paid_ca'`);
 });
 beforeEach(async () => {
   tenant = await api.tenant();
@@ -109,53 +107,6 @@ describe('where certificates have a price', () => {
       [1_000, expect.any(String)],
       [1_000, String(json.id)],
     ]);
-  });
-
-  it('a reissue never buys a term, nor ends the one that was bought for another type', async () => {
-    await createObject(tenant, cn);
-    await deposit(5_000);
-    await buy();
-    await activatePending(api, tenant, cn);
-    const { billed_through } = (await tenant.get(pathOf(cn))).json;
-    expect((await tenant.post(pathOf(cn), { type: 'ev' })).status).toBe(200);
-    const refused = await tenant.post(`${pathOf(cn)}/reissue`);
-    expect([refused.status, refused.json.reason]).toEqual([409, 'no_paid_term']);
-    expect(await chargesOf(api, tenant)).toHaveLength(1);
-    expect(await issuancesOf(api, tenant)).toHaveLength(1);
-    await tenant.post(pathOf(cn), { type: 'dv' });
-    const { status, json } = await tenant.post(`${pathOf(cn)}/reissue`);
-    expect([status, json.type]).toEqual([200, 'dv']);
-    expect((await tenant.get(pathOf(cn))).json.billed_through).toBe(billed_through);
-  });
-
-  it('a reissue is refused when the term is over and its certificate is not', async () => {
-    await createObject(tenant, cn);
-    await deposit(5_000);
-    await buy();
-    await activatePending(api, tenant, cn);
-    await api.database.query(
-      `UPDATE plan SET paid_through = now() - interval '1 second' WHERE account_id = $1`,
-      [tenant.accountId],
-    );
-    const { status, json } = await tenant.post(`${pathOf(cn)}/reissue`);
-    expect([status, json.reason]).toEqual([409, 'no_paid_term']);
-    expect(await chargesOf(api, tenant)).toHaveLength(1);
-  });
-
-  it('a reissue gives a pending purchase of another type back, and belongs to the term from before', async () => {
-    await createObject(tenant, cn);
-    await deposit(5_000);
-    await buy();
-    await activatePending(api, tenant, cn);
-    const { billed_through } = (await tenant.get(pathOf(cn))).json;
-    await tenant.post(pathOf(cn), { type: 'ev' });
-    expect((await buy()).json.type).toBe('ev');
-    expect(await chargesOf(api, tenant)).toHaveLength(2);
-    await tenant.post(pathOf(cn), { type: 'dv' });
-    const { status, json } = await tenant.post(`${pathOf(cn)}/reissue`);
-    expect([status, json.type]).toEqual([200, 'dv']);
-    expect(await chargesOf(api, tenant)).toHaveLength(1);
-    expect((await tenant.get(pathOf(cn))).json.billed_through).toBe(billed_through);
   });
 
   it('ten purchases at once pay once', async () => {

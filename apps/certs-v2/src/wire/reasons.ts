@@ -34,7 +34,6 @@ export const reasons = {
   not_found: { status: 404, code: 'not_found' },
   method_not_allowed: { status: 405, code: 'method_not_allowed' },
   inactive_cert: { status: 409, code: 'conflict' },
-  no_paid_term: { status: 409, code: 'conflict' },
   no_pending_instance: { status: 409, code: 'conflict' },
   already_pending: { status: 409, code: 'conflict' },
   already_imported: { status: 409, code: 'conflict' },

@@ -114,15 +114,6 @@ export class Purchases {
     return { cents: purchase?.cents ?? 0, currency, lines: purchase?.lines ?? [], termDays };
   }
 
-  /** Whether opening an issuance `as_paid` would buy a term, since none is running for the product. */
-  async buysTerm(
-    tx: Tx,
-    { planId, product, dnsNames }: Pick<PurchasedIssuance, 'planId' | 'product' | 'dnsNames'>,
-  ): Promise<boolean> {
-    if (product.termDays === null) return false;
-    return decide(await purchaseInputs(tx, planId), 'as_paid', product, dnsNames).purchase?.kind === 'term';
-  }
-
   /** Replacement and paid term end: everything was revoked. Charges are not refunded. */
   async endPaidTerm(tx: Tx, planId: string): Promise<void> {
     await setPaid(tx, planId, null);

@@ -65,10 +65,6 @@ const documented = {
   template_not_found: ['No such template', 'There is no such template; available: apache, nginx.', 'name'],
   not_found: ['Not known', 'The newest version of the client is not known.'],
   inactive_cert: ['No instance is active', 'No instance of this certificate is active: buy one.'],
-  no_paid_term: [
-    'No term of the type is paid, so a reissue would have to buy one',
-    'No term of the type ev is paid, and a reissue buys none: buy a certificate, or set type to the one that was bought.',
-  ],
   no_pending_instance: ['No instance is pending', 'No instance of this certificate is pending.'],
   already_pending: [
     'The same is pending already',
