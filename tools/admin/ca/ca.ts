@@ -149,7 +149,7 @@ function activateCommand(withDatabase: WithDatabase): Command {
     .argument('<name>', 'intermediate, intermediate-2 and so on')
     .action(async (name: string) => {
       await withDatabase(async (database) => {
-        await activateIntermediate(database, name, new Date());
+        await activateIntermediate(new CaRecords(database), name, new Date());
         console.log(`Workers issue from ${name} within 10 seconds.`);
       });
     });
@@ -161,7 +161,7 @@ function retireCommand(withDatabase: WithDatabase): Command {
     .argument('<name>', 'intermediate, intermediate-2 and so on')
     .action(async (name: string) => {
       await withDatabase(async (database) => {
-        await retireIntermediate(database, name);
+        await retireIntermediate(new CaRecords(database), name);
         console.log(`${name} is retired: destroy its key 10 seconds from now.`);
       });
     });

@@ -1,5 +1,5 @@
 import type { Lease } from '@certwright/core-schema';
-import { CaSignings, IntermediateRetired, type Recorded, type RecordedSigning } from './ca-signings';
+import { CaSignings, type RecordedSigning } from './ca-signings';
 import { RevocationLists } from './revocation-lists';
 import { readCsr } from '@certwright/pki';
 import type {
@@ -49,31 +49,17 @@ export class BuiltInCa implements CertificateAuthority {
   async submit(request: LeafRequest): Promise<Extract<Submitted, { readonly kind: 'submitted' }>> {
     const reading = readCsr(request.csr);
     if (!reading.ok) throw new Error('a stored CSR cannot be read');
-    const { signing, isHeld } = await this.record(request, reading.csr.spkiDer);
-    this.recorded.set(request.lease, signing);
-    return { kind: 'submitted', reference: request.lease.issuanceId, isStored: isHeld };
-  }
-
-  private async record(request: LeafRequest, spki: Uint8Array): Promise<Recorded> {
-    try {
-      return await this.recordWith(await this.intermediates.current(), request, spki);
-    } catch (error) {
-      if (!(error instanceof IntermediateRetired)) throw error;
-      await this.intermediates.refresh();
-      return await this.recordWith(await this.intermediates.current(), request, spki);
-    }
-  }
-
-  private async recordWith(
-    { name, issuing, notAfter: lastMoment }: Intermediate,
-    request: LeafRequest,
-    spki: Uint8Array,
-  ): Promise<Recorded> {
+    const { name, issuing, notAfter: lastMoment } = await this.intermediates.current();
     const { notBefore, notAfter } = validityFrom(request, lastMoment);
     const serialNumber = randomSerial();
-    const content = { ...request, serialNumber, spki, notBefore, notAfter };
-    const intent = { serialNumber, tbs: leafTbs(content, issuing), issuer: name, notAfter };
-    return await this.signings.record(request.lease, intent, request.approvals);
+    const content = { ...request, serialNumber, spki: reading.csr.spkiDer, notBefore, notAfter };
+    const { signing, isHeld } = await this.signings.record(
+      request.lease,
+      { serialNumber, tbs: leafTbs(content, issuing), issuer: name, notAfter },
+      request.approvals,
+    );
+    this.recorded.set(request.lease, signing);
+    return { kind: 'submitted', reference: request.lease.issuanceId, isStored: isHeld };
   }
 
   /** Signs the recorded TBSCertificate; repeated calls return the same certificate. */

@@ -23,11 +23,6 @@ export interface Recorded {
   readonly isHeld: boolean;
 }
 
-/** The intermediate was retired, and this copy of the worker has not noticed it yet: nothing was recorded. */
-export class IntermediateRetired extends Error {
-  override readonly name = 'IntermediateRetired';
-}
-
 /** Of every signing before the migration "ca-keys": a column that is missing resolves to that of `earlier`. */
 const firstIntermediate = 'intermediate';
 
@@ -49,14 +44,12 @@ export class CaSignings {
    *
    * @param approvals omitted: those of the issuance stay
    * @throws LeaseLost when the caller may no longer write and nothing is recorded
-   * @throws IntermediateRetired
    */
   async record(lease: Lease, intent: SigningIntent, approvals?: readonly NameApproval[]): Promise<Recorded> {
     const row = await this.recording.run({ lease, intent, approvals });
     const { tbs, issuer } = intent;
     if (row.is_new) return { signing: { tbs, issuer }, isHeld: true };
     const signing = await this.recordedFor(lease.issuanceId);
-    if (signing === null && !row.is_in_use) throw new IntermediateRetired(`"${issuer}" is retired`);
     if (signing === null) throw new LeaseLost('issuance', lease.issuanceId, lease.token);
     return { signing, isHeld: row.is_held };
   }
@@ -102,7 +95,6 @@ interface Recording {
 }
 
 interface RecordedOrHeld {
-  readonly is_in_use: boolean;
   readonly is_held: boolean;
   readonly is_new: boolean;
 }
@@ -112,24 +104,20 @@ async function recordIn(
   { lease, intent, approvals }: Recording,
 ): Promise<RecordedOrHeld> {
   const { serialNumber, tbs, issuer, notAfter } = intent;
-  // KEY SHARE: a retirement waits, and a revocation list that is being made does not hold up signings.
-  // The column "issuer" has this default. Before the migration "ca-keys" it is missing, and "retired_at" is that of `earlier`.
-  const [column, value] = issuer === firstIntermediate ? ['', ''] : [', issuer', ', $7'];
+  // The column has this default; it is missing before the migration "ca-keys".
+  const [column, value, values] =
+    issuer === firstIntermediate ? ['', '', []] : [', issuer', ', $7', [issuer]];
   const [row] = await database.query<[RecordedOrHeld]>(
-    `WITH used AS (
-         SELECT FROM (SELECT NULL::timestamptz AS retired_at) AS earlier CROSS JOIN LATERAL
-           (SELECT FROM ca_issuer WHERE name = $7 AND retired_at IS NULL FOR KEY SHARE) AS issuer),
-       held AS (
+    `WITH held AS (
          UPDATE issuance SET ca_reference = issuance.id::text, approvals = coalesce($6::jsonb, approvals), last_error = NULL
-         WHERE ${underLease('$1', '$2')} AND EXISTS (SELECT FROM used) RETURNING issuance.id),
+         WHERE ${underLease('$1', '$2')} RETURNING issuance.id),
        recorded AS (
          INSERT INTO ca_signing (issuance_id, serial_number, tbs, not_after${column})
          SELECT held.id, $3, $4, $5${value} FROM held ON CONFLICT (issuance_id) DO NOTHING RETURNING issuance_id)
-       SELECT EXISTS (SELECT 1 FROM held) AS is_held, EXISTS (SELECT 1 FROM recorded) AS is_new,
-         EXISTS (SELECT FROM used) AS is_in_use`,
+       SELECT EXISTS (SELECT 1 FROM held) AS is_held, EXISTS (SELECT 1 FROM recorded) AS is_new`,
     [
       ...[lease.issuanceId, lease.token, serialNumber, tbs, notAfter],
-      ...[approvals === undefined ? null : JSON.stringify(approvals.map(toStoredApproval)), issuer],
+      ...[approvals === undefined ? null : JSON.stringify(approvals.map(toStoredApproval)), ...values],
     ],
   );
   return row;

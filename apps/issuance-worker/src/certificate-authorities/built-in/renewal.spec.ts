@@ -4,7 +4,6 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { encodePem, readCsr } from '@certwright/pki';
-import { eventually } from '@certwright/testing';
 import { Issuing } from '../../testing/issuing';
 import { leasedRequest } from '../../testing/leased-request';
 import { openIssuance, opensslCsr } from '../../testing/opened-issuance';
@@ -118,7 +117,7 @@ it('issues from the new intermediate without a restart; the old one still signs 
   const next = await importNext();
   await one.intermediates.refresh();
   expect(issuerOf((await issued(one)).leaf)).toBe('intermediate');
-  await activateIntermediate(issuing.database, next, new Date());
+  await activateIntermediate(records, next, new Date());
   await one.intermediates.refresh();
   const after = await submitted(one);
 
@@ -149,7 +148,7 @@ it('issues from the new intermediate without a restart; the old one still signs 
   expect([old.includes(oldSerial ?? '?'), old.includes(freshSerial ?? '?')]).toEqual([true, false]);
   expect([fresh.includes(oldSerial ?? '?'), fresh.includes(freshSerial ?? '?')]).toEqual([false, true]);
 
-  await activateIntermediate(issuing.database, 'intermediate', new Date());
+  await activateIntermediate(records, 'intermediate', new Date());
   await one.intermediates.refresh();
   expect(issuerOf((await issued(one)).leaf)).toBe('intermediate');
 });
@@ -205,14 +204,12 @@ it('a copy without the key of a stored intermediate has one line with the settin
 
 it('a retired intermediate needs no key; one whose certificates are valid cannot be retired', async () => {
   const next = await importNext();
-  await activateIntermediate(issuing.database, next, new Date());
-  await expect(retireIntermediate(issuing.database, 'intermediate')).rejects.toThrow(
-    'need its revocation list until',
-  );
+  await activateIntermediate(records, next, new Date());
+  await expect(retireIntermediate(records, 'intermediate')).rejects.toThrow('need its revocation list until');
   await issuing.database.query(
     `UPDATE ca_signing SET not_after = now() - interval '8 days' WHERE issuer = 'intermediate'`,
   );
-  await retireIntermediate(issuing.database, 'intermediate');
+  await retireIntermediate(records, 'intermediate');
   const keyFolder = path.join(folder, 'without-the-first');
   execFileSync('cp', ['-a', issuing.keyFolder, keyFolder]);
   rmSync(path.join(keyFolder, 'intermediate.key'));
@@ -220,67 +217,6 @@ it('a retired intermediate needs no key; one whose certificates are valid cannot
   await intermediates.refresh();
   expect(intermediates.problems).toEqual([]);
   expect(intermediates.all.map(({ name }) => name)).not.toContain('intermediate');
-});
-
-/** Everything that an intermediate has signed leaves its revocation list. */
-async function expireAllOf(name: string): Promise<void> {
-  await issuing.database.query(
-    `UPDATE ca_signing SET not_after = now() - interval '8 days' WHERE issuer = $1`,
-    [name],
-  );
-}
-
-it('a copy that has not noticed the retirement issues from the active intermediate', async () => {
-  const [late, next] = [copy(), await importNext()];
-  await late.intermediates.refresh();
-  const { name: former } = await late.intermediates.current();
-  await activateIntermediate(issuing.database, next, new Date());
-  await expireAllOf(former);
-  await retireIntermediate(issuing.database, former);
-  expect((await late.intermediates.current()).name).toBe(former);
-  expect(issuerOf((await issued(late)).leaf)).toBe(next);
-});
-
-it('a retirement waits for a signing that is being recorded', async () => {
-  const [one, next] = [copy(), await importNext()];
-  await one.intermediates.refresh();
-  const { name: former } = await one.intermediates.current();
-  await expireAllOf(former);
-  const opened = await openIssuance(issuing.repositories, dnsNames, csr);
-  const { request } = await leasedRequest(issuing.asWorker, opened);
-  await activateIntermediate(issuing.database, next, new Date());
-  const recording = issuing.asWorker.createQueryRunner();
-  await recording.startTransaction();
-  const inTransaction = { query: recording.query.bind(recording), transaction: undefined } as never;
-  const ca = new BuiltInCa(
-    one.intermediates,
-    new CaSignings(inTransaction),
-    new RevocationLists(inTransaction),
-  );
-  await ca.submit(request);
-  const retiring = retireIntermediate(issuing.database, former);
-  const outcome = expect(retiring).rejects.toThrow('need its revocation list until');
-  await eventually(async () => {
-    const rows = await issuing.database.query<unknown[]>(
-      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-    );
-    expect(rows).toHaveLength(1);
-  });
-  await recording.commitTransaction();
-  await recording.release();
-  await outcome;
-});
-
-it('a revocation list that is being made does not hold up signings', async () => {
-  const one = copy();
-  await one.intermediates.refresh();
-  const { name } = await one.intermediates.current();
-  await issuing.database.query(`UPDATE ca_issuer SET crl_made_at = NULL WHERE name = $1`, [name]);
-  const make = async () => {
-    expect(issuerOf((await issued(one)).leaf)).toBe(name);
-    return { der: Buffer.of(1), nextUpdate: new Date() };
-  };
-  expect(await new RevocationLists(issuing.asWorker).renew(name, 0, make)).toBe(true);
 });
 
 it('concurrent creation of a sandbox creates one CA', async () => {

@@ -23,7 +23,7 @@ export class RevocationLists {
 
   /**
    * Makes and publishes a new list when the old one is due or lacks a revocation. One worker makes it; others, and
-   * revocations, wait briefly. Signings do not wait.
+   * revocations, wait briefly.
    *
    * @param leadMs a list is renewed this long before its nextUpdate
    * @returns whether a list was made
@@ -38,7 +38,7 @@ export class RevocationLists {
         `SELECT crl_number + 1 AS number, clock_timestamp() AS now,
                 crl IS NULL OR crl_made_at IS NULL
                 OR crl_next_update < now() + $2::int * interval '1 millisecond' AS stale
-         FROM ca_issuer WHERE name = $1 FOR NO KEY UPDATE`,
+         FROM ca_issuer WHERE name = $1 FOR UPDATE`,
         [issuer, leadMs],
       );
       if (issuerRow === undefined || !issuerRow.stale) return false;

@@ -60,13 +60,8 @@ export class CaRecords {
     );
   }
 
-  /**
-   * In a transaction: the lock waits for signings that are being recorded, and later ones find the intermediate retired.
-   *
-   * @returns when the last certificate of that intermediate leaves its revocation list; null: retired
-   */
+  /** @returns when the last certificate of that intermediate leaves its revocation list; null: retired */
   async retire(name: string): Promise<Date | null> {
-    await this.database.query(`SELECT FROM ca_issuer WHERE name = $1 FOR UPDATE`, [name]);
     const [{ until }] = await this.database.query<[{ until: Date | null }]>(
       `SELECT max(not_after) + interval '${listedAfterEnd}' AS until FROM ca_signing
        WHERE issuer = $1 AND not_after > now() - interval '${listedAfterEnd}'`,

@@ -96,25 +96,21 @@ export async function importIntermediate(
 }
 
 /** From now on workers issue from that intermediate; also the way back to the previous one. */
-export async function activateIntermediate(database: DataSource, name: string, now: Date): Promise<void> {
-  await inCeremony(database, async (records) => {
-    const { certificate } = await intermediateCalled(records, name);
-    const { validTo } = new X509Certificate(certificate);
-    if (Date.parse(validTo) <= now.getTime()) throw new Error(`The certificate "${name}" ended ${validTo}.`);
-    await records.activate(name);
-  });
+export async function activateIntermediate(records: CaRecords, name: string, now: Date): Promise<void> {
+  const { certificate } = await intermediateCalled(records, name);
+  const { validTo } = new X509Certificate(certificate);
+  if (Date.parse(validTo) <= now.getTime()) throw new Error(`The certificate "${name}" ended ${validTo}.`);
+  await records.activate(name);
 }
 
 /** Workers no longer need its key. @throws Error while it issues, or its certificates need a revocation list */
-export async function retireIntermediate(database: DataSource, name: string): Promise<void> {
-  await inCeremony(database, async (records) => {
-    await intermediateCalled(records, name);
-    if (lastActivated(await records.all())?.name === name)
-      throw new Error(`Workers issue from "${name}". Activate another intermediate first.`);
-    const until = await records.retire(name);
-    if (until !== null)
-      throw new Error(`Certificates of "${name}" need its revocation list until ${until.toISOString()}.`);
-  });
+export async function retireIntermediate(records: CaRecords, name: string): Promise<void> {
+  await intermediateCalled(records, name);
+  if (lastActivated(await records.all())?.name === name)
+    throw new Error(`Workers issue from "${name}". Activate another intermediate first.`);
+  const until = await records.retire(name);
+  if (until !== null)
+    throw new Error(`Certificates of "${name}" need its revocation list until ${until.toISOString()}.`);
 }
 
 /**
