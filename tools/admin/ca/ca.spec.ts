@@ -328,6 +328,8 @@ describe('a renewal', () => {
     await sign('next.csr', 'next.pem');
     await ca('import', at('next.pem'));
     await ca('activate', 'intermediate-2');
+    await expect(ca('retire', 'intermediate')).rejects.toThrow('Workers may still issue from "intermediate"');
+    await database.query(`UPDATE ca_issuer SET activated_at = activated_at - interval '11 minutes'`);
     await ca('retire', 'intermediate');
     expect((await shown()).map(({ state }) => state)).toEqual(['retired', 'issues', 'root']);
   });

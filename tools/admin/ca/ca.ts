@@ -161,7 +161,7 @@ function retireCommand(withDatabase: WithDatabase): Command {
     .argument('<name>', 'intermediate, intermediate-2 and so on')
     .action(async (name: string) => {
       await withDatabase(async (database) => {
-        await retireIntermediate(new CaRecords(database), name);
+        await retireIntermediate(new CaRecords(database), name, new Date());
         console.log(`${name} is retired: destroy its key 10 seconds from now.`);
       });
     });

@@ -205,11 +205,15 @@ it('a copy without the key of a stored intermediate has one line with the settin
 it('a retired intermediate needs no key; one whose certificates are valid cannot be retired', async () => {
   const next = await importNext();
   await activateIntermediate(records, next, new Date());
-  await expect(retireIntermediate(records, 'intermediate')).rejects.toThrow('need its revocation list until');
+  const [at, later] = [new Date(), new Date(Date.now() + 11 * 60_000)];
+  await expect(retireIntermediate(records, 'intermediate', at)).rejects.toThrow('may still issue');
+  await expect(retireIntermediate(records, 'intermediate', later)).rejects.toThrow(
+    'need its revocation list until',
+  );
   await issuing.database.query(
     `UPDATE ca_signing SET not_after = now() - interval '8 days' WHERE issuer = 'intermediate'`,
   );
-  await retireIntermediate(records, 'intermediate');
+  await retireIntermediate(records, 'intermediate', later);
   const keyFolder = path.join(folder, 'without-the-first');
   execFileSync('cp', ['-a', issuing.keyFolder, keyFolder]);
   rmSync(path.join(keyFolder, 'intermediate.key'));
@@ -327,7 +331,7 @@ it('certificates have their full lifetime until the longest of a product before 
     return one.intermediates.ends.filter(({ what }) => what === 'full_lifetime');
   };
   expect(await lasting()).toMatchObject([{ issuer: former }]);
-  await activateIntermediate(issuing.database, next, new Date());
+  await activateIntermediate(records, next, new Date());
   const days = async () => {
     const [{ issuer, at }, ...others] = (await lasting()) as [{ issuer: string; at: Date }];
     const { notAfter } = await one.intermediates.current();

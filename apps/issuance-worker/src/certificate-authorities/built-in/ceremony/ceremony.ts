@@ -103,11 +103,22 @@ export async function activateIntermediate(records: CaRecords, name: string, now
   await records.activate(name);
 }
 
-/** Workers no longer need its key. @throws Error while it issues, or its certificates need a revocation list */
-export async function retireIntermediate(records: CaRecords, name: string): Promise<void> {
+/** For so long after an activation, a copy that was frozen may still issue from the previous intermediate, ms. */
+const handOverMs = 10 * 60_000;
+
+/**
+ * Workers no longer need its key.
+ *
+ * @throws Error while it issues, or did so minutes ago, or its certificates need a revocation list
+ */
+export async function retireIntermediate(records: CaRecords, name: string, now: Date): Promise<void> {
   await intermediateCalled(records, name);
-  if (lastActivated(await records.all())?.name === name)
+  const active = lastActivated(await records.all());
+  if (active?.name === name)
     throw new Error(`Workers issue from "${name}". Activate another intermediate first.`);
+  const handedOver = new Date((active?.activatedAt?.getTime() ?? 0) + handOverMs);
+  if (now < handedOver)
+    throw new Error(`Workers may still issue from "${name}". Retire it after ${handedOver.toISOString()}.`);
   const until = await records.retire(name);
   if (until !== null)
     throw new Error(`Certificates of "${name}" need its revocation list until ${until.toISOString()}.`);
