@@ -260,6 +260,23 @@ describe('issuance reconcile', () => {
     await run('release');
   });
 
+  it('changes nothing when a later file cannot be used', async () => {
+    const { database } = admin;
+    await database.query(`DELETE FROM ca_signing`);
+    await database.query(`UPDATE plan SET closed_at = now()`);
+    await opened(lost);
+    await run('hold', '--reason', 'restored');
+    const args = ['reconcile', '--no-index', '--certificates', file('all.pem')];
+    for (const [option, name, message] of [
+      ['--revocation-list', 'all.pem', 'is no revocation list'],
+      ['--revocation-list', 'missing.crl', 'missing.crl'],
+      ['--certificates', 'missing.pem', 'missing.pem'],
+    ] as const)
+      await expect(run(...args, option, file(name))).rejects.toThrow(message);
+    expect(await database.query(`SELECT FROM ca_signing`)).toEqual([]);
+    await run('release');
+  });
+
   it('refuses a certificate of another CA', async () => {
     openssl(
       ...'req -x509 -newkey rsa:2048 -nodes -keyout o.key -out other.pem -subj /CN=Other -addext basicConstraints=CA:FALSE'.split(

@@ -87,6 +87,11 @@ export async function reconcile(
       'Issuances are not held. Run "admin issuance hold" first, so that nothing is issued meanwhile.',
     );
   const issuers = await issuersOf(database);
+  const certificates: Certificate[] = [];
+  for (const file of options.certificates) certificates.push(...(await certificatesIn(file, issuers)));
+  const lists: SignedList[] = [];
+  for (const file of options.revocationLists) lists.push(await listIn(file, issuers));
+  // Every file has been read: one that cannot be used has changed nothing.
   const candidates = await candidatesOf(database);
   const result: Reconciled = { found: 0, recorded: 0, withoutOrder: [], ofOtherCas: [], revoked: 0 };
   const place: Place = { issuers, candidates, result, seen: new Set() };
@@ -94,14 +99,14 @@ export async function reconcile(
     for (let start = 0; start < certificates.length; start += batch)
       await record(database, certificates.slice(start, start + batch), { ...place, options });
   };
-  for (const file of options.certificates) await take(await certificatesIn(file, issuers));
+  await take(certificates);
   if (options.useIndex) {
     const since = new Date((await lastActivity(database)).getTime() - marginMs);
     await withIndex(async (index) => {
       for await (const page of logged(index, since)) await take(await sortOut(database, page, place));
     });
   }
-  for (const file of options.revocationLists) await revokeListed(database, file, issuers, options, result);
+  for (const list of lists) await revokeListed(database, list, options, result);
   if (!options.dryRun) {
     await database.query(
       `UPDATE cluster SET version = version + $1, reset_before = version + $1
@@ -375,22 +380,31 @@ async function openFor(tx: Tx, database: DataSource, candidate: Candidate): Prom
   return id;
 }
 
-async function revokeListed(
-  database: DataSource,
-  file: string,
-  issuers: readonly Issuer[],
-  { dryRun }: ReconcileOptions,
-  result: Reconciled,
-): Promise<void> {
+interface SignedList {
+  readonly crl: Crl;
+  readonly issuer: Issuer;
+}
+
+async function listIn(file: string, issuers: readonly Issuer[]): Promise<SignedList> {
   const reading = readCrl(await readFile(file));
   if (!reading.ok)
     throw new Error(`${file}: is no revocation list (${reading.fault}). Give it in DER or PEM.`);
-  const issuer = issuers.find(({ certificate }) => isListOf(reading.crl, certificate));
+  const { crl } = reading;
+  const issuer = issuers.find(({ certificate }) => isListOf(crl, certificate));
   if (issuer === undefined)
     throw new Error(
       `${file}: no intermediate of the built-in CA has signed this list. Give its own published list.`,
     );
-  for (const { serial, revokedAt, reason } of new RevokedCertificates(reading.crl)) {
+  return { crl, issuer };
+}
+
+async function revokeListed(
+  database: DataSource,
+  { crl, issuer }: SignedList,
+  { dryRun }: ReconcileOptions,
+  result: Reconciled,
+): Promise<void> {
+  for (const { serial, revokedAt, reason } of new RevokedCertificates(crl)) {
     const content = (serial[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.of(0), serial]) : serial;
     // The only reason that replaces another one: see `lastingReason`.
     const isCompromised = reason === revocationReasons.keyCompromise;
@@ -420,10 +434,10 @@ async function revokeListed(
           });
       });
   }
-  if (!dryRun && reading.crl.number !== null)
+  if (!dryRun && crl.number !== null)
     await database.query(
       `UPDATE ca_issuer SET crl_number = greatest(crl_number, $2), crl_made_at = NULL WHERE name = $1`,
-      [issuer.name, reading.crl.number],
+      [issuer.name, crl.number],
     );
 }
 
