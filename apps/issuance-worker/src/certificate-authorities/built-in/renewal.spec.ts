@@ -333,10 +333,10 @@ it('certificates have their full lifetime until the longest of a product before 
   expect(await lasting()).toMatchObject([{ issuer: former }]);
   await activateIntermediate(records, next, new Date());
   const days = async () => {
-    const [{ issuer, at }, ...others] = (await lasting()) as [{ issuer: string; at: Date }];
+    const ends = await lasting();
     const { notAfter } = await one.intermediates.current();
-    expect([issuer, others]).toEqual([next, []]);
-    return (notAfter.getTime() - at.getTime()) / 86_400_000;
+    expect(ends.map(({ issuer }) => issuer)).toEqual([next]);
+    return (notAfter.getTime() - (ends[0]?.at.getTime() ?? 0)) / 86_400_000;
   };
   const set = async (values: string) =>
     await issuing.database.query(`UPDATE product SET ${values} WHERE name = 'paid_ca'`);
