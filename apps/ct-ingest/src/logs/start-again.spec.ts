@@ -110,3 +110,24 @@ it('a log that is restarted at 0 has started there, whatever START says', async 
   expect(await row()).toMatchObject({ startIndex: '0', position: '0', treeState: Buffer.alloc(8) });
   expect(await oddIndices()).toEqual([]);
 });
+
+it('a log whose turn ends while it is restarted can be read again, and keeps no mark of its previous tree', async () => {
+  const { database } = ct;
+  const transaction = database.transaction.bind(database) as (work: unknown) => Promise<unknown>;
+  // The first one removes what is unproved: nothing, since the log is being followed.
+  jest.spyOn(database, 'transaction').mockImplementationOnce((async (work: unknown) => {
+    const result = await transaction(work);
+    await logs.release(leased.lease, 0);
+    return result;
+  }) as never);
+  await restart(0n);
+  expect(await row()).toMatchObject({ position: '0', treeState: Buffer.alloc(8) });
+  expect(
+    await database.query(`SELECT from_entry FROM ct_unverified WHERE log = $1`, [leased.log.id]),
+  ).toEqual([]);
+  const { lease: again } = await lease();
+  const batch = { issuances: [], treeState: Buffer.alloc(40, 8), odd: [], verified: false };
+  await logs.ingest(again, { ...batch, from: 0n, to: 5n });
+  await logs.ingest(again, { ...batch, from: 5n, to: 9n });
+  expect(await row()).toMatchObject({ position: '9' });
+});

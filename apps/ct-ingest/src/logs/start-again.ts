@@ -1,6 +1,6 @@
 import { leases } from '@certwright/postgres';
-import type { DataSource } from 'typeorm';
-import { removeUnverified } from './unverified';
+import type { DataSource, EntityManager } from 'typeorm';
+import { hasUnverified, removeUnverified } from './unverified';
 
 /** Why a log is not changed: it is not stopped; it is stopped; it is not listed; a process is following it. */
 export type LeftAlone = 'not_stopped' | 'stopped' | 'disabled' | 'followed';
@@ -77,24 +77,34 @@ export async function restartLog(database: DataSource, log: number, from: bigint
   const [before] = await database.query<{ position: string }[]>(`SELECT position FROM ct_log WHERE id = $1`, [
     log,
   ]);
-  await removeUnverified(database, log);
-  return await database.transaction(async (tx) => {
-    const [forgotten] = await tx.query<Forgotten[]>(
-      `SELECT start_index AS "startIndex", position, head_size AS "headSize", head_root AS "headRoot" FROM ct_log
-       WHERE id = $1 AND ${isFree} FOR UPDATE`,
-      [log],
-    );
-    if (forgotten === undefined) throw new LogLeftAlone('followed');
-    await tx.query(`DELETE FROM ct_odd_entry WHERE log = $1 AND entry_index >= $2`, [log, from]);
-    await tx.query(
-      `UPDATE ct_log SET ${started}, start_index = $2, position = $2, tree_state = $3, verified_size = 0, head_size = 0,
-         head_root = NULL, head_at = NULL, head_signed = NULL, entry_at = NULL,
-         entries_odd = (SELECT count(*) FROM ct_odd_entry WHERE log = $1)
-       WHERE id = $1`,
-      [log, from, from === 0n ? treeOfNothing : notBegun],
-    );
-    return { ...forgotten, position: before?.position ?? forgotten.position };
-  });
+  for (;;) {
+    await removeUnverified(database, log);
+    const forgotten = await database.transaction(async (tx) => await forget(tx, log, from));
+    if (forgotten !== null) return { ...forgotten, position: before?.position ?? forgotten.position };
+  }
+}
+
+/**
+ * @returns null: a process followed the log until now, and has left unproved issuances: they are removed first, as their marks
+ *   contain the tree that is to be deleted
+ */
+async function forget(tx: EntityManager, log: number, from: bigint): Promise<Forgotten | null> {
+  const [forgotten] = await tx.query<Forgotten[]>(
+    `SELECT start_index AS "startIndex", position, head_size AS "headSize", head_root AS "headRoot" FROM ct_log
+     WHERE id = $1 AND ${isFree} FOR UPDATE`,
+    [log],
+  );
+  if (forgotten === undefined) throw new LogLeftAlone('followed');
+  if (await hasUnverified(tx, log)) return null;
+  await tx.query(`DELETE FROM ct_odd_entry WHERE log = $1 AND entry_index >= $2`, [log, from]);
+  await tx.query(
+    `UPDATE ct_log SET ${started}, start_index = $2, position = $2, tree_state = $3, verified_size = 0, head_size = 0,
+       head_root = NULL, head_at = NULL, head_signed = NULL, entry_at = NULL,
+       entries_odd = (SELECT count(*) FROM ct_odd_entry WHERE log = $1)
+     WHERE id = $1`,
+    [log, from, from === 0n ? treeOfNothing : notBegun],
+  );
+  return forgotten;
 }
 
 /** A compact range's size, uint64, without hashes: marks the log as started, so that START does not apply. */

@@ -55,11 +55,7 @@ export class UnverifiedMarks {
   }
 
   private async areThere(tx: Queries): Promise<boolean> {
-    if (this.isThere) return true;
-    const [{ there }] = await tx.query<[{ there: boolean }]>(
-      `SELECT to_regclass('ct_unverified') IS NOT NULL AS there`,
-    );
-    return (this.isThere = there);
+    return (this.isThere ||= await areMarksThere(tx));
   }
 }
 
@@ -84,16 +80,29 @@ async function vouch(tx: Queries, log: number, known: readonly number[]): Promis
  * @returns number of removed issuances
  */
 export async function removeUnverified(database: DataSource, log?: number): Promise<number> {
-  const [{ there }] = await database.query<[{ there: boolean }]>(
-    `SELECT to_regclass('ct_unverified') IS NOT NULL AS there`,
-  );
-  if (!there) return 0;
+  if (!(await areMarksThere(database))) return 0;
   let sum = 0;
   for (;;) {
     const removed = await database.transaction(async (tx) => await removeNewest(tx, log ?? null));
     if (removed === null) return sum;
     sum += removed;
   }
+}
+
+/** Whether a log has entries that are not verified. */
+export async function hasUnverified(database: Queries, log: number): Promise<boolean> {
+  if (!(await areMarksThere(database))) return false;
+  return (
+    (await database.query<unknown[]>(`SELECT FROM ct_unverified WHERE log = $1 LIMIT 1`, [log])).length > 0
+  );
+}
+
+/** The newest migration has run. */
+async function areMarksThere(database: Queries): Promise<boolean> {
+  const [{ there }] = await database.query<[{ there: boolean }]>(
+    `SELECT to_regclass('ct_unverified') IS NOT NULL AS there`,
+  );
+  return there;
 }
 
 interface Removed {
