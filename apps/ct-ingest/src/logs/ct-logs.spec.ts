@@ -2,10 +2,12 @@ import { LeaseLost } from '@certwright/postgres';
 import { anIssuance, CtDatabaseFixture, keyOf } from '@certwright/ct-testing';
 import { pageOfAll, pageOfKeys } from '@certwright/ct-index';
 import { readingAlone } from '@certwright/ct-index';
-import { CtLogs, type IngestedBatch, type ListedLog } from './ct-logs';
+import { CtLogs, type IngestedBatch, type ListedLog, type StopKind } from './ct-logs';
 import { logReports } from '@certwright/ct-schema';
 import { eventually } from '@certwright/testing';
 import type { DataSource, EntityManager } from 'typeorm';
+import { evidenceOf, type LogEvidence } from './log-evidence';
+import { resumeLog } from './start-again';
 import { removeUnverified } from './unverified';
 
 jest.setTimeout(60_000);
@@ -22,7 +24,15 @@ const evidence = {
 beforeAll(async () => void (ct = await CtDatabaseFixture.open()));
 afterAll(async () => await ct.close());
 beforeEach(async () => {
-  for (const table of ['ct_odd_entry', 'ct_log', 'ct_issuance', 'ct_run', 'ct_block', 'ct_known'])
+  for (const table of [
+    'ct_log_evidence',
+    'ct_odd_entry',
+    'ct_log',
+    'ct_issuance',
+    'ct_run',
+    'ct_block',
+    'ct_known',
+  ])
     await ct.database.query(`DELETE FROM ${table}`);
   logs = new CtLogs(ct.database);
 });
@@ -182,4 +192,45 @@ it('two processes that remove unproved issuances at once roll the log back to it
   await first.release();
   expect(await other).toBe(0);
   expect((await logs.all())[0]).toMatchObject({ position: '0', treeState: Buffer.alloc(0) });
+});
+
+describe('evidence', () => {
+  const stopFor = async (kind: StopKind, each: LogEvidence) => {
+    const leased = await logs.lease(60_000);
+    if (leased === null) throw new Error('not leased');
+    await logs.stop(leased.lease, kind, 'problem', each);
+    await resumeLog(ct.database, leased.log.id);
+  };
+  const kinds = async () => (await evidenceOf(ct.database)).map(({ kind }) => kind);
+  const computed = (byte: number) => ({ size: 9n, root: Buffer.alloc(32, byte) });
+
+  it('of each different contradiction is stored once', async () => {
+    await logs.keep([listed('one')]);
+    const { head } = evidence;
+    const contradictions: [StopKind, LogEvidence][] = [
+      ['fork', evidence],
+      ['fork', { ...evidence, head: { ...head, root: Buffer.alloc(32, 6) } }],
+      ['fork', { ...evidence, keptSigned: Buffer.from('signed by another history') }],
+      ['root', { head, keptSigned: null, computed: computed(1), proof: null }],
+      ['root', { head, keptSigned: null, computed: computed(2), proof: null }],
+      ['rollback', evidence],
+      ['rollback', { ...evidence, head: { ...head, at: new Date(1) } }],
+    ];
+    for (let round = 0; round < 2; round += 1)
+      for (const [kind, each] of contradictions) await stopFor(kind, each);
+    expect(await kinds()).toEqual(contradictions.map(([kind]) => kind));
+  });
+
+  it('is limited per log, and heads that a log does not prove leave room for contradictions', async () => {
+    await logs.keep([listed('one')]);
+    const leased = await logs.lease(60_000);
+    if (leased === null) throw new Error('not leased');
+    const of = (nth: number) => ({ ...evidence, head: { ...evidence.head, size: BigInt(nth) } });
+    for (let nth = 0; nth < 102; nth += 1)
+      expect(await logs.keepUnproven(leased.lease, 'problem', of(nth))).toBe(nth < 100);
+    await logs.release(leased.lease, 0);
+    for (let nth = 0; nth < 102; nth += 1) await stopFor('root', of(nth));
+    const found = await kinds();
+    expect([found.length, found.filter((kind) => kind === 'root').length]).toEqual([200, 100]);
+  });
 });

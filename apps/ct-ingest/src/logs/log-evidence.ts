@@ -14,13 +14,16 @@ export interface LogEvidence {
   readonly proof: readonly Uint8Array[] | null;
 }
 
-/** Max rows of one log: a log must not fill the database with heads that it never proves. */
+/**
+ * Max contradictions of one log, and max heads that it has not proved: a log must not fill the database, and heads that it never
+ * proves take no place from contradictions. The first ones stay.
+ */
 const maxPerLog = 100;
 
 /** Interval between requests to prove a head. */
 const triedAgainAfterS = 60;
 
-/** Each head at most once per kind. */
+/** Each unproven head once, and each different contradiction: heads and computed roots that were not stored together before. */
 export async function insertEvidence(
   database: Pick<EntityManager, 'query'>,
   { log }: LogLease,
@@ -35,8 +38,10 @@ export async function insertEvidence(
      FROM ct_log WHERE id = $1
        AND NOT EXISTS (
          SELECT FROM ct_log_evidence AS known
-         WHERE known.log = ct_log.id AND known.kind = $2 AND head_size = $4 AND head_root = $5)
-       AND ($2 <> 'unproven' OR (SELECT count(*) FROM ct_log_evidence AS known WHERE known.log = ct_log.id) < $12::int)
+         WHERE known.log = ct_log.id AND known.kind = $2 AND head_size = $4 AND head_root = $5
+           AND ($2 = 'unproven' OR (head_at, kept_signed, computed_size, computed_root) IS NOT DISTINCT FROM ($6, $8, $9, $10)))
+       AND (SELECT count(*) FROM ct_log_evidence AS known
+         WHERE known.log = ct_log.id AND (known.kind = 'unproven') = ($2 = 'unproven')) < $12::int
      RETURNING id`,
     [
       log,
