@@ -21,6 +21,13 @@ it('is the age of the head when nothing is left to read', () => {
   expect(isLagging(log({ headAt: ago(361), mmdS: 86_400 }), now)).toBe(false);
 });
 
+it('is not known of a head that is signed with a later time, however long nothing follows', () => {
+  expect(lagS(log({ headAt: ago(-86_400) }), now)).toBe(0);
+  expect(isLagging(log({ headAt: ago(-360) }), now)).toBe(false);
+  expect(isLagging(log({ headAt: ago(-361) }), now)).toBe(true);
+  expect(isLagging(log({ headAt: ago(-361), listState: 'retired' }), now)).toBe(false);
+});
+
 it('is the age of the current entry with a backlog', () => {
   expect(lagS(log({ headSize: '101' }), now)).toBe(5_000);
   expect(lagS(log({ headSize: '101', entryAt: null }), now)).toBe(9_000);

@@ -28,8 +28,10 @@ export function lagS(log: FollowedTo, nowMs: number): number {
   return Math.max(0, (nowMs - known.getTime()) / 1_000);
 }
 
+/** Also a log whose newest head is signed with a time that is as far ahead: its age does not show whether newer ones are missing. */
 export function isLagging(log: FollowedTo, nowMs: number): boolean {
-  return lagS(log, nowMs) > log.mmdS + graceS;
+  const aheadS = log.headAt === null || takesNothing(log, nowMs) ? 0 : (log.headAt.getTime() - nowMs) / 1_000;
+  return Math.max(lagS(log, nowMs), aheadS) > log.mmdS + graceS;
 }
 
 /** Certificates that expire in its interval have all expired, or the log has retired. */

@@ -205,6 +205,16 @@ describe.each(kinds)('a log with the interface %s is not stopped, but tried agai
     await goesOn();
   });
 
+  it.each([8_640_000_000_000_001, Number.MAX_SAFE_INTEGER])(
+    'when its head is signed with a time that no date has: %i',
+    async (timestamp) => {
+      log.head = log.headAt(300, timestamp);
+      expect(await ingest.turn(ingest.follower())).toMatchObject({ failures: 1, headSize: '300' });
+      expect(ingest.unavailable).toHaveLength(1);
+      await goesOn();
+    },
+  );
+
   it('when it returns an invalid proof, and the head is proved later', async () => {
     const isProof = (path: string) => path.includes('consistency') || /^\/tile\/[0-9]/.test(path);
     log.intercept = async (path, response) => {

@@ -3,7 +3,7 @@ import { fromBase64 } from '../bytes';
 import { sha256 } from '../sha256';
 import type { LogKey } from './log-key';
 import { type NoteFault, type NoteSignature, readNote } from './note';
-import { type TreeHead, type TreeHeadFault, treeHeadSignatureFault } from './tree-head';
+import { isTimestamp, type TreeHead, type TreeHeadFault, treeHeadSignatureFault } from './tree-head';
 
 /**
  * Why a checkpoint is rejected, besides the errors of a note: its lines are not a checkpoint's; it is another
@@ -64,7 +64,7 @@ function latestOf(
   for (const { signature } of signatures) {
     if (signature.length < timestampBytes) return faulty('signature_form');
     const timestamp = Number(signature.readBigUInt64BE(0));
-    if (!Number.isSafeInteger(timestamp)) return faulty('signature_form');
+    if (!isTimestamp(timestamp)) return faulty('signature_form');
     const head = { ...tree, timestamp };
     const fault = treeHeadSignatureFault(head, signature.subarray(timestampBytes), key);
     if (fault !== null) return faulty(fault);

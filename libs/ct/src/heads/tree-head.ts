@@ -31,7 +31,7 @@ export function readSignedTreeHead(response: unknown, key: LogKey): TreeHeadRead
   const { tree_size, timestamp, sha256_root_hash, tree_head_signature } = response as Record<string, unknown>;
   const rootHash = fromBase64(sha256_root_hash);
   const signature = fromBase64(tree_head_signature);
-  if (!isCount(tree_size) || !isCount(timestamp)) return { ok: false, fault: 'json' };
+  if (!isCount(tree_size) || !isTimestamp(timestamp)) return { ok: false, fault: 'json' };
   if (rootHash === null || !isHash(rootHash) || signature === null) return { ok: false, fault: 'json' };
   const head = { treeSize: tree_size, timestamp, rootHash };
   const fault = treeHeadSignatureFault(head, signature, key);
@@ -65,4 +65,11 @@ export function treeHeadSignatureInput({ treeSize, timestamp, rootHash }: TreeHe
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** Max milliseconds of a Date (ECMA-262, section 21.4.1.1), which is less than the max safe integer. */
+const maxTimestamp = 8_640_000_000_000_000;
+
+export function isTimestamp(value: unknown): value is number {
+  return isCount(value) && value <= maxTimestamp;
 }
