@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { EntityManager } from 'typeorm';
 import { anIssuance, CtDatabaseFixture, keyOf, keysOf } from '@certwright/ct-testing';
 import { issuanceBodies } from './issuance-bodies';
@@ -332,5 +334,45 @@ describe('partitions', () => {
     expect(before.settled.behind(0)).not.toBe(100);
     expect(await dropExpired(ct.database, later)).toEqual([]);
     expect(await named('new', { limit: 200 })).toHaveLength(120);
+  });
+});
+
+describe('ids of issuers', () => {
+  /** Bytes in use after a garbage collection. */
+  const heap = () => {
+    setFlagsFromString('--expose_gc');
+    (runInNewContext('gc') as () => void)();
+    return process.memoryUsage().heapUsed;
+  };
+  const { issuer } = anIssuance('example.com');
+
+  it('take no memory for issuers that are not kept elsewhere, however many a log has', async () => {
+    const database = { query: async () => await Promise.resolve([{ id: 1 }]) } as never;
+    const before = heap();
+    for (let batch = 0; batch < 20; batch += 1) {
+      const nameDer = (nth: number) => Buffer.alloc(100_000, `${batch} ${nth} `);
+      await ids.ensure(
+        database,
+        Array.from({ length: 50 }, (_, nth) => ({ ...issuer, nameDer: nameDer(nth) })),
+      );
+    }
+    expect(heap() - before).toBeLessThan(10_000_000);
+  });
+
+  it('are those of the row, and one of them completes it', async () => {
+    const spkiSha256 = Buffer.alloc(32, 77);
+    const complete = { certificateDer: Buffer.from('der'), spkiDer: Buffer.from('spki') };
+    const issuers = [{ ...issuer, spkiSha256 }, { ...issuer, spkiSha256, ...complete }, issuer];
+    await ids.ensure(ct.database.manager, [issuer]);
+    await ids.ensure(ct.database.manager, issuers);
+    const [one, other, another] = issuers.map((each) => ids.of(each));
+    expect(one).toBe(other);
+    expect(one).not.toBe(another);
+    expect(
+      await ct.database.query(
+        `SELECT certificate_der AS "certificateDer", spki_der AS "spkiDer" FROM ct_issuer WHERE id = $1`,
+        [one],
+      ),
+    ).toEqual([complete]);
   });
 });

@@ -36,23 +36,16 @@ export interface StoredPlaces {
   readonly newest: { readonly position: number; readonly tbsSha256: string } | null;
 }
 
-/** The ids of issuers in this process: few, and they never change. */
+/** The ids of issuers in this process, which never change: as long as the caller keeps the issuers. */
 export class IssuerIds {
-  private readonly ids = new Map<string, number>();
-  /** Keys of issuers that this process stored without a certificate. */
-  private readonly incomplete = new Set<string>();
+  private readonly ids = new WeakMap<NewIssuer, number>();
 
   /** Before a transaction begins: two writers of the same row block each other. */
   async ensure(database: Pick<EntityManager, 'query'>, issuers: readonly NewIssuer[]): Promise<void> {
-    const unknown = new Map<string, NewIssuer>();
-    for (const issuer of issuers) {
-      const key = keyOf(issuer);
-      const completes = this.incomplete.has(key) && issuer.certificateDer !== null;
-      if (this.ids.has(key) && !completes) continue;
-      const inBatch = unknown.get(key);
-      if (inBatch === undefined || inBatch.certificateDer === null) unknown.set(key, issuer);
-    }
-    for (const [key, issuer] of unknown) {
+    const unknown = new Set(issuers.filter((issuer) => !this.ids.has(issuer)));
+    for (const same of Map.groupBy(unknown, keyOf).values()) {
+      const issuer = same.find(({ certificateDer }) => certificateDer !== null) ?? same[0];
+      if (issuer === undefined) continue;
       const [row] = await database.query<[{ id: number }]>(
         `INSERT INTO ct_issuer (spki_sha256, name_sha256, name_der, spki_der, certificate_der)
          VALUES ($1, $2, $3, $4, $5)
@@ -62,14 +55,12 @@ export class IssuerIds {
          RETURNING id`,
         [issuer.spkiSha256, sha256(issuer.nameDer), issuer.nameDer, issuer.spkiDer, issuer.certificateDer],
       );
-      this.ids.set(key, row.id);
-      if (issuer.certificateDer === null) this.incomplete.add(key);
-      else this.incomplete.delete(key);
+      for (const each of same) this.ids.set(each, row.id);
     }
   }
 
   of(issuer: NewIssuer): number {
-    const id = this.ids.get(keyOf(issuer));
+    const id = this.ids.get(issuer);
     if (id === undefined) throw new Error('store issuers before their issuances');
     return id;
   }
