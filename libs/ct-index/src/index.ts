@@ -39,6 +39,7 @@ export {
   SettledHomes,
 } from './page-reader';
 export { dropExpired, ensurePartitions } from './partitions';
+export { shrinkExpired } from './shrink-partitions';
 export { CrlIds, maxCrlsPerIssuer, maxHostsPerIssuer } from './revocations/crl-ids';
 export {
   type NamedList,

@@ -130,13 +130,9 @@ async function attachNew(tx: EntityManager, parent: string, name: string, values
  * @returns names of the dropped tables
  */
 export async function dropExpired(database: DataSource, now: Date): Promise<readonly string[]> {
-  const [{ next }] = await database.query<[{ next: string }]>(`SELECT next FROM ct_sequence`);
-  const partitions = await tablesLike(database, '^ct_issuance_p\\d+$');
   const gone: string[] = [];
-  for (const name of partitions) {
-    const end = Number(name.slice('ct_issuance_p'.length));
-    // The partition that is still growing stays.
-    if (end > Number(next)) continue;
+  for (const end of await fullPartitions(database)) {
+    const name = issuanceTable(end);
     if (await isAlive(database, name, now)) continue;
     gone.push(...(await drop(database, [name, blockTable(end)], end)));
   }
@@ -149,6 +145,13 @@ export async function dropExpired(database: DataSource, now: Date): Promise<read
     )),
   );
   return gone;
+}
+
+/** The ends of the partitions of positions that no longer grow. */
+export async function fullPartitions(database: DataSource): Promise<readonly number[]> {
+  const [{ next }] = await database.query<[{ next: string }]>(`SELECT next FROM ct_sequence`);
+  const names = await tablesLike(database, '^ct_issuance_p\\d+$');
+  return names.map((name) => Number(name.slice('ct_issuance_p'.length))).filter((end) => end <= Number(next));
 }
 
 /** Whether a partition has an unexpired certificate. Usually the first row has one; at the end of its life all rows are read. */
@@ -212,7 +215,7 @@ async function dropRuns(database: DataSource, partition: number): Promise<boolea
  * Creating or dropping a partition waits for all readers and writers of the whole table, and all later ones queue behind it:
  * hence the short timeout. The round is repeated.
  */
-async function lockPartitions(tx: EntityManager): Promise<void> {
+export async function lockPartitions(tx: EntityManager): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock($1)`, [partitionLock]);
   await tx.query(`SET LOCAL lock_timeout = '${tableLockTimeoutMs}ms'`);
 }

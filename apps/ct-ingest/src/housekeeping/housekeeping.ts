@@ -1,4 +1,4 @@
-import { dropExpired, ensurePartitions } from '@certwright/ct-index';
+import { dropExpired, ensurePartitions, shrinkExpired } from '@certwright/ct-index';
 import { Round, RunningProcess } from '@certwright/service';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -17,7 +17,7 @@ const silentRestMs = 10_000;
 const unverifiedRestMs = 10_000;
 
 /**
- * Creates partitions in advance, drops expired ones, ends sessions of frozen copies of this process, and removes
+ * Creates partitions in advance, shrinks and drops expired ones, ends sessions of frozen copies of this process, and removes
  * unproved issuances of stopped logs.
  */
 @Injectable()
@@ -39,6 +39,8 @@ export class Housekeeping implements OnModuleInit {
 
   @Round('dropExpired')
   async dropExpired(): Promise<number> {
+    const shrunk = await shrinkExpired(this.database, new Date());
+    if (shrunk.length > 0) this.running.log.info({ tables: shrunk }, 'partitions reduced to what is valid');
     const tables = await dropExpired(this.database, new Date());
     if (tables.length > 0) this.running.log.info({ tables }, 'expired partitions dropped');
     return dropRestMs;

@@ -5,6 +5,7 @@ import { CtEvidence1795996800000 } from './1795996800000-ct-evidence';
 import { CtPartitionFunctions1796400000000 } from './1796400000000-ct-partition-functions';
 import { CtMonitoring1796700000000 } from './1796700000000-ct-monitoring';
 import { CtIssuerNames1796900000000 } from './1796900000000-ct-issuer-names';
+import { CtShrinkPartition1797200000000 } from './1797200000000-ct-shrink-partition';
 import { CtPostings1795651300000 } from './1795651300000-ct-postings';
 
 /** Every migration of the `ct` database, oldest first. */
@@ -17,4 +18,5 @@ export const ctMigrations = [
   CtPartitionFunctions1796400000000,
   CtMonitoring1796700000000,
   CtIssuerNames1796900000000,
+  CtShrinkPartition1797200000000,
 ];

@@ -1,6 +1,6 @@
 import { type RoleGrants, sessionSettings } from '@certwright/postgres';
 
-/** Writes the index, and makes and drops its partitions by functions. */
+/** Writes the index, and makes, shrinks and drops its partitions by functions. */
 export const ctIngest: RoleGrants = {
   tables: {
     ct_block: {
@@ -75,6 +75,7 @@ export const ctIngest: RoleGrants = {
     'ct_make_positions(bigint,bigint)',
     'ct_make_known(timestamp with time zone)',
     'ct_drop_partition(text)',
+    'ct_shrink_partition(bigint,bigint[])',
   ],
   sequences: ['ct_run_id_seq'],
   temporaryTables: true,

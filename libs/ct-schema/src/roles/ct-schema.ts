@@ -27,6 +27,7 @@ export const ctSchema: GrantedSchema = {
     'ct_make_positions(bigint,bigint)',
     'ct_make_known(timestamp with time zone)',
     'ct_drop_partition(text)',
+    'ct_shrink_partition(bigint,bigint[])',
   ],
   definers: [],
   roles: readingMigrations({
