@@ -4,6 +4,7 @@ import { anIssuance, CtDatabaseFixture } from '@certwright/ct-testing';
 import { citusUrl } from '@certwright/testing';
 import { dropExpired, ensurePartitions } from './partitions';
 import { mergeIn, mergeRuns } from './runs/merge-runs';
+import { shrinkExpired } from './shrink-partitions';
 import { IssuerIds, storeIssuances } from './store-issuances';
 
 jest.setTimeout(60_000);
@@ -114,4 +115,17 @@ it('partitions are also created and dropped in the schema of the previous releas
   );
   expect(known).toBe('ct_known_220001');
   await old.close();
+});
+
+it('several processes drop and shrink partitions at the same time', async () => {
+  const many = await CtDatabaseFixture.open(10, 300);
+  await many.database.query(`UPDATE ct_sequence SET next = 300`);
+  const rounds = Array.from({ length: 4 }, async () => [
+    ...(await shrinkExpired(many.database, new Date(), 0)),
+    ...(await dropExpired(many.database, new Date())),
+  ]);
+  const dropped = (await Promise.all(rounds)).flat();
+  expect(dropped).toHaveLength(60);
+  expect(new Set(dropped).size).toBe(60);
+  await many.close();
 });

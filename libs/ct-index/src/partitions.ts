@@ -1,6 +1,6 @@
 import type { DataSource, EntityManager } from 'typeorm';
 import { takeLane } from './runs/merge-runs';
-import { blockTable } from '@certwright/ct-schema';
+import { blockTable, isUndefinedTable } from '@certwright/ct-schema';
 
 /** Issuances per partition. Every page reads each partition after its cursor, so they are few and large. */
 export const defaultPositionsPerPartition = 20_000_000;
@@ -133,7 +133,7 @@ export async function dropExpired(database: DataSource, now: Date): Promise<read
   const gone: string[] = [];
   for (const end of await fullPartitions(database)) {
     const name = issuanceTable(end);
-    if (await isAlive(database, name, now)) continue;
+    if (await unlessDropped(isAlive(database, name, now), true)) continue;
     gone.push(...(await drop(database, [name, blockTable(end)], end)));
   }
   const months = await tablesLike(database, '^ct_known_\\d{6}$');
@@ -152,6 +152,16 @@ export async function fullPartitions(database: DataSource): Promise<readonly num
   const [{ next }] = await database.query<[{ next: string }]>(`SELECT next FROM ct_sequence`);
   const names = await tablesLike(database, '^ct_issuance_p\\d+$');
   return names.map((name) => Number(name.slice('ct_issuance_p'.length))).filter((end) => end <= Number(next));
+}
+
+/** Another process may drop a partition meanwhile. */
+export async function unlessDropped<T>(work: Promise<T>, dropped: T): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isUndefinedTable(error)) return dropped;
+    throw error;
+  }
 }
 
 /** Whether a partition has an unexpired certificate. Usually the first row has one; at the end of its life all rows are read. */

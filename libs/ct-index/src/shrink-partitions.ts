@@ -1,6 +1,6 @@
 import { citusIsThere } from '@certwright/ct-schema';
 import type { DataSource, EntityManager } from 'typeorm';
-import { fullPartitions, issuanceTable, lockPartitions } from './partitions';
+import { fullPartitions, issuanceTable, lockPartitions, unlessDropped } from './partitions';
 import { takeLane } from './runs/merge-runs';
 
 /** Max certificates of a full partition that are still valid and are copied: a thousandth of it, in about a second. */
@@ -23,11 +23,15 @@ export async function shrinkExpired(
   if (!(await canShrink(database))) return [];
   const shrunk: string[] = [];
   for (const end of await fullPartitions(database)) {
-    const living = await fewLiving(database, end, now, maxLiving);
-    if (living === null || !(await hasMore(database, end, minGain * maxLiving))) continue;
-    if (await shrink(database, end, living)) shrunk.push(issuanceTable(end));
+    if (await unlessDropped(shrinkOne(database, end, now, maxLiving), false)) shrunk.push(issuanceTable(end));
   }
   return shrunk;
+}
+
+async function shrinkOne(database: DataSource, end: number, now: Date, maxLiving: number): Promise<boolean> {
+  const living = await fewLiving(database, end, now, maxLiving);
+  if (living === null || !(await hasMore(database, end, minGain * maxLiving))) return false;
+  return await shrink(database, end, living);
 }
 
 /** The schema of the previous release lacks the function. */
