@@ -337,13 +337,29 @@ describe('partitions', () => {
   });
 });
 
+/** Bytes in use after a garbage collection. */
+function heap(): number {
+  setFlagsFromString('--expose_gc');
+  (runInNewContext('gc') as () => void)();
+  return process.memoryUsage().heapUsed;
+}
+
+it.each<[string, number | undefined]>([
+  ['stored', 1],
+  ['over the limit of an issuer', undefined],
+])('ids of lists take little memory, however long their URLs are: %s', async (_, id) => {
+  const database = { query: async () => await Promise.resolve(id === undefined ? [] : [{ id }]) } as never;
+  const crlIds = new CrlIds();
+  const before = heap();
+  for (let batch = 0; batch < 20; batch += 1) {
+    const url = (nth: number) => `http://${batch}.example.com/${nth}/`.padEnd(1_024, 'x');
+    const named = Array.from({ length: 2_000 }, (__, nth) => ({ issuer: 1, url: url(nth), notAfter: noEnd }));
+    await crlIds.ensure(database, named);
+  }
+  expect(heap() - before).toBeLessThan(15_000_000);
+});
+
 describe('ids of issuers', () => {
-  /** Bytes in use after a garbage collection. */
-  const heap = () => {
-    setFlagsFromString('--expose_gc');
-    (runInNewContext('gc') as () => void)();
-    return process.memoryUsage().heapUsed;
-  };
   const { issuer } = anIssuance('example.com');
 
   it('take no memory for issuers that are not kept elsewhere, however many a log has', async () => {

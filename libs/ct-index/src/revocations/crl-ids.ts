@@ -9,8 +9,8 @@ export interface NamedCrl {
   readonly notAfter: Date;
 }
 
-/** Max cached lists. All public CAs together have some ten thousand. */
-const maxKept = 50_000;
+/** Max cached lists, and max characters of their URLs. All public CAs together have some ten thousand, of fifty characters each. */
+const maxKept = { lists: 50_000, characters: 4 * 1_048_576 };
 
 /**
  * Max lists of one issuer. Public CAs use hundreds of shards; if one names a separate list in each certificate, later
@@ -32,11 +32,29 @@ interface Kept {
   readonly neededUntilMs: number;
 }
 
+class KeptLists {
+  private readonly lists = new Map<string, Kept>();
+  private characters = 0;
+
+  get isFull(): boolean {
+    return this.lists.size > maxKept.lists || this.characters > maxKept.characters;
+  }
+
+  get(key: string): Kept | undefined {
+    return this.lists.get(key);
+  }
+
+  set(key: string, kept: Kept): void {
+    if (!this.lists.has(key)) this.characters += key.length;
+    this.lists.set(key, kept);
+  }
+}
+
 /** The ids of lists in this process: they never change. */
 export class CrlIds {
-  private kept = new Map<string, Kept>();
+  private kept = new KeptLists();
   /** Separate, so that an issuer with many new ones does not evict the lists of others. */
-  private refused = new Map<string, Kept>();
+  private refused = new KeptLists();
 
   /**
    * Before a transaction begins: two writers of the same row block each other.
@@ -47,8 +65,8 @@ export class CrlIds {
     database: Pick<EntityManager, 'query'>,
     named: readonly (NamedCrl | null)[],
   ): Promise<readonly (number | null)[]> {
-    if (this.kept.size > maxKept) this.kept = new Map();
-    if (this.refused.size > maxKept) this.refused = new Map();
+    if (this.kept.isFull) this.kept = new KeptLists();
+    if (this.refused.isFull) this.refused = new KeptLists();
     const ids: (number | null)[] = [];
     for (const crl of named) ids.push(crl === null ? null : await this.id(database, crl));
     return ids;
