@@ -36,6 +36,8 @@ export interface IssuanceError {
    * is up.
    */
   readonly stalledSince?: string;
+  /** It waits for a CA that is down, but is due at its own time, since another CA may issue: probes do not move that. */
+  readonly keepsDueTime?: boolean;
 }
 
 export const issuanceErrorCodes = [

@@ -126,6 +126,45 @@ describe('a product with two CAs, of which the first is down', () => {
   });
 });
 
+describe('a product with two CAs, neither of which issues now', () => {
+  const limited = says(429, 'rateLimited', { 'retry-after': '7200' });
+  const two = async () => {
+    const names = [await first(), await first()] as const;
+    await acme.authoritiesAre(...names);
+    return names;
+  };
+
+  it('retries after the back-off when one refuses for a reason that may not last', async () => {
+    await two();
+    let sent = 0;
+    const refused = says(403, 'unauthorized');
+    fakeCa.override('/newOrder', (...asked) => ((sent += 1) === 1 ? refused : limited)(...asked));
+    const state = await acme.advance(await order('one.example.com'));
+    expect(sent).toBe(2);
+    expect(state).toMatchObject({ state: 'open', failures: 1 });
+    expect(state.waits_s).toBeLessThanOrEqual(60);
+  });
+
+  it('retries when the limit of one resets, also while the other one is down', async () => {
+    const [down] = await two();
+    await acme.database.query(
+      `UPDATE certificate_authority SET down_since = now(), down_until = now() + interval '30 s',
+         down_for = 'everything', problem = 'silent' WHERE name = $1`,
+      [down],
+    );
+    fakeCa.override('/newOrder', limited);
+    const opened = await order('two.example.com');
+    const state = await acme.advance(opened);
+    expect(state).toMatchObject({ state: 'open', failures: 0, last_error: { keepsDueTime: true } });
+    expect(Math.abs(state.waits_s - 7_200)).toBeLessThan(30);
+    const [{ waits_for: waitsFor }] = await acme.database.query<[{ waits_for: string[] }]>(
+      `SELECT waits_for FROM issuance WHERE id = $1`,
+      [opened.issuanceId],
+    );
+    expect(waitsFor).toEqual([down]);
+  });
+});
+
 describe('a product with one CA', () => {
   const alone = async (also: Partial<StoredAuthority> = {}) => {
     const name = await first(also);

@@ -79,8 +79,10 @@ export type Submitted =
 export interface Refused {
   readonly kind: 'refused';
   readonly error: IssuanceError;
-  /** Not a failure: the issuance waits for a limit or a CA until then. */
+  /** Not a failure: the issuance waits for a limit or a CA until then. With `backsOff`: at most until then. */
   readonly until: Date | null;
+  /** A failure: one of the CAs refused for a reason that may not last, so it is tried again after the back-off. */
+  readonly backsOff?: boolean;
   readonly final: boolean;
   /** Names of CAs that are down: the issuance continues as soon as one of them is up. */
   readonly waitsFor: readonly string[];

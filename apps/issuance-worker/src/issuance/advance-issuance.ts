@@ -172,11 +172,12 @@ export class AdvanceIssuance {
       const kept = isStored ? await this.keepStored(run, progress) : await this.keep(run, progress);
       return { ...kept, trial, begun };
     }
-    const { error, until, final, waitsFor, stalled } = submitted;
+    const { error, until, final, waitsFor, stalled, backsOff = false } = submitted;
     if (stalled) return await this.ends.stall(run, error, until, { approvals });
-    return until === null
-      ? await this.ends.fail(run, error, final, now, { approvals })
-      : await this.ends.rest(run, error, until, { approvals, ...(waitsFor.length > 0 ? { waitsFor } : {}) });
+    const also = { approvals, ...(waitsFor.length > 0 ? { waitsFor } : {}) };
+    return until === null || backsOff
+      ? await this.ends.fail(run, error, final, now, also, until)
+      : await this.ends.rest(run, error, until, also);
   }
 
   private async collect(run: IssuanceRun, now: Date): StepResult {

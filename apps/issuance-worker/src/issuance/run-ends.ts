@@ -22,18 +22,21 @@ export class RunEnds {
     private readonly events: IssuanceEvents,
   ) {}
 
+  /** @param atLatest the back-off ends then at the latest; null: no bound */
   async fail(
     run: StoredWork,
     error: IssuanceError,
     final: boolean,
     now: Date,
     also: IssuanceProgress = {},
+    atLatest: Date | null = null,
   ): Promise<null> {
     annotateSpan({ 'certwright.outcome': codeOf(error), 'certwright.is_final': final });
     this.events.failed(run.issuance, error, final);
     if (final) return await this.end(run, { ...also, state: 'failed', lastError: error });
     const failures = run.issuance.failures + 1;
-    const dueAt = nextAttempt(failures, now, run.validUntil);
+    const backedOff = nextAttempt(failures, now, run.validUntil);
+    const dueAt = atLatest !== null && atLatest < backedOff ? atLatest : backedOff;
     return await this.end(run, { ...also, failures, lastError: error, dueAt });
   }
 

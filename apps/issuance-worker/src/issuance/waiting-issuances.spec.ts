@@ -104,6 +104,22 @@ describe('issuances that wait for a CA', () => {
     expect(issuanceErrorOf(error).outcome).toEqual({ ...down, nextProbeAt: newTime });
   });
 
+  it('that have a due time of their own keep it while the CA is probed', async () => {
+    const [id = ''] = await waitFor(['one']);
+    await core.database.query(
+      `UPDATE issuance SET last_error = last_error || '{"keepsDueTime": true}',
+         due_at = now() + $2 * interval '1 s' WHERE id = $1`,
+      [id, 3],
+    );
+    await authorities.markDown('one', { scope: 'everything', problem }, { probeInMs: 0 });
+    expect(await waiting.claimProbes(60_000, 5_000)).toEqual(['one']);
+    const { due_s: dueS, error } = await stateOf(id);
+    expect(dueS).toBeLessThanOrEqual(3);
+    expect(issuanceErrorOf(error).outcome).toMatchObject({
+      refusals: [{ outcome: { nextProbeAt: newTime } }, {}],
+    });
+  });
+
   it('get it as a text when an older release without outcomes stored them', async () => {
     const [id = ''] = await waitFor(['one']);
     const message = `The next probe of one is at ${probed}; the next probe of other is at noon.`;

@@ -8,7 +8,8 @@ export class WaitingIssuances {
 
   /**
    * Claims the probe of each CA that is down, due for a probe, and waited for: only one process gets it. The waiting
-   * issuances become due after that probe, in case this process dies, and report so to their owners.
+   * issuances become due after that probe, in case this process dies, and report so to their owners. Those with a due
+   * time of their own keep it.
    *
    * @param probeInMs until the next probe of the same CA
    * @param graceMs between a probe and the time at which the waiting issuances are attempted anyway
@@ -79,6 +80,9 @@ const probedAt = (outcome: string) => `CASE
       FROM jsonb_array_elements(${outcome}->'refusals') WITH ORDINALITY AS each (refusal, place)))
   ELSE ${outcome} END`;
 
+/** Moved with each probe, an issuance that may use another CA at its own time would never be due. */
+const keepsDueTime = `coalesce(last_error ? 'keepsDueTime', false)`;
+
 const claimStatement = `
   WITH claimed AS (
     UPDATE certificate_authority AS authority
@@ -90,14 +94,14 @@ const claimStatement = `
       to_char(down_until AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS probe_at),
   moved AS (
     UPDATE issuance SET
-      due_at = down_until + $2 * interval '1 millisecond',
+      due_at = CASE WHEN ${keepsDueTime} THEN due_at ELSE down_until + $2 * interval '1 millisecond' END,
       last_error = jsonb_set(last_error, '{message}', to_jsonb(regexp_replace(
           last_error->>'message', '(The next probe of ' || name || ' is at )[-0-9:TZ]+', '\\1' || probe_at)))
         || CASE WHEN jsonb_typeof(last_error->'outcome') = 'object'
           THEN jsonb_build_object('outcome', ${probedAt(`last_error->'outcome'`)}) ELSE '{}' END
     FROM claimed
     WHERE state = 'open' AND waits_for IS NOT NULL AND waits_for @> ARRAY[name]
-      AND due_at <= clock_timestamp() + $2 * interval '1 millisecond')
+      AND (${keepsDueTime} OR due_at <= clock_timestamp() + $2 * interval '1 millisecond'))
   SELECT name FROM claimed`;
 
 /** A millisecond apart: the sweep takes the oldest first. */

@@ -156,7 +156,17 @@ describe('refusals of all CAs of a product', () => {
     });
   });
 
-  it('wait for a CA that is down, or for a limit that resets before its next probe is over', () => {
+  it('are retried after the usual back-off when one of them may change, and not later than a limit resets', () => {
+    const limit = no('rate_limited', { until: later });
+    expect(joinRefusals([no('caa_forbids'), limit])).toMatchObject({ until: later, backsOff: true });
+    expect(joinRefusals([limit, no('caa_forbids')])).toMatchObject({ until: later, backsOff: true });
+    expect(joinRefusals([limit, no('ca_rejected', { final: true })]).backsOff).toBeUndefined();
+    const unused = no('product_unavailable');
+    const error = { ...unused.error, outcome: { code: 'ca_not_in_use', authority: 'x' } } as const;
+    expect(joinRefusals([{ ...unused, error }, limit]).backsOff).toBeUndefined();
+  });
+
+  it('wait for a CA that is down, and are due when a limit resets, however often the CA is probed until then', () => {
     const soon = new Date(now.getTime() + 1);
     const down = no('ca_unavailable', { until: soon, unavailable: 'down' });
     expect(joinRefusals([no('rate_limited', { until: later }), down, no('caa_forbids')])).toMatchObject({
@@ -169,16 +179,27 @@ describe('refusals of all CAs of a product', () => {
             outcome: error.outcome,
           })),
         },
+        keepsDueTime: true,
       },
-      until: soon,
+      until: later,
+      backsOff: true,
       waitsFor: ['ca_unavailable'],
     });
     const limit = no('rate_limited', { until: new Date(now.getTime()) });
     expect(joinRefusals([down, limit])).toMatchObject({
-      error: { code: 'rate_limited' },
+      error: { code: 'rate_limited', keepsDueTime: true },
       until: now,
       waitsFor: ['ca_unavailable'],
     });
+    // Another CA may succeed before this one is up.
+    expect(joinRefusals([down, no('caa_forbids')])).toMatchObject({
+      error: { keepsDueTime: true },
+      until: null,
+      waitsFor: ['ca_unavailable'],
+    });
+    const final = joinRefusals([down, no('ca_rejected', { final: true })]);
+    expect(final).toMatchObject({ until: soon, waitsFor: ['ca_unavailable'] });
+    expect(final.error.keepsDueTime).toBeUndefined();
   });
 
   it('are retried soon when a CA has just failed', () => {
@@ -188,6 +209,19 @@ describe('refusals of all CAs of a product', () => {
       stalled: true,
       until: null,
       waitsFor: [],
+    });
+  });
+
+  it('wait no longer for the Retry-After of a failing CA than for the limit of another one', () => {
+    const soon = new Date(now.getTime() + 10_000);
+    const stalled = no('ca_unavailable', { unavailable: 'stalled', until: later });
+    expect(joinRefusals([stalled, no('rate_limited', { until: soon })])).toMatchObject({
+      stalled: true,
+      until: soon,
+    });
+    expect(joinRefusals([stalled, { ...stalled, until: null }])).toMatchObject({
+      stalled: true,
+      until: null,
     });
   });
 
