@@ -75,6 +75,18 @@ describe('an error in an exchange about an order', () => {
       { kind: 'elsewhere', code: 'caa_forbids' },
     ],
     ['a refusal to show a finalized order', problem('malformed'), { stage: 'finalized' }, { kind: 'resume' }],
+    [
+      'a conflict about a challenge',
+      problem('malformed', 409),
+      { operation: 'respond' },
+      { kind: 'stalled', leaves: false },
+    ],
+    [
+      'a refusal of a response to a challenge',
+      problem('malformed'),
+      { operation: 'respond' },
+      { kind: 'resume' },
+    ],
     ['an order that is gone', problem('malformed', 404), {}, { kind: 'over', final: false }],
     [
       'a certificate that is not there',

@@ -72,7 +72,7 @@ export function classifyFault(fault: AcmeFault, context: FaultContext): FaultVer
       : { kind: 'wait', until };
   }
   if (context.operation === 'certificate' && fault.lasting) return { kind: 'unusable' };
-  if (isUnavailable(fault)) {
+  if (isUnavailable(fault) || isConflict(fault, context)) {
     const leaves = stage === 'wanted' || (stage === 'open' && context.stalledBefore && context.hasOthers);
     return { kind: 'stalled', leaves };
   }
@@ -93,6 +93,11 @@ function isQuota({ kind, status, problem }: AcmeFault): boolean {
 function isUnavailable({ kind, status, problem }: AcmeFault): boolean {
   if (kind !== 'problem') return status !== 404 && status !== 410;
   return problem?.type === 'serverInternal' || problem?.type === 'badNonce' || (status ?? 0) >= 500;
+}
+
+/** The CA works on the authorization at this moment; no problem type of RFC 8555 means that. */
+function isConflict({ status }: AcmeFault, { operation }: FaultContext): boolean {
+  return operation === 'respond' && status === 409;
 }
 
 const goneStatuses: ReadonlySet<number | null> = new Set([404, 410]);

@@ -9,6 +9,8 @@ import {
   type ChallengeToRespond,
   type ChallengeType,
   type FailedOrder,
+  isPassing,
+  isProblem,
   type RepeatOptions,
   Repeats,
 } from '../../acme';
@@ -247,25 +249,53 @@ export class OrderRun {
     await request.hold(exchangeMs);
     const unseen = await ports.challenges.unseen(published);
     if (unseen !== null) return { kind: 'not_yet', problem: unseen, pauseMs: null };
-    let decided = 0;
-    await sideBySide(requestsAtOnce, challenges, async ({ url }) => {
+    const decided = new Set<string>();
+    const refusals = new Map<ChallengeToRespond, AcmeFault>();
+    await sideBySide(requestsAtOnce, challenges, async (challenge) => {
       await this.about('respond');
       try {
-        const { status } = await session.account.respond(url);
-        if (status === 'valid' || status === 'invalid') decided += 1;
+        const { status } = await session.account.respond(challenge.url);
+        if (status === 'valid' || status === 'invalid') decided.add(challenge.url);
       } catch (error) {
-        // Already decided or being validated: the next read shows the result.
-        if (!(error instanceof AcmeFault && error.kind === 'problem' && (error.status ?? 500) < 500))
-          throw error;
+        if (!isRefusal(error)) throw error;
+        refusals.set(challenge, error);
       }
     });
-    const responded = challenges.map((challenge) => {
-      return { ...challenge, authorizationUrl: urlOf(authorizations, challenge) };
+    const unanswered = new Set<ChallengeToRespond>();
+    await sideBySide(requestsAtOnce, [...refusals.keys()], async (challenge) => {
+      const state = await this.stateOfRefused(challenge, urlOf(authorizations, challenge));
+      if (state === 'decided') decided.add(challenge.url);
+      if (state === 'pending') unanswered.add(challenge);
     });
+    const responded = challenges
+      .filter((challenge) => !unanswered.has(challenge))
+      .map((challenge) => ({ ...challenge, authorizationUrl: urlOf(authorizations, challenge) }));
     const after = withResponses(this.stored.challenges, responded, request.clock());
     this.keep({ challenges: [...after] });
     this.hasNewChallenges = true;
-    return { kind: decided === challenges.length ? 'decided' : 'responded' };
+    const [refused] = unanswered;
+    if (refused !== undefined) {
+      this.doing = { ...this.doing, operation: 'respond' };
+      throw refusals.get(refused) ?? new Error(`no refusal of ${refused.url}`);
+    }
+    return { kind: decided.size === challenges.length ? 'decided' : 'responded' };
+  }
+
+  /**
+   * A CA refuses the response to a challenge that is decided or in progress; otherwise it has not accepted it, and the
+   * refusal may pass. A refused repetition says nothing about the first response.
+   */
+  private async stateOfRefused(
+    { url }: ChallengeToRespond,
+    authorizationUrl: string,
+  ): Promise<'pending' | 'in_progress' | 'decided'> {
+    if (this.stored.challenges.some(({ challengeUrl }) => challengeUrl === url)) return 'in_progress';
+    await this.about('authorization');
+    const { status, challenges } = await this.session.account.authorization(authorizationUrl);
+    const challenge = challenges.find((each) => each.url === url);
+    if (status !== 'pending' || challenge === undefined) return 'decided';
+    if (challenge.status === 'processing') return 'in_progress';
+    return challenge.status === 'pending' ? 'pending' : 'decided';
   }
 
   private async finalize(order: AcmeOrder): Promise<AcmeOrder> {
@@ -304,4 +334,10 @@ export class OrderRun {
     this.stored = { ...this.stored, ...change };
     this.doing = { ...this.doing, stage };
   }
+}
+
+/** Whether the CA refuses the request itself. An unknown account says nothing about the challenge. */
+function isRefusal(error: unknown): error is AcmeFault {
+  if (!(error instanceof AcmeFault) || error.kind !== 'problem') return false;
+  return !isPassing(error) && !isProblem(error, 'accountDoesNotExist');
 }

@@ -222,6 +222,75 @@ describe('an order', () => {
     expect(server.requestCount(finalize)).toBe(finalizations);
   });
 
+  /** The next order has a pending challenge, whose response the CA refuses. @returns paths */
+  const refusesResponse = (status: number, type: string, later: 'pending' | 'valid' = 'pending') => {
+    const [authorization, challenge, finalize] = [next('authorization'), next('challenge'), next('finalize')];
+    const { token, url } = { token: 'r'.repeat(22), url: server.url(challenge) };
+    const as = (state: string) =>
+      withMembers({ status: state, challenges: [{ type: 'dns-01', url, token, status: state }] });
+    let sent = false;
+    server
+      .override('/newOrder', withMembers({ status: 'pending' }))
+      .override(next('order'), withMembers({ status: later === 'valid' ? 'ready' : 'pending' }))
+      .override(authorization, (...asked) => as(sent ? later : 'pending')(...asked))
+      .override(challenge, (...asked) => {
+        sent = true;
+        return altered({
+          status,
+          headers: { 'content-type': 'application/problem+json' },
+          body: JSON.stringify({ type: `urn:ietf:params:acme:error:${type}`, detail: 'no' }),
+        })(...asked);
+      });
+    return { challenge, finalize };
+  };
+
+  it.each([
+    [409, 'malformed', { failures: 0, last_error: { code: 'ca_unavailable' } }],
+    [400, 'malformed', { failures: 1, last_error: { code: 'ca_unavailable' } }],
+    [403, 'unauthorized', { failures: 1, last_error: { code: 'ca_unavailable' } }],
+  ])('whose response to a challenge is refused with %i %s responds again', async (status, type, expected) => {
+    const { challenge } = refusesResponse(status, type);
+    const opened = await order();
+    const state = await run(opened);
+    expect(state).toMatchObject({ state: 'open', ...expected });
+    expect(state.waits_s).toBeLessThanOrEqual(60);
+    expect(await acme.orders(opened)).toMatchObject([{ state: 'open' }]);
+    expect(server.requestCount(challenge)).toBe(1);
+    await run(opened);
+    expect(server.requestCount(challenge)).toBe(2);
+  });
+
+  it('whose response to a challenge is refused because the name was just validated is finalized', async () => {
+    const { challenge, finalize } = refusesResponse(400, 'malformed', 'valid');
+    await run(await order());
+    expect(server.requestCount(challenge)).toBe(1);
+    expect(server.requestCount(finalize)).toBe(1);
+  });
+
+  it('keeps waiting when only the repetition of its response is refused', async () => {
+    const { challenge } = refusesResponse(400, 'malformed');
+    const opened = await order();
+    const clear = withMembers({ status: 'pending', type: 'dns-01', url: server.url(challenge) });
+    server.overrideOnce(challenge, clear);
+    await run(opened);
+    refusesResponse(400, 'malformed');
+    server.override(
+      challenge,
+      altered({
+        status: 400,
+        headers: { 'content-type': 'application/problem+json' },
+        body: JSON.stringify({ type: 'urn:ietf:params:acme:error:malformed', detail: 'in progress' }),
+      }),
+    );
+    await acme.database.query(
+      `UPDATE acme_order SET challenges = jsonb_set(challenges, '{0,respondedAt}', '"2026-01-01T00:00:00Z"')
+       WHERE issuance_id = $1`,
+      [opened.issuanceId],
+    );
+    expect(await run(opened)).toMatchObject({ state: 'open', failures: 0, last_error: null });
+    expect(server.requestCount(challenge)).toBe(2);
+  });
+
   it('responds to its challenges also when reading the authorizations takes longer than a run', async () => {
     const [authorization, challenge] = [next('authorization'), next('challenge')];
     const { token, url, type } = { token: 'z'.repeat(22), url: server.url(challenge), type: 'dns-01' };
