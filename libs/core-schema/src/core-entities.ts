@@ -7,6 +7,7 @@ import { AcmeOrderEntity } from './acme/acme-order.entity';
 import { CaAccountEntity } from './acme/ca-account.entity';
 import { CertificateAuthorityEntity } from './acme/certificate-authority.entity';
 import { RenewalInfoEntity } from './acme/renewal-info.entity';
+import { RevocationAttemptEntity } from './certificates/revocation-attempt.entity';
 import { ApprovalRecordUseEntity } from './approval-records/approval-record-use.entity';
 import { ApprovalRecordEntity } from './approval-records/approval-record.entity';
 import { BlockedKeyEntity } from './blocked-keys/blocked-key.entity';
@@ -108,6 +109,7 @@ export const coreEntities = [
   CaAccountEntity,
   AcmeOrderEntity,
   RenewalInfoEntity,
+  RevocationAttemptEntity,
   CaLimitBucketEntity,
   ChallengeRecordEntity,
   ChallengeFileEntity,

@@ -37,4 +37,21 @@ export class CaAccountEntity {
 
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;
+
+  // Not selected: a release also runs without the newest migration.
+  @Column('timestamptz', {
+    name: 'denied_since',
+    nullable: true,
+    select: false,
+    comment: 'since then the CA has responded that the account does not exist; null: it knows it',
+  })
+  deniedSince?: Date | null;
+
+  @Column('timestamptz', {
+    name: 'denied_at',
+    nullable: true,
+    select: false,
+    comment: 'when it last did',
+  })
+  deniedAt?: Date | null;
 }

@@ -24,6 +24,7 @@ import { IssuanceHold1797030000000 } from './1797030000000-issuance-hold';
 import { ManagedOrders1797100000000 } from './1797100000000-managed-orders';
 import { BookingReferences1797200000000 } from './1797200000000-booking-references';
 import { OlderWebhookSecrets1797210000000 } from './1797210000000-older-webhook-secrets';
+import { CaRefusals1797220000000 } from './1797220000000-ca-refusals';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -53,4 +54,5 @@ export const coreMigrations = [
   ManagedOrders1797100000000,
   BookingReferences1797200000000,
   OlderWebhookSecrets1797210000000,
+  CaRefusals1797220000000,
 ];

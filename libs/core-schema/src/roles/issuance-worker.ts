@@ -29,7 +29,7 @@ export const issuanceWorker: RoleGrants = {
     ca_account: {
       select: '*',
       insert: 'authority state key_sealed',
-      update: 'state account_url key_sealed next_key_sealed rollover_due_at',
+      update: 'state account_url key_sealed next_key_sealed rollover_due_at denied_since denied_at',
     },
     ca_issuer: {
       select: 'name certificate crl crl_number crl_next_update crl_made_at activated_at retired_at',

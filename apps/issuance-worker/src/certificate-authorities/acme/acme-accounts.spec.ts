@@ -111,18 +111,79 @@ describeWithPebble('our account at a CA', () => {
     },
   );
 
-  it('is created again when the CA has lost it, and the order continues later', async () => {
+  /** The CA does not know the account, nor its key. @returns its row's id */
+  const forgotten = async () => {
     await acme.advance(await acme.order(dnsNames, csr));
     const [last] = (await accountRows()).slice(-1);
+    const sessions = acme.accounts();
     await acme.database.query(
-      `UPDATE ca_account SET account_url = account_url || '0', created_at = now() - interval '2 hours' WHERE id = $1`,
-      [last?.id],
+      `UPDATE ca_account SET account_url = account_url || '0', key_sealed = $2,
+         created_at = now() - interval '2 hours' WHERE id = $1`,
+      [last?.id, sessions.newSealedKey('pebble')],
     );
+    return last?.id;
+  };
+  const stateOf = async (id: string | undefined) => (await accountRows()).find((row) => row.id === id)?.state;
+  const denialsAge = async (id: string | undefined, minutes: number, lastMinutes: number) =>
+    await acme.database.query(
+      `UPDATE ca_account SET denied_since = now() - $2 * interval '1 min', denied_at = now() - $3 * interval '1 min'
+       WHERE id = $1`,
+      [id, minutes, lastMinutes],
+    );
+  const rests = { state: 'open', failures: 0, last_error: { code: 'ca_unavailable' } };
+
+  it('is created again when the CA has denied it for a quarter of an hour, and the order continues later', async () => {
+    const id = await forgotten();
     const opened = await acme.order(dnsNames, csr);
+    expect(await acme.advance(opened)).toMatchObject(rests);
+    expect(await stateOf(id)).toBe('valid');
+    expect(acme.alarms).toEqual([]);
+    // A new series of denials.
+    await denialsAge(id, 60, 11);
+    await acme.timePasses();
+    expect(await acme.advance(opened)).toMatchObject(rests);
+    expect(await stateOf(id)).toBe('valid');
+    await denialsAge(id, 16, 1);
+    await acme.timePasses();
     expect(await acme.advance(opened)).toMatchObject({ failures: 1, last_error: { code: 'ca_unavailable' } });
+    expect(await stateOf(id)).toBe('ended');
     expect(acme.alarms).toContain('account lost at pebble');
     await acme.timePasses();
     expect(await acme.advance(opened)).toMatchObject({ state: 'issued' });
+  });
+
+  it('is kept when the CA knows it again, and the order continues', async () => {
+    const [before] = await accountRows().then((rows) => rows.slice(-1));
+    const id = await forgotten();
+    const opened = await acme.order(dnsNames, csr);
+    const worker = acme.worker();
+    expect(await acme.advance(opened, worker)).toMatchObject(rests);
+    await acme.database.query(`UPDATE ca_account SET account_url = $2, key_sealed = $3 WHERE id = $1`, [
+      id,
+      before?.account_url,
+      before?.key_sealed,
+    ]);
+    await acme.timePasses();
+    expect(await acme.advance(opened, worker)).toMatchObject({ state: 'issued', failures: 0 });
+    const [row] = await acme.database.query<[object]>(
+      `SELECT denied_since, denied_at FROM ca_account WHERE id = $1`,
+      [id],
+    );
+    expect(row).toEqual({ denied_since: null, denied_at: null });
+  });
+
+  it('that the CA has moved to another URL is used at that URL', async () => {
+    const [before] = await accountRows().then((rows) => rows.slice(-1));
+    await acme.database.query(
+      `UPDATE ca_account SET account_url = account_url || '0', created_at = now() - interval '2 hours' WHERE id = $1`,
+      [before?.id],
+    );
+    const opened = await acme.order(dnsNames, csr);
+    expect(await acme.advance(opened)).toMatchObject(rests);
+    await acme.timePasses();
+    expect(await acme.advance(opened)).toMatchObject({ state: 'issued', failures: 0 });
+    const [after] = await accountRows().then((rows) => rows.slice(-1));
+    expect(after).toMatchObject({ id: before?.id, state: 'valid', account_url: before?.account_url });
   });
 });
 

@@ -3,7 +3,15 @@ import type { CaAccountEntity, CertificateAuthorityEntity } from '@certwright/co
 import type { CaAccounts } from '../ca-accounts';
 import type { CertificateAuthorities } from '../certificate-authorities';
 import type { SealingKeys } from '@certwright/sealing';
-import { AccountKey, type AcmeAccount, type AcmeServer, type ExternalAccount, readHmacKey } from '../../acme';
+import {
+  AccountKey,
+  type AcmeAccount,
+  AcmeFault,
+  type AcmeServer,
+  type ExternalAccount,
+  type FoundAccount,
+  readHmacKey,
+} from '../../acme';
 import type { AcmeServers } from './acme-servers';
 
 /** One CA and our account there. */
@@ -30,6 +38,14 @@ export interface AccountPorts {
   readonly events: AccountEvents;
 }
 
+/**
+ * An account ends when the CA has denied it for this long, ms: a CA that fails over to a lagging replica does so for
+ * minutes, and a new account loses the orders in progress, the authorizations, and maybe a key for external binding.
+ */
+const deniedForMs = 15 * 60_000;
+/** Max time between two denials of one series, ms; a CA that is down gets an attempt a minute. */
+const maxDenialGapMs = 10 * 60_000;
+
 /** If an account is lost sooner, the cause is likely not the CA alone and another account would be lost too, ms. */
 const minLifeMs = 60 * 60 * 1_000;
 
@@ -47,6 +63,8 @@ const nonceBytes = 12;
 export class AcmeAccounts {
   /** Unsealed keys by row id: unsealing and deriving cost as much as a signature. */
   private readonly opened = new Map<string, { readonly sealed: Buffer; readonly key: AccountKey }>();
+  /** Row ids of accounts that a CA has denied to this process, and not used successfully since. */
+  private readonly denied = new Set<string>();
   /** Valid accounts by CA. */
   private readonly kept = new Map<string, { readonly row: CaAccountEntity; readonly untilMs: number }>();
 
@@ -104,16 +122,34 @@ export class AcmeAccounts {
   }
 
   /**
-   * Handles a CA response that the account does not exist.
+   * Handles a CA response that the account does not exist, with a request for the account of its key (RFC 8555, section
+   * 7.3.1). The account ends only when the CA has denied it repeatedly for some time.
    *
-   * @returns whether the next order creates another one
+   * @returns whether it has ended, and the next order creates another one
    */
-  async lost({ row, authority }: AcmeSession, now: Date): Promise<boolean> {
+  async lost({ row, authority, server, key }: AcmeSession, now: Date): Promise<boolean> {
+    const { accounts } = this.ports;
+    if ((await accounts.byId(row.id))?.state === 'ended') return true;
     if (now.getTime() - row.createdAt.getTime() < minLifeMs) return false;
-    await this.ports.accounts.end(row.id);
+    const found = await whatIsFound(server.findAccount(key));
+    if (found === undefined) return false;
     this.kept.delete(authority.name);
+    if (found !== null) {
+      await accounts.known(row.id);
+      // The CA has moved it.
+      if (found.url !== row.accountUrl) await accounts.opened(row.id, found.url);
+      return false;
+    }
+    this.denied.add(row.id);
+    if ((await accounts.denied(row.id, maxDenialGapMs)) < deniedForMs) return false;
+    await accounts.end(row.id);
     this.ports.events.accountLost(authority.name, row.accountUrl);
     return true;
+  }
+
+  /** The CA has carried out requests of the account. */
+  async used({ row: { id } }: AcmeSession): Promise<void> {
+    if (this.denied.delete(id)) await this.ports.accounts.known(id);
   }
 
   newSealedKey(authority: string): Buffer {
@@ -159,5 +195,15 @@ export class AcmeAccounts {
     const hmacKey = readHmacKey(this.ports.keys.open(eabHmacSealed, externalContext(name)));
     if (hmacKey === null) throw new Error(`the external account key of ${name} is not base64url`);
     return { keyId: eabKeyId, hmacKey };
+  }
+}
+
+/** @returns undefined: unknown, since the request failed as well */
+async function whatIsFound(finding: Promise<FoundAccount | null>): Promise<FoundAccount | null | undefined> {
+  try {
+    return await finding;
+  } catch (error) {
+    if (error instanceof AcmeFault) return undefined;
+    throw error;
   }
 }

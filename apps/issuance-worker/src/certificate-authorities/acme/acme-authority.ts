@@ -222,6 +222,7 @@ export class AcmeAuthority {
 
   private async run(run: OrderRun, session: AcmeSession, request: CertificateRequest): Promise<Collected> {
     const end = await run.run();
+    await this.ports.accounts.used(session);
     const { authority } = session;
     this.ports.health.served(authority.name);
     await trialAt(request.trial, authority.name)?.passed();

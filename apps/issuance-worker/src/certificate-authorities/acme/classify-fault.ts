@@ -90,8 +90,10 @@ function isQuota({ kind, status, problem }: AcmeFault): boolean {
   return kind === 'rate_limited' && (status !== 503 || problem?.type === 'rateLimited');
 }
 
+/** An unknown account is no failure of the order. */
 function isUnavailable({ kind, status, problem }: AcmeFault): boolean {
   if (kind !== 'problem') return status !== 404 && status !== 410;
+  if (problem?.type === 'accountDoesNotExist') return true;
   return problem?.type === 'serverInternal' || problem?.type === 'badNonce' || (status ?? 0) >= 500;
 }
 

@@ -8,6 +8,7 @@ import type { CertificateRequest, Collected, Refusal } from '../certificate-auth
 import type { AuthorityHealth, DownAuthority } from '../health/authority-health';
 import { trialAt } from '../health/trial';
 import type { AcmeAccounts, AcmeSession } from './acme-accounts';
+import { exchangeMs } from './acme-servers';
 import { type FaultVerdict, classifyFault } from './classify-fault';
 import { limitReachedBy } from './limit-reached';
 import { stageOf } from './order-progress';
@@ -41,7 +42,7 @@ export class OrderFaults {
   async settle(fault: AcmeFault, run: OrderRun, about: AboutOrder): Promise<Collected> {
     const { session, stored, request } = about;
     const now = request.clock();
-    const ours = await this.faultOfAccount(fault, session, now);
+    const ours = await this.faultOfAccount(fault, about);
     if (ours === 'key_changes')
       return { kind: 'pending', until: new Date(now.getTime() + keyChangeRestMs), error: null };
     if (ours === 'lost') {
@@ -159,13 +160,14 @@ export class OrderFaults {
   /** Whether the error concerns our account or its key. */
   private async faultOfAccount(
     fault: AcmeFault,
-    session: AcmeSession,
-    now: Date,
+    { session, request }: AboutOrder,
   ): Promise<'key_changes' | 'lost' | null> {
     const isLost = isProblem(fault, 'accountDoesNotExist');
     const isSuspect = isLost || isProblem(fault, 'unauthorized') || isProblem(fault, 'malformed');
     if (isSuspect && (await this.ports.accounts.keyChanges(session))) return 'key_changes';
-    return isLost && (await this.ports.accounts.lost(session, now)) ? 'lost' : null;
+    if (!isLost) return null;
+    await request.hold(exchangeMs);
+    return (await this.ports.accounts.lost(session, request.clock())) ? 'lost' : null;
   }
 }
 
