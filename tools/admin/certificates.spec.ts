@@ -156,3 +156,28 @@ describe('certificate revoke-all', () => {
     await expect(run('--reason', '4', '--serials', file)).rejects.toThrow('line 2: "xyz" is not a serial');
   });
 });
+
+describe('certificate revocations', () => {
+  it('lists what a CA has not revoked yet, and why', async () => {
+    await issued(one, 'a1');
+    await issued(one, 'a2');
+    await run('--account', one, '--reason', 'superseded', '--execute');
+    const [refused] = await admin.database.query<[{ id: string }]>(
+      `SELECT id FROM certificate WHERE serial_number = 'a2'`,
+    );
+    await admin.database.query(
+      `INSERT INTO revocation_attempt (certificate_id, failures, due_at, refused, problem, outcome)
+       VALUES ($1, 7, '2026-11-28T12:00:00Z', true, 'the CA said no', '{"code":"text","text":"the CA said no"}')`,
+      [refused.id],
+    );
+    const lines = await admin.run([certificateCommands], 'certificate', 'revocations');
+    expect(lines.map((line) => line.split('\t'))).toEqual([
+      [expect.any(String), one, 'built-in', 'a1', '4', expect.any(String), '0', 'now', ''],
+      [
+        ...[refused.id, one, 'built-in', 'a2', '4', expect.any(String)],
+        ...['7', '2026-11-28T12:00:00.000Z', 'the CA said no'],
+      ],
+    ]);
+    await admin.database.query(`DELETE FROM revocation_attempt`);
+  });
+});

@@ -1,11 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { revocationReason, revocationReasons, type RevocationReason } from '@certwright/issuance';
+import {
+  type Outcome,
+  revocationReason,
+  revocationReasons,
+  type RevocationReason,
+} from '@certwright/issuance';
 import { BlockedKeys, reportedKeyReason, Revocations } from '@certwright/ordering';
 import { Transactions } from '@certwright/core-schema';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { existingAccount } from './accounts';
+import { problemText } from './stored-problem';
 import type { WithDatabase } from './with-database';
 
 const reasons = Object.entries(revocationReasons).map(([name, code]) => `${name} (${code})`);
@@ -46,7 +52,48 @@ export function certificateCommands(withDatabase: WithDatabase): Command {
       });
     });
   certificate.addCommand(revokeAllCommand(withDatabase));
+  certificate
+    .command('revocations')
+    .description(
+      'list the certificates that are revoked here and not yet by their CA, oldest first: certificate, account, CA, serial ' +
+        'number, reason, since when, failures in a row, next attempt, and why the CA has not revoked it',
+    )
+    .action(async () => {
+      await withDatabase(async (database) => {
+        for (const row of await pendingRevocations(database)) console.log(row.join('\t'));
+      });
+    });
   return certificate;
+}
+
+async function pendingRevocations(database: DataSource): Promise<readonly (readonly string[])[]> {
+  const rows = await database.query<
+    {
+      id: string;
+      account_id: string;
+      authority: string;
+      serial_number: string;
+      reason: number;
+      revoked_at: Date;
+      failures: number | null;
+      due_at: Date | null;
+      problem: string | null;
+      outcome: Outcome | null;
+    }[]
+  >(
+    `SELECT certificate.id, certificate.account_id, coalesce(acme_order.authority, 'built-in') AS authority, serial_number,
+       coalesce(revocation_reason, 0) AS reason, revoked_at, attempt.failures, due_at, attempt.problem, attempt.outcome
+     FROM certificate
+     LEFT JOIN acme_order ON certificate.ca_reference = 'acme:' || acme_order.id
+     LEFT JOIN revocation_attempt AS attempt ON attempt.certificate_id = certificate.id
+     WHERE revoked_at IS NOT NULL AND ca_revoked_at IS NULL AND not_after >= now()
+     ORDER BY revoked_at, certificate.id`,
+  );
+  return rows.map((row) => [
+    ...[row.id, row.account_id, row.authority, row.serial_number, String(row.reason)],
+    ...[row.revoked_at.toISOString(), String(row.failures ?? 0), row.due_at?.toISOString() ?? 'now'],
+    row.problem === null ? '' : problemText(row.problem, row.outcome),
+  ]);
 }
 
 function reasonOf(reason: string): RevocationReason {

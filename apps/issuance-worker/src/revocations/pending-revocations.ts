@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Transactions, type Tx } from '@certwright/core-schema';
+import type { Outcome } from '@certwright/issuance';
 import { lapsedRevocations, mailRevoked } from '@certwright/delivery';
+import { neutralMessage } from '@certwright/outcome-messages';
 
 /** A certificate that is revoked here, but not yet at the CA. */
 export interface PendingRevocation {
@@ -15,15 +17,23 @@ export interface PendingRevocation {
   readonly caReference: string;
   /** CRLReason, RFC 5280, 5.3.1. */
   readonly reason: number;
-  /** The issuing CA, by the product of its terms. */
+  /** The issuing CA. */
   readonly certificateAuthority: string;
 }
+
+/**
+ * Seconds until the next attempt: doubled with each failure. A CA has 24 h for the most urgent revocations (Baseline
+ * Requirements 4.9.1.1), so none waits for longer than an hour.
+ */
+const pauses = { unavailable: { firstS: 10, maxS: 600 }, refused: { firstS: 60, maxS: 3_600 } } as const;
 
 /** An expired certificate needs no revocation any more. */
 const isPending = `certificate.revoked_at IS NOT NULL AND certificate.ca_revoked_at IS NULL AND certificate.not_after >= now()`;
 
 @Injectable()
 export class PendingRevocations {
+  private knowsAttempts = false;
+
   constructor(
     private readonly database: DataSource,
     private readonly transactions: Transactions,
@@ -34,11 +44,11 @@ export class PendingRevocations {
     const rows: PendingRevocation[] = await this.database.query(
       `SELECT certificate.id AS "certificateId", certificate.account_id AS "accountId",
          certificate.serial_number AS "serialNumber", certificate.leaf, certificate.ca_reference AS "caReference",
-         coalesce(certificate.revocation_reason, 0) AS reason, product.certificate_authority AS "certificateAuthority"
+         coalesce(certificate.revocation_reason, 0) AS reason,
+         coalesce(acme_order.authority, 'built-in') AS "certificateAuthority"
        FROM certificate
-       JOIN issuance ON issuance.id = certificate.issuance_id
-       JOIN terms ON terms.id = issuance.terms_id
-       JOIN product ON product.name = terms.product
+       LEFT JOIN acme_order ON certificate.ca_reference = 'acme:' || acme_order.id
+         AND acme_order.issuance_id = certificate.issuance_id
        WHERE certificate.id = $1 AND ${isPending}`,
       [certificateId],
     );
@@ -60,6 +70,8 @@ export class PendingRevocations {
         [certificateId, reason],
       );
       if (confirmed > 0) await mailRevoked(tx, certificateId);
+      if (await this.hasAttempts(tx))
+        await tx.query(`DELETE FROM revocation_attempt WHERE certificate_id = $1`, [certificateId]);
     });
   }
 
@@ -74,7 +86,52 @@ export class PendingRevocations {
   }
 
   /**
-   * Revocations with a lost wake-up, in the order of ids.
+   * The CA has not revoked it: it is due again later.
+   *
+   * @returns failures in a row, this one included
+   */
+  async failed(
+    certificateId: string,
+    { refused, outcome }: { readonly refused: boolean; readonly outcome: Outcome },
+  ): Promise<number> {
+    if (!(await this.hasAttempts())) return 1;
+    const { firstS, maxS } = refused ? pauses.refused : pauses.unavailable;
+    const [row] = await this.database.query<[{ failures: number }?]>(
+      `INSERT INTO revocation_attempt AS attempt (certificate_id, failures, due_at, refused, problem, outcome)
+       VALUES ($1, 1, clock_timestamp() + $2 * interval '1 second', $4, $5, $6::jsonb)
+       ON CONFLICT (certificate_id) DO UPDATE SET
+         failures = attempt.failures + 1, refused = excluded.refused, problem = excluded.problem, outcome = excluded.outcome,
+         due_at = clock_timestamp() + least($2::float8 * 2 ^ least(attempt.failures, 20), $3) * interval '1 second'
+       RETURNING failures`,
+      [certificateId, firstS, maxS, refused, neutralMessage(outcome), JSON.stringify(outcome)],
+    );
+    return row?.failures ?? 1;
+  }
+
+  /** Revocations that the CA has not confirmed. `failing`: it was unavailable at the last attempt. */
+  async counts(): Promise<Readonly<Record<'waiting' | 'failing' | 'refused', number>>> {
+    const state = (await this.hasAttempts())
+      ? `(SELECT refused FROM revocation_attempt WHERE certificate_id = certificate.id)`
+      : 'NULL::boolean';
+    const [row] = await this.database.query<[{ waiting: number; failing: number; refused: number }]>(
+      `SELECT count(*) FILTER (WHERE refused IS NULL)::int AS waiting,
+         count(*) FILTER (WHERE NOT refused)::int AS failing, count(*) FILTER (WHERE refused)::int AS refused
+       FROM (SELECT ${state} AS refused FROM certificate WHERE ${isPending}) AS pending`,
+    );
+    return row;
+  }
+
+  /** An expired certificate is not revoked any more. */
+  async forgetExpired(): Promise<void> {
+    if (!(await this.hasAttempts())) return;
+    await this.database.query(
+      `DELETE FROM revocation_attempt USING certificate
+       WHERE certificate.id = certificate_id AND certificate.not_after < now()`,
+    );
+  }
+
+  /**
+   * Revocations that are due: with a lost wake-up, or after a failure. In the order of ids.
    *
    * @param after last id of the previous page: an id that the CA refuses repeatedly does not hide others
    */
@@ -82,11 +139,25 @@ export class PendingRevocations {
     after: string,
     limit: number,
   ): Promise<readonly { readonly id: string; readonly reason: number }[]> {
+    const isDue = (await this.hasAttempts())
+      ? `NOT EXISTS (SELECT FROM revocation_attempt WHERE certificate_id = certificate.id AND due_at > now())`
+      : 'true';
     return await this.database.query(
       `SELECT id, coalesce(revocation_reason, 0) AS reason FROM certificate
-       WHERE ${isPending} AND id > $1 ORDER BY id LIMIT $2`,
+       WHERE ${isPending} AND ${isDue} AND id > $1 ORDER BY id LIMIT $2`,
       [after, limit],
     );
+  }
+
+  /** False until the newest migration has run. */
+  private async hasAttempts(database: Pick<Tx, 'query'> = this.database): Promise<boolean> {
+    if (!this.knowsAttempts) {
+      const [row] = await database.query<[{ exists: boolean }]>(
+        `SELECT to_regclass('revocation_attempt') IS NOT NULL AS exists`,
+      );
+      this.knowsAttempts = row.exists;
+    }
+    return this.knowsAttempts;
   }
 }
 

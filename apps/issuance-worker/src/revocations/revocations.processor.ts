@@ -2,18 +2,15 @@ import { JobQueues, Processor } from '@certwright/bullmq';
 import { type JobPayloads, revokeCertificate as revocationJob } from '@certwright/jobs';
 import { Round, RunningProcess } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { Counter } from 'prom-client';
+import { Counter, Gauge } from 'prom-client';
 import { AuthoritiesInOrder } from '../certificate-authorities/authorities-in-order';
 import { type PendingRevocation, PendingRevocations } from './pending-revocations';
-import { revokeCertificate } from './revoke-certificate';
+import { revokeCertificate, type RevocationFailure } from './revoke-certificate';
 
 /** Certificates of one sweep. */
 const batch = 500;
 
-/**
- * Retry interval after a lost job, or when a CA was unavailable. A CA has 24 h for the most urgent (Baseline
- * Requirements 4.9.1.1).
- */
+/** Interval at which due revocations are enqueued: first ones with a lost job, and those that failed, ms. */
 const restMs = 10_000;
 
 const first = '0';
@@ -37,11 +34,28 @@ export class RevocationsProcessor {
       help: 'Revocations confirmed by the CA',
       registers: [running.metrics.registry],
     });
+    new Gauge({
+      name: 'certwright_revocations_pending',
+      help: 'Certificates that are revoked here and not yet by the CA: waiting, failing (CA unavailable), or refused by the CA',
+      labelNames: ['state'],
+      registers: [running.metrics.registry],
+      async collect() {
+        for (const [state, count] of Object.entries(await pending.counts())) this.set({ state }, count);
+      },
+    });
   }
 
   async 'revoke-certificate'({ certificateId }: JobPayloads['revoke-certificate']): Promise<void> {
     const { pending, issuers } = this;
-    await revokeCertificate({ pending, issuers, revoked: (each) => this.report(each) }, certificateId);
+    await revokeCertificate(
+      {
+        pending,
+        issuers,
+        revoked: (each) => this.report(each),
+        failed: (each, failure) => this.reportFailure(each, failure),
+      },
+      certificateId,
+    );
   }
 
   /** Enqueues unreported revocations, page by page and then from the start: repeated refusals do not hide others. */
@@ -52,6 +66,7 @@ export class RevocationsProcessor {
     const last = page.length === batch ? page.at(-1) : undefined;
     this.after = last?.id ?? first;
     if (last !== undefined) return 0;
+    await this.pending.forgetExpired();
     await this.pending.mailLapsed();
     return restMs;
   }
@@ -60,5 +75,19 @@ export class RevocationsProcessor {
     this.revoked.inc();
     const members = { certificate: certificateId, account: accountId, serialNumber, reason };
     this.running.log.info(members, 'revoked');
+  }
+
+  private reportFailure(
+    { certificateId, accountId, certificateAuthority: authority, serialNumber, reason }: PendingRevocation,
+    { refused, outcome, failures }: RevocationFailure,
+  ): void {
+    const members = { certificate: certificateId, account: accountId, serialNumber, reason, authority };
+    const { log } = this.running;
+    if (refused)
+      log.error(
+        { ...members, failures, outcome },
+        'ALARM: a CA refuses to revoke a certificate; it is requested again',
+      );
+    else log.warn({ ...members, failures, outcome }, 'revocation failed; retrying');
   }
 }

@@ -7,8 +7,9 @@ import type { DataSource } from 'typeorm';
 import type { CertificateAuthority } from '../certificate-authorities/certificate-authority';
 import { FaultyDatabase } from '../testing/faulty-database';
 import { Issuing } from '../testing/issuing';
+import { AcmeFault } from '../acme';
 import { opensslCsr } from '../testing/opened-issuance';
-import { revokeCertificate } from './revoke-certificate';
+import { revokeCertificate, type RevocationFailure } from './revoke-certificate';
 
 const dnsNames = ['a.example.com'];
 const reason = 4;
@@ -34,12 +35,15 @@ const request = async (source: DataSource, { planId, certificateId }: Issued) =>
 /** The worker's part, over this connection. */
 async function work(source: DataSource, { certificateId }: Issued, authority?: CertificateAuthority) {
   const ca = authority ?? issuing.caOver(source);
+  const failures: RevocationFailure[] = [];
   const ports = {
     pending: new PendingRevocations(source, new Transactions(source)),
     issuers: ca,
     revoked: () => undefined,
+    failed: (_: object, failure: RevocationFailure) => failures.push(failure),
   };
   await revokeCertificate(ports, certificateId);
+  return failures;
 }
 
 interface Truths {
@@ -114,6 +118,82 @@ describe('a revocation', () => {
     expect(await truthsOf(issued)).toMatchObject({ confirmed: false });
     await work(issuing.asWorker, issued);
     expect(await truthsOf(issued)).toEqual({ revoked: true, confirmed: true, atCa: true });
+  });
+});
+
+describe('a revocation that the CA does not carry out', () => {
+  const refusing = (fault: Error) =>
+    ({ revoke: async () => await Promise.reject(fault) }) as unknown as CertificateAuthority;
+  const problem = (type: 'unauthorized' | 'serverInternal', status: number) =>
+    new AcmeFault('problem', 'no', {
+      status,
+      problem: { type, status, detail: 'no', instance: null, dnsName: null, subproblems: [] },
+    });
+  const isDue = async ({ certificateId }: Issued) =>
+    (await new PendingRevocations(issuing.asWorker, new Transactions(issuing.asWorker)).page('0', 500)).some(
+      ({ id }) => id === certificateId,
+    );
+  const attempt = async ({ certificateId }: Issued) => {
+    const [row] = await issuing.database.query<[Record<string, unknown>?]>(
+      `SELECT failures, refused, extract(epoch FROM due_at - now())::int AS waits_s, outcome
+       FROM revocation_attempt WHERE certificate_id = $1`,
+      [certificateId],
+    );
+    return row;
+  };
+  const requested = async () => {
+    const issued = await issuing.issued(dnsNames, csr);
+    await request(issuing.database, issued);
+    return issued;
+  };
+
+  it('is sent again after growing intervals, of at most an hour, with the reason of the CA', async () => {
+    const issued = await requested();
+    expect(await isDue(issued)).toBe(true);
+    const failures = await work(issuing.asWorker, issued, refusing(problem('unauthorized', 403)));
+    expect(failures).toMatchObject([{ refused: true, failures: 1, outcome: { reason: 'unauthorized' } }]);
+    expect(await isDue(issued)).toBe(false);
+    const outcome = { code: 'ca_refused', authority: 'built-in', reason: 'unauthorized', saying: 'no' };
+    const first = await attempt(issued);
+    expect(first).toMatchObject({ failures: 1, refused: true, outcome });
+    expect(first?.['waits_s']).toBeGreaterThan(50);
+    expect(first?.['waits_s']).toBeLessThanOrEqual(60);
+    for (let nth = 2; nth <= 9; nth += 1)
+      await work(issuing.asWorker, issued, refusing(problem('unauthorized', 403)));
+    const last = await attempt(issued);
+    expect(last).toMatchObject({ failures: 9 });
+    expect(last?.['waits_s']).toBeGreaterThan(3_590);
+    expect(last?.['waits_s']).toBeLessThanOrEqual(3_600);
+    expect(await truthsOf(issued)).toMatchObject({ revoked: true, confirmed: false });
+    await issuing.database.query(`UPDATE revocation_attempt SET due_at = now()`);
+    expect(await isDue(issued)).toBe(true);
+    await work(issuing.asWorker, issued);
+    expect(await truthsOf(issued)).toEqual({ revoked: true, confirmed: true, atCa: true });
+    expect(await attempt(issued)).toBeUndefined();
+  });
+
+  it('because the CA is unavailable, is sent again sooner', async () => {
+    const issued = await requested();
+    const unavailable = refusing(problem('serverInternal', 500));
+    expect(await work(issuing.asWorker, issued, unavailable)).toMatchObject([{ refused: false }]);
+    expect((await attempt(issued))?.['waits_s']).toBeLessThanOrEqual(10);
+    for (let nth = 2; nth <= 9; nth += 1) await work(issuing.asWorker, issued, unavailable);
+    expect((await attempt(issued))?.['waits_s']).toBeLessThanOrEqual(600);
+  });
+
+  it('is counted by what the CA responds, and forgotten when the certificate has expired', async () => {
+    const pending = new PendingRevocations(issuing.asWorker, new Transactions(issuing.asWorker));
+    const before = await pending.counts();
+    const issued = await requested();
+    expect(await pending.counts()).toEqual({ ...before, waiting: before.waiting + 1 });
+    await work(issuing.asWorker, issued, refusing(problem('unauthorized', 403)));
+    expect(await pending.counts()).toEqual({ ...before, refused: before.refused + 1 });
+    await issuing.database.query(
+      `UPDATE certificate SET not_before = now() - interval '2 d', not_after = now() - interval '1 d' WHERE id = $1`,
+      [issued.certificateId],
+    );
+    await pending.forgetExpired();
+    expect(await attempt(issued)).toBeUndefined();
   });
 });
 

@@ -151,6 +151,12 @@ export const issuanceWorker: RoleGrants = {
       update: 'window_start window_end explanation_url due_at failures',
       delete: true,
     },
+    revocation_attempt: {
+      select: 'certificate_id failures due_at refused problem outcome',
+      insert: 'certificate_id failures due_at refused problem outcome',
+      update: 'failures due_at refused problem outcome',
+      delete: true,
+    },
     terms: {
       select: 'id product dns_names key_type csr spki_sha256 approver_emails approval_ways',
     },

@@ -92,7 +92,10 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
         }),
     );
     const pending = new PendingRevocations(acme.asWorker, new Transactions(acme.asWorker));
-    await revokeCertificate({ pending, issuers: acme.issuers(), revoked: () => undefined }, certificateId);
+    await revokeCertificate(
+      { pending, issuers: acme.issuers(), revoked: () => undefined, failed: () => undefined },
+      certificateId,
+    );
     expect(await pending.find(certificateId)).toBeNull();
   });
 });

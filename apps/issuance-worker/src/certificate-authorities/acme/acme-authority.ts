@@ -200,7 +200,8 @@ export class AcmeAuthority {
     const order = await this.ports.orders.ofReference(reference);
     if (order === null) throw new Error(`no order is stored under ${reference}`);
     const { health } = this.ports;
-    const { authority, account } = await this.ports.accounts.standingFor(order.caAccountId);
+    const session = await this.ports.accounts.standingFor(order.caAccountId);
+    const { authority, account } = session;
     const restsUntil = this.revocationsAt.get(authority.name);
     if (restsUntil !== undefined && restsUntil > new Date()) throw new AuthorityDown(authority.name);
     const isTrial = isDown(authority) && authority.downFor === 'everything';
@@ -214,6 +215,7 @@ export class AcmeAuthority {
       // A refusal shows as well that the CA is up.
       const isRefusal = error instanceof AcmeFault && error.problem !== null && !isPassing(error);
       if (isTrial && isRefusal) await health.trialOf(authority.name).passed();
+      if (isProblem(error, 'accountDoesNotExist')) await this.ports.accounts.lost(session, new Date());
       if (reason === 0 || !isProblem(error, 'badRevocationReason')) throw error;
       await account.revoke(leaf, 0);
     }
