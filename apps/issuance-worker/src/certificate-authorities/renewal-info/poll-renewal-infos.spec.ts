@@ -1,5 +1,7 @@
 import { CertificateAuthorities } from '../certificate-authorities';
-import { RenewalInfos } from './renewal-infos';
+import { type DueRenewalInfo, RenewalInfos } from './renewal-infos';
+import type { CertificateAuthorityEntity } from '@certwright/core-schema';
+import type { AcmeServer } from '../../acme';
 import { altered, FakeAcmeServer } from '../../acme/testing/fake-acme-server';
 import { installedPebbles } from '../../acme/testing/pebble';
 import { AcmeIssuing } from '../../testing/acme-issuing';
@@ -204,4 +206,72 @@ itWithNewer('a CA that is down gets no request, and no failure is counted', asyn
   await acme.database.query(
     `UPDATE certificate_authority SET down_since = NULL, down_until = NULL, down_for = NULL`,
   );
+});
+
+describe('a CA that does not respond', () => {
+  /** Renewal information of two CAs, of which `slow` never responds. */
+  const ports = (rows: readonly DueRenewalInfo[]) => {
+    const waiting = [...rows];
+    const received: string[] = [];
+    const taken: (readonly string[])[] = [];
+    const window = { start: new Date('2030-01-01T00:00:00Z'), end: new Date('2030-01-02T00:00:00Z') };
+    const renewalInfo = { window, explanationUrl: null, retryAt: new Date() };
+    const polling = pollRenewalInfos({
+      infos: {
+        take: async (limit, _forMs, except = []) => {
+          taken.push(except);
+          const all = waiting.filter(({ authority }) => !except.includes(authority)).slice(0, limit);
+          for (const each of all) waiting.splice(waiting.indexOf(each), 1);
+          return await Promise.resolve(all);
+        },
+        received: async (id) => await Promise.resolve(void received.push(id)),
+        failed: async () => await Promise.resolve(),
+        postponed: async () => await Promise.resolve(),
+        forget: async () => await Promise.resolve(0),
+      },
+      authorities: {
+        byName: async () =>
+          await Promise.resolve(
+            new Map(
+              ['slow', 'quick'].map((name) => [
+                name,
+                { name, downSince: null, downUntil: null } as CertificateAuthorityEntity,
+              ]),
+            ),
+          ),
+      },
+      servers: {
+        of: ({ name }) =>
+          ({
+            renewalInfo: async () =>
+              await (name === 'slow' ? new Promise(() => undefined) : Promise.resolve(renewalInfo)),
+          }) as unknown as AcmeServer,
+      },
+      random: () => 0,
+      events: { windowMoved: () => undefined, failed: () => undefined },
+    });
+    return { polling, received, taken, waiting };
+  };
+  const info = (authority: string, certificateId: string): DueRenewalInfo => ({
+    ...{ certificateId, planId: '1', authority, ariId: 'a.b', failures: 0 },
+    ...{ windowStart: null, windowEnd: null, now: new Date() },
+    ...{ notBefore: new Date('2029-12-01T00:00:00Z'), notAfter: new Date('2030-03-01T00:00:00Z') },
+  });
+
+  it('delays no other CA: later rounds poll only that one', async () => {
+    const slow = ['1', '2', '3', '4', '5'].map((id) => info('slow', id));
+    const { polling, received, taken, waiting } = ports([...slow, info('quick', '6')]);
+    jest.useFakeTimers();
+    const first = polling();
+    await jest.advanceTimersByTimeAsync(10_000);
+    await first;
+    expect(received).toEqual(['6']);
+    waiting.push(info('slow', '7'), info('quick', '8'));
+    const second = polling();
+    await jest.advanceTimersByTimeAsync(10_000);
+    await second;
+    jest.useRealTimers();
+    expect(received).toEqual(['6', '8']);
+    expect(taken).toEqual([[], ['slow']]);
+  });
 });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { nextWindowLook, renewalJitter, renewalTime, renewalTimeIn } from '@certwright/issuance';
 import type { CertificateAuthorities } from '../certificate-authorities';
 import type { CertificateAuthorityEntity } from '@certwright/core-schema';
@@ -22,10 +23,10 @@ export interface RenewalInfoEvents {
   failed(info: DueRenewalInfo, error: unknown): void;
 }
 
-/** Certificates per round, and concurrent requests. */
+/** Certificates per round, and concurrent requests, of each CA. */
 const batch = 100;
 const requestsAtOnce = 4;
-/** Claim duration, ms; exceeds a whole round. Afterwards other workers may take over. */
+/** Claim duration, ms; exceeds the requests of one round to a CA that does not respond. Afterwards other workers may take over. */
 const takenMs = 15 * 60_000;
 const restMs = 5_000;
 /** Delay while the CA is down, ms; renewal information is not urgent. */
@@ -33,18 +34,38 @@ const whileDownMs = 5 * 60_000;
 
 /**
  * Polls renewal information of CAs (RFC 9773). A time is chosen once per window and kept while the window is
- * unchanged.
+ * unchanged. CAs are polled independently: a round waits briefly for slow ones, and the next rounds leave them out.
  *
  * @returns a function that runs one round and returns the pause until the next, ms
  */
 export function pollRenewalInfos(ports: RenewalInfoPorts): () => Promise<number> {
+  const polling = new Map<string, Promise<void>>();
+  const errors: unknown[] = [];
   return async () => {
-    const due = await ports.infos.take(batch, takenMs);
-    await sideBySide(requestsAtOnce, due, async (info) => await poll(ports, info));
-    if (due.length === batch) return 0;
+    if (errors.length > 0) throw errors.shift();
+    const due = Map.groupBy(
+      await ports.infos.take(batch, takenMs, [...polling.keys()]),
+      ({ authority }) => authority,
+    );
+    for (const [authority, infos] of due) {
+      const all = sideBySide(requestsAtOnce, infos, async (info) => await poll(ports, info))
+        .catch((error: unknown) => void errors.push(error))
+        .finally(() => polling.delete(authority));
+      polling.set(authority, all);
+    }
+    await settledWithin(restMs, [...polling.values()]);
+    if (errors.length > 0) throw errors.shift();
+    if ([...due.values()].some(({ length }) => length === batch)) return 0;
     await ports.infos.follow();
     return restMs;
   };
+}
+
+async function settledWithin(forMs: number, all: readonly Promise<void>[]): Promise<void> {
+  const end = new AbortController();
+  const late = delay(forMs, undefined, { signal: end.signal }).catch(() => undefined);
+  await Promise.race([Promise.all(all), late]);
+  end.abort();
 }
 
 async function poll(ports: RenewalInfoPorts, info: DueRenewalInfo): Promise<void> {

@@ -53,6 +53,19 @@ it('is fetched at once for an attached certificate, by one worker', async () => 
   ]);
 });
 
+it('is claimed for each CA up to the limit, except for the given ones', async () => {
+  await caAccount(core, 'other-ca');
+  const all = [await attached('a.1'), await attached('a.2'), await attached('a.3')];
+  await core.database.query(`UPDATE renewal_info SET authority = 'other-ca' WHERE certificate_id = $1`, [
+    all[2]?.certificateId,
+  ]);
+  const ofOther = await infos.take(1, 60_000, [authority]);
+  expect(ofOther.map(({ ariId }) => ariId)).toEqual(['a.3']);
+  await core.database.query(`UPDATE renewal_info SET due_at = now()`);
+  const each = await infos.take(1, 60_000);
+  expect(each.map((info) => info.authority).sort()).toEqual(['other-ca', authority]);
+});
+
 it('is absent for a certificate whose CA has none', async () => {
   const { planId, termsId } = await core.plan(accountId, dnsNames);
   const opening = { planId, accountId, termsId, revision: 1, dnsNames, settlingMs: 0 };

@@ -33,17 +33,28 @@ export interface ReceivedRenewalInfo {
 export class RenewalInfos {
   constructor(private readonly database: DataSource) {}
 
-  /** Claims those that are due, oldest first; other workers skip them for the given time. */
-  async take(limit: number, forMs: number): Promise<readonly DueRenewalInfo[]> {
+  /**
+   * Claims those that are due, oldest first; other workers skip them for the given time.
+   *
+   * @param limit for each CA: a backlog of one delays no other
+   * @param except names of CAs
+   */
+  async take(
+    limit: number,
+    forMs: number,
+    except: readonly string[] = [],
+  ): Promise<readonly DueRenewalInfo[]> {
     const [rows] = await this.database.query<[DueRenewalInfo[], number]>(
       `UPDATE renewal_info SET due_at = clock_timestamp() + $2 * interval '1 millisecond'
        FROM certificate WHERE certificate.id = renewal_info.certificate_id AND certificate_id IN (
-         SELECT certificate_id FROM renewal_info WHERE due_at <= clock_timestamp()
-         ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+         SELECT due.certificate_id FROM certificate_authority AS ca CROSS JOIN LATERAL (
+           SELECT certificate_id FROM renewal_info WHERE authority = ca.name AND due_at <= clock_timestamp()
+           ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED) AS due
+         WHERE ca.name <> ALL ($3::text[]))
        RETURNING certificate_id AS "certificateId", plan_id AS "planId", authority, ari_id AS "ariId", failures,
          not_before AS "notBefore", not_after AS "notAfter",
          window_start AS "windowStart", window_end AS "windowEnd", clock_timestamp() AS now`,
-      [limit, forMs],
+      [limit, forMs, except],
     );
     return rows;
   }
