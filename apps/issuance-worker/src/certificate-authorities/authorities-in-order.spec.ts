@@ -172,6 +172,28 @@ describe('a product with one CA', () => {
     return name;
   };
 
+  it.each([
+    ['longer than the usual interval', 7_200, 7_200],
+    ['shorter than the usual interval', 120, 120],
+    ['longer than a day', 200_000, 86_400],
+  ])(
+    'that limits new accounts gets one request, and the next after its Retry-After: %s',
+    async (_, said, expected) => {
+      const name = await alone();
+      fakeCa.override('/newAccount', says(429, 'rateLimited', { 'retry-after': String(said) }));
+      const sent = fakeCa.requestCount('/newAccount');
+      const all = [await order('1.example.com'), await order('2.example.com'), await order('3.example.com')];
+      const worker = acme.worker();
+      await Promise.all(all.map(async ({ issuanceId }) => await worker.run(issuanceId)));
+      await acme.advance(await order('4.example.com'));
+      expect(fakeCa.requestCount('/newAccount') - sent).toBe(1);
+      const { down_s: downS } = await downOf(name);
+      expect(Math.abs((downS ?? 0) - expected)).toBeLessThan(15);
+      for (const each of all)
+        expect(await acme.state(each.issuanceId)).toMatchObject({ state: 'open', failures: 0 });
+    },
+  );
+
   it('waits without a failure for the limit that the CA reports, and other orders continue', async () => {
     const limits = { newOrders: { count: 300, perS: 10_800 }, perNameSet: { count: 5, perS: 604_800 } };
     await alone({ limits });

@@ -65,6 +65,8 @@ export class AcmeAccounts {
   private readonly opened = new Map<string, { readonly sealed: Buffer; readonly key: AccountKey }>();
   /** Row ids of accounts that a CA has denied to this process, and not used successfully since. */
   private readonly denied = new Set<string>();
+  /** Requests for a new account in progress, by CA. */
+  private readonly creating = new Map<string, Promise<CaAccountEntity>>();
   /** Valid accounts by CA. */
   private readonly kept = new Map<string, { readonly row: CaAccountEntity; readonly untilMs: number }>();
 
@@ -80,12 +82,24 @@ export class AcmeAccounts {
     authority: CertificateAuthorityEntity,
     beforeExchange: () => Promise<void> = async () => undefined,
   ): Promise<AcmeSession> {
-    const { accounts, servers } = this.ports;
-    const server = servers.of(authority);
     const standing = await this.standing(authority.name);
     if (standing?.state === 'valid') return this.session(authority, standing);
-    const row = standing ?? (await accounts.begin(authority.name, this.newSealedKey(authority.name)));
     await beforeExchange();
+    // CAs limit new accounts: orders of this process share one request and its outcome.
+    const creating =
+      this.creating.get(authority.name) ??
+      this.create(authority, standing).finally(() => this.creating.delete(authority.name));
+    this.creating.set(authority.name, creating);
+    return this.session(authority, await creating);
+  }
+
+  private async create(
+    authority: CertificateAuthorityEntity,
+    standing: CaAccountEntity | null,
+  ): Promise<CaAccountEntity> {
+    const { accounts, servers } = this.ports;
+    const server = servers.of(authority);
+    const row = standing ?? (await accounts.begin(authority.name, this.newSealedKey(authority.name)));
     const { url, isNew } = await server.newAccount(this.keyOf(row), {
       contacts: authority.contacts,
       termsOfServiceAgreed: true,
@@ -93,7 +107,7 @@ export class AcmeAccounts {
     });
     await accounts.opened(row.id, url);
     if (isNew) this.ports.events.accountMade(authority.name, url);
-    return this.session(authority, { ...row, state: 'valid', accountUrl: url });
+    return { ...row, state: 'valid', accountUrl: url };
   }
 
   /** The account that placed an order, active or ended. */

@@ -263,9 +263,10 @@ export class AcmeAuthority {
     const trial = trialAt(request.trial, name);
     trial?.failed();
     const outcome = outcomeOfFault(name, fault);
+    const passing = { problem: outcome, retryAt: fault.retryAt };
     const down = isPassing(fault)
-      ? await health.stalled(name, { problem: outcome, retryAt: fault.retryAt }, now, trial !== null)
-      : await health.withoutAccount(name, outcome);
+      ? await health.stalled(name, passing, now, trial !== null)
+      : await health.withoutAccount(name, passing, now);
     if (down !== null) return { kind: 'refused', ...health.refusal(down, now) };
     return {
       kind: 'refused',

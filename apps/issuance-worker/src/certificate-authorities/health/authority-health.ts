@@ -26,6 +26,9 @@ const attempt = 'attempt';
 /** Older errors are ignored, ms. */
 const staleAfterMs = 60_000;
 
+/** Max Retry-After of a CA that creates no account; limits on new accounts last for hours. */
+const maxAccountRetryMs = 24 * 3_600_000;
+
 interface Streak {
   faults: number;
   readonly sinceMs: number;
@@ -124,10 +127,16 @@ export class AuthorityHealth {
       this.events.down(authority, { problem });
   }
 
-  /** The CA refuses to create our account. */
-  async withoutAccount(authority: string, problem: Outcome): Promise<DownAuthority | null> {
+  /** The CA refuses to create our account, maybe because of a limit, whose Retry-After it is. */
+  async withoutAccount(
+    authority: string,
+    { problem, retryAt }: PassingFault,
+    now: Date,
+  ): Promise<DownAuthority | null> {
     const outage: CaOutage = { scope: 'new_orders', problem };
-    const { withoutAccountMs: notBeforeMs, firstProbeMs: probeInMs } = this.pace;
+    const { withoutAccountMs, firstProbeMs: probeInMs } = this.pace;
+    const notBeforeMs =
+      retryAt === null ? withoutAccountMs : Math.min(retryAt.getTime() - now.getTime(), maxAccountRetryMs);
     if (await this.stored.markDown(authority, outage, { probeInMs, notBeforeMs }))
       this.events.down(authority, outage);
     return await this.downNow(authority);
