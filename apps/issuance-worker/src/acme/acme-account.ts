@@ -1,8 +1,9 @@
-import { isProblem, notAcme } from './acme-fault';
+import { AcmeFault, isProblem, notAcme } from './acme-fault';
 import { linksOf } from './connection/link-header';
 import type { HttpsResponse } from './connection/https-client';
 import { jsonOf, mediaType } from './conversation/response';
 import type { Conversation, SignedRequest } from './conversation/conversation';
+import { isPassing } from './conversation/repeats';
 import { type AcmeAccountState, readAccount } from './resources/account';
 import {
   type AcmeAuthorization,
@@ -85,7 +86,8 @@ export class AcmeAccount {
     });
     const location = response.header('location');
     if (location === undefined) throw notAcme('The ACME server named no URL for the order.');
-    const url = this.conversation.policy.pinned("The order's Location", location);
+    const { newOrder } = await this.conversation.directory();
+    const url = this.conversation.policy.pinned("The order's Location", location, newOrder);
     return assertNames(this.#order(response, url), dnsNames);
   }
 
@@ -112,8 +114,8 @@ export class AcmeAccount {
   }
 
   /**
-   * Requests the certificate (section 7.4). A retry after a lost response fails with `orderNotReady`; the order is
-   * then read and returned.
+   * Requests the certificate (section 7.4). A retry after a lost response fails, usually with `orderNotReady`; the order
+   * is then read and returned.
    *
    * @param csr PKCS#10, DER
    * @throws AcmeFault `problem`: `badCSR`, `badPublicKey`, `caa` …
@@ -129,8 +131,15 @@ export class AcmeAccount {
         url,
       );
     } catch (error) {
-      if (!isProblem(error, 'orderNotReady')) throw error;
-      return await this.order(url);
+      if (isProblem(error, 'orderNotReady')) return await this.order(url);
+      if (!(error instanceof AcmeFault) || error.kind !== 'problem' || isPassing(error)) throw error;
+      const order = await this.order(url).catch((unread: unknown) => {
+        if (unread instanceof AcmeFault) return null;
+        throw unread;
+      });
+      // Other CAs refuse it with another type: an order that was finalized must not be given up.
+      if (order?.status === 'processing' || order?.status === 'valid') return order;
+      throw error;
     }
   }
 

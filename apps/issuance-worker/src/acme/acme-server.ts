@@ -182,8 +182,9 @@ export class AcmeServer {
     });
     const location = response.header('location');
     if (location === undefined) throw notAcme('The ACME server named no URL for the account.');
+    const { newAccount } = await this.conversation.directory();
     return {
-      url: this.conversation.policy.pinned("The account's Location", location),
+      url: this.conversation.policy.pinned("The account's Location", location, newAccount),
       isNew: response.status === 201,
       state: readAccount(jsonOf(response)),
     };

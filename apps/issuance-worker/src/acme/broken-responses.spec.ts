@@ -303,3 +303,57 @@ describe('a directory', () => {
     expect((await one.newOrder({ dnsNames })).status).toBe('ready');
   });
 });
+
+describe('a response that RFC 8555 permits', () => {
+  it.each<[string, unknown]>([
+    ['a short token', { type: 'odd-01', status: 'pending', url: 'https://ca.example/c', token: 'short' }],
+    ['no URL', { type: 'odd-01', status: 'pending' }],
+    ['a URL on another host', { type: 'odd-01', status: 'pending', url: 'https://other.example/c' }],
+    ['an unknown status', { type: 'odd-01', status: 'on-hold', url: 'https://ca.example/c' }],
+    ['a member that is no text', { type: 'odd-01', status: 'pending', token: { of: 'another kind' } }],
+  ])('has a challenge of an unknown type with %s, which is ignored', async (_, odd) => {
+    const known = {
+      ...{ type: 'dns-01', status: 'pending', token: 'a'.repeat(22) },
+      url: server.url('/challenge/0'),
+    };
+    server.override('/authorization/0', withMembers({ challenges: [odd, known] }));
+    const { challenges } = await account().authorization(server.url('/authorization/0'));
+    expect(challenges).toMatchObject([{ type: 'dns-01', url: server.url('/challenge/0') }]);
+    server.override('/authorization/0', withMembers({ challenges: [{ ...known, token: 'short' }] }));
+    const fault = await faultOf(account().authorization(server.url('/authorization/0')));
+    expect(fault.kind).toBe('not_acme');
+  });
+
+  it('has a relative Location, which refers to the URL of the request (RFC 9110, section 10.2.2)', async () => {
+    const number = server.orders.orders.length;
+    server.override('/newOrder', withHeader('location', `/order/${number}`));
+    expect((await account().newOrder({ dnsNames })).url).toBe(server.url(`/order/${number}`));
+    server.override('/newAccount', withHeader('location', 'account/7'));
+    const found = await open().newAccount(newKey(), { contacts: [], termsOfServiceAgreed: true });
+    expect(found.url).toBe(server.url('/account/7'));
+    server.override('/newAccount', withHeader('location', '//other.example/account/7'));
+    const fault = await faultOf(open().newAccount(newKey(), { contacts: [], termsOfServiceAgreed: true }));
+    expect(fault.kind).toBe('refused_url');
+  });
+
+  it('refuses finalize of an order that it has finalized: the order is read', async () => {
+    const problem = (type: string) =>
+      altered(({ headers }) => ({
+        status: 400,
+        headers: { ...headers, 'content-type': 'application/problem+json' },
+        body: JSON.stringify({ type: `urn:ietf:params:acme:error:${type}`, detail: 'finalized before' }),
+      }));
+    const ours = account();
+    const order = await ours.newOrder({ dnsNames });
+    const number = order.url.split('/').at(-1);
+    server.override(`/finalize/${number}`, problem('malformed'));
+    expect((await ours.finalize(order, Buffer.of(1))).status).toBe('valid');
+    // Not finalized: the refusal counts.
+    server.override(`/order/${number}`, withMembers({ status: 'ready' }));
+    server.override(`/finalize/${number}`, problem('badCSR'));
+    expect((await faultOf(ours.finalize(order, Buffer.of(1)))).problem?.type).toBe('badCSR');
+    // Nor when the order cannot be read.
+    server.override(`/order/${number}`, problem('unauthorized'));
+    expect((await faultOf(ours.finalize(order, Buffer.of(1)))).problem?.type).toBe('badCSR');
+  });
+});

@@ -9,13 +9,12 @@ export { type FailedOrder } from './moves/failed-order';
 export {
   type AcmeMove,
   type ChallengeToRespond,
-  type ChallengeType,
   nextAcmeMove,
   type StoredProgress,
 } from './moves/next-acme-move';
 export { printable } from './printable';
 export { type AcmeAccountState } from './resources/account';
-export { type AcmeAuthorization, type AcmeChallenge } from './resources/authorization';
+export { type AcmeAuthorization, type AcmeChallenge, type ChallengeType } from './resources/authorization';
 export { type CertificateChain, type DownloadedChain } from './resources/certificate-chain';
 export { chooseChain, type PreferredRoot } from './resources/choose-chain';
 export { type AcmeOrder, assertNames } from './resources/order';

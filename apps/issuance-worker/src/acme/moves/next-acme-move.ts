@@ -1,9 +1,6 @@
-import type { AcmeAuthorization, AcmeChallenge } from '../resources/authorization';
+import type { AcmeAuthorization, AcmeChallenge, ChallengeType } from '../resources/authorization';
 import type { AcmeOrder } from '../resources/order';
 import { failureOf, type FailedOrder } from './failed-order';
-
-/** Supported ways to prove control. */
-export type ChallengeType = 'dns-01' | 'http-01' | 'dns-persist-01';
 
 /** State stored by the caller, in addition to the CA's objects. */
 export interface StoredProgress {

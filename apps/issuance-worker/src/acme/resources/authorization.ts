@@ -1,10 +1,16 @@
+import { AcmeFault } from '../acme-fault';
 import { type AcmeProblem, readProblem } from '../acme-problem';
 import type { UrlPolicy } from '../connection/url-policy';
-import { MemberReader } from '../members';
+import { isMembers, MemberReader } from '../members';
 import { printable } from '../printable';
 
 const authorizationStatuses = ['pending', 'valid', 'invalid', 'deactivated', 'expired', 'revoked'] as const;
 const challengeStatuses = ['pending', 'processing', 'valid', 'invalid'] as const;
+
+const challengeTypes = ['dns-01', 'http-01', 'dns-persist-01'] as const;
+
+/** Supported ways to prove control. */
+export type ChallengeType = (typeof challengeTypes)[number];
 
 /** RFC 8555, section 8. */
 export interface AcmeChallenge {
@@ -53,9 +59,25 @@ export function readAuthorization(
     isWildcard: reader.boolean('wildcard') || name.startsWith('*.'),
     status: reader.oneOf('status', authorizationStatuses),
     expires: reader.optionalTime('expires'),
-    challenges: reader.list('challenges', maxChallenges).map((entry) => readChallenge(entry, policy)),
+    challenges: reader
+      .list('challenges', maxChallenges)
+      .flatMap((entry) => knownChallenge(entry, policy) ?? []),
     retryAt,
   };
+}
+
+/**
+ * @returns null for an unknown type with members of another form: each type defines its own (section 8)
+ * @throws AcmeFault `not_acme`, `refused_url`
+ */
+function knownChallenge(value: unknown, policy: UrlPolicy): AcmeChallenge | null {
+  try {
+    return readChallenge(value, policy);
+  } catch (error) {
+    const isKnown = isMembers(value) && challengeTypes.some((type) => type === value['type']);
+    if (isKnown || !(error instanceof AcmeFault)) throw error;
+    return null;
+  }
 }
 
 /** @throws AcmeFault `not_acme`, `refused_url` */
