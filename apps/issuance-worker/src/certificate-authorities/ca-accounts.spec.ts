@@ -41,6 +41,28 @@ it('is a new one with a new key after one has ended', async () => {
   expect((await accounts.byId(first.id))?.state).toBe('ended');
 });
 
+it('is denied for as long as the CA denies it without a long break, and for no time without the newest migration', async () => {
+  const id = await caAccount(core, 'one');
+  const denials = async (sinceS: number, lastS: number) => {
+    await core.database.query(
+      `UPDATE ca_account SET denied_since = now() - $2 * interval '1 s', denied_at = now() - $3 * interval '1 s' WHERE id = $1`,
+      [id, sinceS, lastS],
+    );
+    return await accounts.denied(id, 60_000);
+  };
+  expect(await accounts.denied(id, 60_000)).toBe(0);
+  expect((await denials(100, 50)) / 1_000).toBeCloseTo(100, -1);
+  expect(await denials(100, 70)).toBe(0);
+  await denials(100, 50);
+  await accounts.known(id);
+  expect(await accounts.denied(id, 60_000)).toBe(0);
+  await core.database.query(`ALTER TABLE ca_account RENAME denied_since TO later`);
+  expect(await accounts.denied(id, 60_000)).toBe(0);
+  await accounts.known(id);
+  expect(await accounts.byId(id)).toMatchObject({ state: 'valid' });
+  await core.database.query(`ALTER TABLE ca_account RENAME later TO denied_since`);
+});
+
 describe('a change of key', () => {
   let id: string;
   beforeEach(async () => void (id = await caAccount(core, 'one')));
