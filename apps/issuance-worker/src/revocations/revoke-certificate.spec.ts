@@ -205,7 +205,7 @@ it('works without the newest migration', async () => {
     revoke: async () => await Promise.reject(new AcmeFault('unreachable', 'no')),
   } as unknown as CertificateAuthority;
   expect(await work(issuing.asWorker, issued, refusing)).toMatchObject([{ failures: 1 }]);
-  const pending = new PendingRevocations(issuing.asWorker);
+  const pending = new PendingRevocations(issuing.asWorker, new Transactions(issuing.asWorker));
   expect((await pending.page('0', 500)).map(({ id }) => id)).toContain(issued.certificateId);
   expect((await pending.counts()).waiting).toBeGreaterThan(0);
   await pending.forgetExpired();
