@@ -65,6 +65,9 @@ describe('buy', () => {
     expect((await tenant.post(`${pathOf(cn)}/buy`, { invoice_note: null, days: 365 })).status).toBe(200);
     await createObject(tenant, 'example.net');
     expect((await tenant.post(`${pathOf('example.net')}/buy`)).status).toBe(200);
+    await createObject(tenant, 'example.org');
+    const headers = { 'content-type': 'application/json' };
+    expect((await tenant.call('POST', `${pathOf('example.org')}/buy`, { headers })).status).toBe(200);
   });
 
   it('is rejected while the same is pending, and names the instance', async () => {

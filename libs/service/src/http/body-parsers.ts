@@ -37,7 +37,9 @@ export function registerBodyParsers(
   acceptForms: boolean,
 ): void {
   instance.removeAllContentTypeParsers();
-  addParser(instance, 'application/json', maxBodyBytes, parseJsonBody);
+  // Where forms are accepted, an empty JSON body is like an empty form: many clients send the type with every POST.
+  const parseJson: Parse = (bytes) => (acceptForms && bytes.length === 0 ? undefined : parseJsonBody(bytes));
+  addParser(instance, 'application/json', maxBodyBytes, parseJson);
   if (acceptForms) addParser(instance, 'application/x-www-form-urlencoded', maxBodyBytes, parseFormBody);
   // Routes are registered later, so a parser for their types is found when a request has one.
   const registered = new Set<string>();
