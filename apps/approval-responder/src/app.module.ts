@@ -1,7 +1,6 @@
-import { CoreSchemaModule, type CoreProcess, OutboxWrites } from '@certwright/core-schema';
+import { CoreSchemaModule, type CoreProcess } from '@certwright/core-schema';
 import { deploymentIdentity } from '@certwright/postgres';
-import { OutboxNews, RedisModule } from '@certwright/redis';
-import { RedisAccess } from '@certwright/redis-client';
+import { RedisModule } from '@certwright/redis';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -38,14 +37,6 @@ import { WebRulesModule } from './web-rules/web-rules.module';
     EmailApprovalsModule,
     LimitsModule,
     WebRulesModule,
-  ],
-  providers: [
-    {
-      provide: OutboxNews,
-      inject: [RedisAccess, OutboxWrites, RunningProcess],
-      useFactory: (redis: RedisAccess, writes: OutboxWrites, running: RunningProcess) =>
-        new OutboxNews(redis, writes, running),
-    },
   ],
 })
 export class AppModule {}

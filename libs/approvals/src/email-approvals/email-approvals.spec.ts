@@ -1,5 +1,4 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { OutboxWrites, Transactions } from '@certwright/core-schema';
 import { Mails } from '@certwright/delivery';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
 import { EmailApprovals, type Mailbox } from './email-approvals';
@@ -288,17 +287,6 @@ describe('an approval and the issuance that waits for it', () => {
     expect(await isDue(box.issuanceId)).toBe(false);
     await approvals.approve(sha256);
     expect(await isDue(box.issuanceId)).toBe(true);
-  });
-
-  it('is reported to the relays when the approval is committed, by the first use of the link only', async () => {
-    const writes = new OutboxWrites();
-    let reported = 0;
-    writes.onCommitted(() => (reported += 1));
-    const transactions = new Transactions(core.database, writes);
-    const responder = new EmailApprovals(core.database, transactions, new Mails(core.database), core.wakeUps);
-    const token = await link(await mailbox());
-    for (let use = 0; use < 2; use += 1) await responder.approve(token);
-    expect(reported).toBe(1);
   });
 
   it('is attempted again when it was being attempted at that moment', async () => {

@@ -20,7 +20,6 @@ import {
   throttledUntil,
   throttleWindowMs,
   wantsMail,
-  writesToOutbox,
 } from '@certwright/core-schema';
 
 /** Which mailbox is to approve which name of which plan. */
@@ -144,10 +143,7 @@ export class EmailApprovals {
     return await this.transactions.run(async (tx) => {
       if (await hasLinkFunctions(tx)) {
         const found = await callLinkFunction(tx, 'approve_link', tokenSha256);
-        if (found?.state !== 'open') return found;
-        // The function has woken the issuance.
-        writesToOutbox(tx);
-        return { state: 'approved', request: found.request };
+        return found?.state === 'open' ? { state: 'approved', request: found.request } : found;
       }
       // A modification of the order locks the plan too, so its terms cannot change until this is done.
       await tx.query(`SELECT FROM plan WHERE id = (${linkOfToken}) FOR UPDATE`, [tokenSha256]);
