@@ -1,4 +1,3 @@
-import { SettledHomes } from '@certwright/ct-index';
 import { createLogger } from '@certwright/service';
 import { eventually, severableLink, type TestDatabase, testDatabase } from '@certwright/testing';
 import { IndexReader, IndexReaders, Outages } from './index-readers';
@@ -47,7 +46,7 @@ it('limits the total time of a request, including all statements and the wait fo
     look: async () => await Promise.reject(new Error('not expected')),
     isSharded: async () => await Promise.resolve(false),
   };
-  const reader = new IndexReader(pool, 150, new SettledHomes(), new Outages(), () => nowMs);
+  const reader = new IndexReader(pool, 150, undefined, new Outages(), () => nowMs);
   expect([await reader.query('one'), await reader.query('two')]).toEqual([[70], [140]]);
   expect(timeouts).toEqual([140 + 75, 70]);
   await expect(reader.query('three')).rejects.toMatchObject({ code: 'timeout' });
@@ -71,9 +70,7 @@ it('throws service_outage, not timeout, for a later statement that took too long
     isSharded: async () => await Promise.resolve(false),
   };
   const outages = new Outages();
-  const [reader, other] = [0, 0].map(
-    () => new IndexReader(pool, 100, new SettledHomes(), outages, () => nowMs),
-  );
+  const [reader, other] = [0, 0].map(() => new IndexReader(pool, 100, undefined, outages, () => nowMs));
   const takesTooLong = () => {
     nowMs += 100;
     throw new Error('Query read timeout');
@@ -91,7 +88,7 @@ it('throws service_outage, not timeout, for a later statement that took too long
     throw lost;
   };
   outcomes.push(fails, takesTooLong);
-  const third = new IndexReader(pool, 200, new SettledHomes(), outages, () => nowMs);
+  const third = new IndexReader(pool, 200, undefined, outages, () => nowMs);
   expect([await codeOf(third), await codeOf(other)]).toEqual(['service_outage', 'service_outage']);
 });
 

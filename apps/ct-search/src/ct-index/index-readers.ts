@@ -3,6 +3,7 @@ import {
   type PageReader,
   pageSession,
   preparedPageSession,
+  RecentBlocks,
   SettledHomes,
 } from '@certwright/ct-index';
 import { citusOnce } from '@certwright/ct-schema';
@@ -34,6 +35,8 @@ const idleTimeoutMs = 30_000;
 export interface Caller {
   /** Requests of different kinds do not wait for each other's connections. */
   readonly kind: string;
+  /** Absent: no blocks are kept for its next page. */
+  readonly accountId?: string;
   /** Time limit of all statements of a request. */
   readonly timeLimitMs: number;
 }
@@ -116,14 +119,18 @@ export class IndexReader implements PageReader {
    * A later statement has less time than that, so it indicates nothing, unless another one found the server unreachable.
    */
   private graceMs: number;
+  readonly settled: SettledHomes;
+  readonly recent: RecentBlocks | undefined;
 
   constructor(
     private readonly pool: Pick<IndexPool, 'query' | 'look' | 'isSharded'>,
     timeLimitMs: number,
-    readonly settled: SettledHomes = new SettledHomes(),
+    { settled, recent }: Pick<PageReader, 'settled' | 'recent'> = { settled: new SettledHomes() },
     private readonly outages: Outages = new Outages(),
     private readonly nowMs: () => number = () => performance.now(),
   ) {
+    this.settled = settled;
+    this.recent = recent;
     this.endsAtMs = nowMs() + timeLimitMs;
     this.graceMs = 0.5 * timeLimitMs;
   }
@@ -179,6 +186,7 @@ export class IndexReaders {
   private readonly pools = new Map<string, IndexPool>();
   private readonly settled = new SettledHomes();
   private readonly outages = new Outages();
+  private readonly recent = new RecentBlocks();
 
   private readonly isSharded: () => Promise<boolean>;
 
@@ -186,14 +194,15 @@ export class IndexReaders {
     this.isSharded = citusOnce({ query: async (text: string) => await this.query(text) });
   }
 
-  within({ kind, timeLimitMs }: Caller): IndexReader {
+  within({ kind, accountId, timeLimitMs }: Caller): IndexReader {
     const name = `${kind} ${timeLimitMs}`;
     let pool = this.pools.get(name);
     if (pool === undefined) {
       pool = this.openPool(timeLimitMs);
       this.pools.set(name, pool);
     }
-    return new IndexReader(pool, timeLimitMs, this.settled, this.outages);
+    const recent = accountId === undefined ? undefined : this.recent.of(accountId);
+    return new IndexReader(pool, timeLimitMs, { settled: this.settled, recent }, this.outages);
   }
 
   async close(): Promise<void> {

@@ -33,31 +33,54 @@ export interface Reach {
   readonly looked: number;
 }
 
-/**
- * One state of the runs. A later lookup from `upTo` on may find other runs, with the same postings.
- *
- * @param after positions after this one
- * @param limit max useful positions
- * @param end earlier result of `endOfReading`
- */
+export interface PositionsRequest {
+  /** Positions after this one. */
+  readonly after: number;
+  /** Max useful positions. */
+  readonly limit: number;
+  readonly now: Date;
+  /** Earlier result of `endOfReading`. */
+  readonly end: number;
+}
+
+/** One state of the runs. A later lookup from `upTo` on may find other runs, with the same postings. */
 export async function findPositions(
   reader: PageReader,
   keys: readonly Buffer[],
-  { after, limit, now, end }: { after: number; limit: number; now: Date; end: number },
+  request: PositionsRequest,
   reach: Reach,
 ): Promise<FoundPositions> {
+  const { after, limit } = request;
   const numbers = keys.map((key) => keyNumber(key));
+  const isSharded = await reader.isSharded();
+  if (reach.where === 'near' && !isSharded) {
+    const kept = positionsIn(reader.recent?.behind(numbers, after) ?? [], numbers, request);
+    // `Infinity`: there may be new runs.
+    const goesOn = kept.goesOn && kept.upTo > after && kept.upTo < Infinity;
+    if (kept.positions.length >= limit || goesOn) return kept;
+  }
   const maxBlocks = maxBlocksOf(reach, after, keys.length);
   const questions = numbers.map((key) => ({ after, key, maxBlocks }));
-  const found = (await reader.isSharded())
+  const found = isSharded
     ? await lookOneByOne(reader, reach, questions)
     : await look(reader, reach, questions);
+  const page = positionsIn(found, numbers, request);
+  if (page.positions.length >= limit && !isSharded) reader.recent?.keep(numbers, after, found);
+  return page;
+}
+
+/** @param found of each of the keys, from `after` or an earlier position on */
+function positionsIn(
+  found: readonly BlocksOfKey[],
+  keys: readonly number[],
+  { after, limit, now, end }: PositionsRequest,
+): FoundPositions {
   const positions = new KeyPositions(after, limit, firstLivingDay(now));
   const partitions = new Set<number>();
   for (const [nth, { blocks }] of found.entries())
     for (const { runEnd, partition, postings } of blocks) {
       partitions.add(partition);
-      positions.read(`${runEnd} ${nth}`, new BlockReader(postings), numbers[nth] ?? -1);
+      positions.read(`${runEnd} ${nth}`, new BlockReader(postings), keys[nth] ?? -1);
     }
   const notFrom = Math.min(end, ...found.map((each) => each.notFrom));
   return { ...positions.page(notFrom - 1), partitions };
