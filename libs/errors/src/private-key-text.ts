@@ -56,7 +56,8 @@ function isPrivateBase64(start: string): boolean {
   if (start.startsWith(openSshMagic)) return true;
   if (!/^[A-Za-z0-9+/_-]{8,}={0,2}/.test(start)) return false;
   const bytes = Buffer.from(start, 'base64');
-  return looksLikePrivateKey(bytes) || patterns.some((pattern) => pattern.test(bytes.toString('latin1')));
+  // Not `patterns`: a request for private.keycloak.example.com has them too.
+  return looksLikePrivateKey(bytes) || headers.some((header) => header.test(bytes.toString('latin1')));
 }
 
 /** RFC 7517: a JSON Web Key with its private member. */

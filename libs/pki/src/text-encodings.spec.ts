@@ -172,6 +172,20 @@ describe('a private key that was pasted', () => {
     }
   });
 
+  it('is not seen in a request whose names mention one', () => {
+    for (const name of ['private.keycloak.example.com', 'private-key.example.com', 'Private Keys Ltd']) {
+      for (const parts of [
+        { subject: seq(commonName(name)) },
+        { subject: seq(commonName('x'.repeat(120)), commonName(name)) },
+        { subject: seq(), sans: [dns(name)] },
+      ]) {
+        const der = forgeCsr(ec, parts);
+        for (const text of [der.toString('base64'), encodePem('CERTIFICATE REQUEST', der)])
+          expect([name, containsPrivateKey(text), holdsPrivateKey(text)]).toEqual([name, false, false]);
+      }
+    }
+  });
+
   it('is a key indeed in these shapes', () => {
     expect(createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' }).type).toBe('private');
   });
