@@ -287,6 +287,7 @@ describe('a CSR that is malformed for either product', () => {
     ['a version that is negative', { version: fromHex('0201ff') }],
     ['a common name that is no text', { subject: seq(attributeOfName('2.5.4.3', int(1))) }],
     ['a part of the subject without attributes', { subject: seq(set()) }],
+    ['a part of the subject with an implicit tag', { subject: seq(tlv(0xa1, commonName('a').subarray(2))) }],
     ['a subject that is a SET', { subject: set() }],
     ['two extensionRequest attributes', { attributes: [request, request] }],
     [

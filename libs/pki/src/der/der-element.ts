@@ -137,9 +137,9 @@ function checkUniversal(tagNumber: number, constructed: boolean, content: Uint8A
 
 /**
  * X.690, section 11.6: the elements of a SET OF ascend by their encodings. Every SET of X.509 and PKCS #10 is a SET
- * OF; the caller checks a set with an implicit tag.
+ * OF.
  */
-export function checkSetOrder(children: readonly DerElement[]): void {
+function checkSetOrder(children: readonly DerElement[]): void {
   for (const [index, child] of children.entries()) {
     const before = children[index - 1];
     // Encodings include their length, so none is a prefix of another and plain comparison is sufficient.

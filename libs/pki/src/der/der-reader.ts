@@ -1,4 +1,4 @@
-import { checkSetOrder, type DerElement } from './der-element';
+import type { DerElement } from './der-element';
 import { DerError } from './der-error';
 import { tags } from './der-primitives';
 import { expectUniversal, isContext, isUniversal } from './der-values';
@@ -16,19 +16,13 @@ export class DerReader {
     return new DerReader(expectUniversal(element, tags.sequence, what), what);
   }
 
-  /**
-   * A SET OF under its own tag, whose order the parser has checked, or an implicit one that the caller has
-   * recognized.
-   */
+  /** A SET OF under its own tag, whose order the parser has checked. */
   static setOf(element: DerElement, what: string): DerReader {
-    if (!element.constructed) throw new DerError(`${what} is not constructed`, element.offset);
-    if (element.tagClass === 'universal') expectUniversal(element, tags.set, what);
-    else checkSetOrder(element.children);
-    return new DerReader(element, what);
+    return new DerReader(expectUniversal(element, tags.set, what), what);
   }
 
   /**
-   * A SET OF under an implicit tag, in any order: X.690, section 11.6, requires ascending order, but common software
+   * A SET OF under an implicit tag that the caller has recognized, in any order: X.690, section 11.6, requires ascending order, but common software
    * does not sort.
    */
   static unsortedSetOf(element: DerElement, what: string): DerReader {
