@@ -8,9 +8,9 @@ const pemFaults = {
   stray_line: 'The PEM text has a line outside of every block.',
   too_many_blocks: 'The PEM text has too many blocks, or one inside another.',
   other_label: 'A PEM block ends with another label than it began with.',
-  not_base64: 'A PEM block is not valid base64.',
+  not_base64: 'A PEM block is not valid base64. In a form, + must be sent as %2B.',
   no_end: 'A PEM block has no end.',
-  no_block: 'The text has no PEM block.',
+  no_block: 'The text has no PEM block, which begins and ends with lines of their own.',
 } as const satisfies Record<PemFault, string>;
 
 export function pemFaultMessage(fault: PemFault): string {

@@ -6,6 +6,12 @@ const keys = keyPair('p256');
 const cn = 'www.example.com';
 const subject = (changes: RequestedSubject = {}) => certificateRequest(keys, { CN: cn, ...changes });
 
+/** About every second one has it. */
+const subjectWithPlus = (): string => {
+  const pem = subject();
+  return /^(?!-).*\+/m.test(pem) ? pem : subjectWithPlus();
+};
+
 const accepted = (csr: string) => desired(null, cn, { csr, approval_method: 'dns' }).csr;
 const whyNot = (csr: unknown, facts = {}) => {
   const { reason, param } = refused(() => desired(null, cn, { csr, approval_method: 'dns' }, facts));
@@ -52,10 +58,36 @@ describe('a CSR', () => {
   });
 
   it.each([
+    ['white space around its lines', (pem: string) => pem.replaceAll('\n', ' \t\n')],
+    ['indented lines', (pem: string) => pem.replaceAll(/^/gm, '  ')],
+    ['a byte order mark, as of PowerShell', (pem: string) => `\ufeff${pem}`],
+    ['empty lines within', (pem: string) => pem.replaceAll('\n', '\n\n')],
+    ['text before it, as of openssl req -text', (pem: string) => `Certificate Request:\n    Data:\n${pem}`],
+    ['text after it', (pem: string) => `${pem}The end.\n`],
+  ])('is taken with %s', (_what, written) => {
+    expect(accepted(written(subject())).keyType).toBe('ecdsa');
+  });
+
+  it.each([
+    [
+      'spaces for +, as of a form without percent-encoding',
+      () => subjectWithPlus().replaceAll('+', ' '),
+      /not valid base64.*%2B/,
+    ],
+    [
+      'a line break that was escaped',
+      () => subject().replaceAll('\n', '\\n'),
+      /no PEM block.*lines of their own/,
+    ],
+    ['a file name', () => '@www.csr', /no PEM block/],
+  ])('is refused with %s, and the message says what to do', (_what, csr, message) => {
+    expect(refused(() => accepted(csr())).message).toMatch(message);
+  });
+
+  it.each([
     ['nothing', ''],
     ['a word', 'csr'],
     ['base64 without PEM', subject().split('\n').slice(1, -2).join('')],
-    ['text around it', `Subject: me\n${subject()}`],
     ['two of them', subject() + subject()],
     ['a certificate', subject().replaceAll('CERTIFICATE REQUEST', 'CERTIFICATE')],
     ['half of it', subject().slice(0, 200)],
