@@ -148,8 +148,8 @@ export class Clusters {
     );
     const [{ requested }] = await tx.query<[{ requested: number }]>(
       `WITH requested AS (
-         INSERT INTO key_request AS request (plan_id, reason, due_at)
-         SELECT plan_id, 'rekey', CASE WHEN plan_id = ANY ($4::bigint[]) THEN now()
+         INSERT INTO key_request AS request (plan_id, id, reason, due_at) OVERRIDING SYSTEM VALUE
+         SELECT plan_id, random_id(), 'rekey', CASE WHEN plan_id = ANY ($4::bigint[]) THEN now()
            ELSE now() + random() * make_interval(secs => $3) END
          FROM order_v3 JOIN plan ON plan.id = plan_id
          WHERE order_v3.account_id = $1 AND cluster = $2 AND csr IS NOT NULL AND closed_at IS NULL

@@ -83,6 +83,16 @@ it('requests a new key once, and opens nothing meanwhile', async () => {
   expect(await issuancesOf(planId)).toHaveLength(1);
 });
 
+it('requests keys by ids that do not reveal how many requests there are', async () => {
+  for (let order = 0; order < 2; order += 1) await plan();
+  await renewals.openDue(10, daysOn(59));
+  const requests = await query<{ id: string }>(
+    `SELECT id FROM key_request ORDER BY requested_at DESC LIMIT 2`,
+  );
+  const [one, other] = requests.map(({ id }) => Number(id)) as [number, number];
+  expect(Math.abs(one - other)).toBeGreaterThan(1_000);
+});
+
 it('issues one certificate with the new key once the owner has responded', async () => {
   const { planId, certificateId } = await plan();
   await renewals.openDue(10, daysOn(59));

@@ -30,6 +30,17 @@ describe('a key', () => {
     expect(await fixture.requestOf('shop')).toBeUndefined();
   });
 
+  it('is requested with ids that do not reveal how many requests there are', async () => {
+    const ids = [Number((await fixture.keyed('shop')).id)];
+    const seen = async (name: string) => ids.push(Number((await fixture.requestOf(name))?.id));
+    await fixture.order('mail');
+    await seen('mail');
+    await tenant.post(`/api/v3/clusters/${encodeURIComponent(cluster.name)}/rekey`, {});
+    await seen('shop');
+    const distances = ids.map((id, at) => Math.abs(id - (ids[at - 1] ?? 0)));
+    expect(Math.min(...distances)).toBeGreaterThan(1_000);
+  });
+
   it('gets the same response for the same CSR again, also at the same time, and issues once', async () => {
     const [agent] = (await fixture.members(1)) as [SpecAgent];
     await fixture.order('shop');

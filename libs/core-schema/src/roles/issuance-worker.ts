@@ -118,7 +118,7 @@ export const issuanceWorker: RoleGrants = {
     },
     key_request: {
       select: 'plan_id reason due_at falls_back_at',
-      insert: 'plan_id reason due_at falls_back_at',
+      insert: 'plan_id id reason due_at falls_back_at',
       delete: true,
     },
     ledger_entry: { insert: 'account_id kind cents currency charge_id note' },

@@ -100,7 +100,7 @@ export const ordersV3: RoleGrants = {
     },
     key_request: {
       select: '*',
-      insert: 'plan_id reason due_at',
+      insert: 'plan_id id reason due_at',
       update: 'agent_id assigned_until due_at unpaid_at',
       delete: true,
     },

@@ -3,7 +3,8 @@ import type { NewKeyInputs } from '@certwright/issuance';
 
 /*
  * Requests for a new key, which the owner of a plan responds to with a modification of the plan. At most one per plan:
- * the caller of these functions holds the plan's row.
+ * the caller of these functions holds the plan's row. Their ids are random, because owners see them: a sequence would
+ * show how many requests others have.
  */
 
 /** What is known about the keys of a plan whose owner makes them. */
@@ -57,7 +58,8 @@ export async function requestKey(
 ): Promise<void> {
   if (pending === 'replace') await endKeyRequest(tx, planId);
   await tx.query(
-    `INSERT INTO key_request (plan_id, reason, due_at) VALUES ($1, $2, clock_timestamp()) ON CONFLICT DO NOTHING`,
+    `INSERT INTO key_request (plan_id, id, reason, due_at) OVERRIDING SYSTEM VALUE
+     VALUES ($1, random_id(), $2, clock_timestamp()) ON CONFLICT DO NOTHING`,
     [planId, reason],
   );
 }
@@ -81,8 +83,8 @@ export async function requestRenewalKeys(
   requests: readonly { readonly planId: string; readonly fallsBackAt: Date }[],
 ): Promise<void> {
   await tx.query(
-    `INSERT INTO key_request (plan_id, reason, due_at, falls_back_at)
-     SELECT plan_id, 'renewal', clock_timestamp(), falls_back_at
+    `INSERT INTO key_request (plan_id, id, reason, due_at, falls_back_at) OVERRIDING SYSTEM VALUE
+     SELECT plan_id, random_id(), 'renewal', clock_timestamp(), falls_back_at
      FROM unnest($1::bigint[], $2::timestamptz[]) AS requested (plan_id, falls_back_at)
      ON CONFLICT DO NOTHING`,
     [requests.map(({ planId }) => planId), requests.map(({ fallsBackAt }) => fallsBackAt)],
