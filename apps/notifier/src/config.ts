@@ -31,7 +31,8 @@ export const settings = defineSettings({
   }),
   ...redisSettings({ meaning: 'Where wake-ups are queued; losing it costs time, never work' }),
   SEALING_KEYS: sealingKeys({
-    meaning: 'Open the secrets and credentials of webhooks; the same for every process that has the setting',
+    meaning:
+      'Open the secrets and credentials of webhooks, and make the Message-IDs of mails; the same for every process that has the setting',
   }),
   DELIVERY_CONCURRENCY: integer({
     meaning:

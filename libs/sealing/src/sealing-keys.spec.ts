@@ -25,6 +25,14 @@ describe('SealingKeys', () => {
     );
   });
 
+  it('digests equally under the key that seals, and differently under another key or context', () => {
+    const digest = (keys: SealingKeys, of = 'Message-ID') => keys.digest('1', of).toString('hex');
+    const keys = new SealingKeys([fresh, old]);
+    expect(digest(new SealingKeys([fresh]))).toBe(digest(keys));
+    expect(digest(new SealingKeys([old]))).not.toBe(digest(keys));
+    expect(digest(keys, 'another')).not.toBe(digest(keys));
+  });
+
   it('opens nothing with any bit changed, cut off or added', () => {
     const keys = new SealingKeys([old]);
     const sealed = keys.seal('secret', context, nonce);

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync } from 'node:crypto';
 
 /** AES-256-GCM (NIST SP 800-38D): 96-bit nonce, 128-bit tag. */
 const algorithm = 'aes-256-gcm';
@@ -45,6 +45,20 @@ export class SealingKeys {
     cipher.setAAD(Buffer.from(context));
     const ciphertext = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()]);
     return Buffer.concat([keyIdOf(master), nonce, ciphertext, cipher.getAuthTag()]);
+  }
+
+  /**
+   * A keyed digest (HMAC-SHA-256): the same for the same text until another key seals. Without the key, the text cannot be
+   * guessed from it.
+   *
+   * @param context what the digest is for
+   */
+  digest(text: string, context: string): Buffer {
+    const [master] = this.masterKeys;
+    if (master === undefined) throw new Error('at least one sealing key is needed');
+    return createHmac('sha256', derivedKey(master, Buffer.from(`digest\0${context}`)))
+      .update(text)
+      .digest();
   }
 
   /** @throws SealBroken */

@@ -15,14 +15,14 @@ export interface Message {
 }
 
 export interface MailIdentity {
-  readonly id: string;
+  /** The same for every attempt of this mail, and unique. It reveals nothing, not even how many mails there are. */
+  readonly reference: string;
   readonly recipient: string;
-  readonly createdAt: Date;
 }
 
 export function messageOf(
   letter: Letter,
-  { id, recipient, createdAt }: MailIdentity,
+  { reference, recipient }: MailIdentity,
   from: Sender,
   now: Date,
 ): Message {
@@ -33,8 +33,7 @@ export function messageOf(
     subject: renderSubject(letter),
     text: renderText(letter),
     html: renderHtml(letter),
-    // The same for every attempt of this mail, and unique: ids restart with a new database.
-    messageId: `<${id}.${createdAt.getTime().toString(36)}@${domain}>`,
+    messageId: `<${reference}@${domain}>`,
     date: now,
     headers: {
       // RFC 3834 §5: prevents vacation replies.

@@ -5,6 +5,7 @@ import { type NewMail, Mails } from '@certwright/delivery';
 import { type LeasedMails } from './leased-mails';
 import { MailSubjects } from './mail-subjects';
 import { Outbox, Transactions } from '@certwright/core-schema';
+import { SealingKeys } from '@certwright/sealing';
 import type { Drain } from '@certwright/service';
 import { MailServer } from '../testing/mail-server';
 import { NotifierDatabase } from '../testing/notifier-database';
@@ -54,7 +55,7 @@ const client = (requireTls = false, signal = new AbortController().signal) =>
     { signal } as Drain,
   );
 
-const sender = (mails: LeasedMails = notifier.leasedMails) =>
+const sender = (mails: LeasedMails = notifier.leasedMails, SEALING_KEYS = notifier.sealing) =>
   new SendMail(
     mails,
     new MailWriter(
@@ -68,7 +69,7 @@ const sender = (mails: LeasedMails = notifier.leasedMails) =>
       ended: (_, outcome, problem) => ended.push([outcome, problem]),
       leaseLost: () => ended.push('lease lost'),
     },
-    { SMTP_FROM: 'Certwright <no-reply@certwright.example>' },
+    { SMTP_FROM: 'Certwright <no-reply@certwright.example>', SEALING_KEYS },
   );
 
 /** An order with a plan, terms and a valid certificate that is current. */
@@ -347,7 +348,16 @@ describe('sending', () => {
     await notifier.database.query(`UPDATE mail SET state = 'pending', finished_at = NULL`);
     await sender().run(id);
     const ids = server.received.map(({ messageId }) => messageId);
-    expect(ids).toEqual([expect.stringMatching(/^<\d+\.[0-9a-z]+@certwright\.example>$/), ids[0]]);
+    expect(ids).toEqual([expect.stringMatching(/^<[0-9a-f]{64}@certwright\.example>$/), ids[0]]);
+  });
+
+  it('has a Message-ID that only holders of the keys can compute, so that recipients cannot count mails', async () => {
+    const id = await notice();
+    await sender().run(id);
+    await notifier.database.query(`UPDATE mail SET state = 'pending', finished_at = NULL`);
+    await sender(notifier.leasedMails, new SealingKeys([randomBytes(32)])).run(id);
+    const [one, other] = server.received.map(({ messageId }) => messageId);
+    expect(one).not.toBe(other);
   });
 
   it.each([

@@ -1,3 +1,4 @@
+import type { SealingKeys } from '@certwright/sealing';
 import { repeatDuringOutage } from '@certwright/service';
 import { annotateSpan, inSpan } from '@certwright/tracing';
 import { Inject, Injectable } from '@nestjs/common';
@@ -23,17 +24,19 @@ const recordWithinMs = 15_000;
 @Injectable()
 export class SendMail {
   private readonly from: Sender;
+  private readonly sealing: SealingKeys;
 
   constructor(
     private readonly mails: LeasedMails,
     private readonly writer: MailWriter,
     private readonly smtp: SmtpClient,
     private readonly events: MailEvents,
-    @Inject(Config) { SMTP_FROM }: Pick<Config, 'SMTP_FROM'>,
+    @Inject(Config) { SMTP_FROM, SEALING_KEYS }: Pick<Config, 'SMTP_FROM' | 'SEALING_KEYS'>,
   ) {
     const from = senderOf(SMTP_FROM);
     if (from === null) throw new TypeError('SMTP_FROM was not checked when it was read');
     this.from = from;
+    this.sealing = SEALING_KEYS;
   }
 
   async run(mailId: string): Promise<void> {
@@ -44,8 +47,13 @@ export class SendMail {
     }
     const letter = await this.writer.write(mail);
     if (letter === null) return await this.end(mail, { kind: 'canceled' });
-    const identity = { id: mail.lease.mailId, recipient: mail.recipient, createdAt: mail.createdAt };
+    const identity = { reference: this.referenceOf(mail), recipient: mail.recipient };
     await this.end(mail, await this.send(messageOf(letter, identity, this.from, mail.now)));
+  }
+
+  /** Ids count the mails of all accounts, and restart with a new database. */
+  private referenceOf({ lease: { mailId }, createdAt }: LeasedMail): string {
+    return this.sealing.digest(`${mailId} ${createdAt.getTime()}`, 'Message-ID').toString('hex');
   }
 
   private async send(message: Message): Promise<SendOutcome> {

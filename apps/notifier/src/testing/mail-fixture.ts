@@ -52,7 +52,7 @@ export class MailFixture {
       }),
       smtp,
       { ended: () => undefined, leaseLost: () => undefined },
-      { SMTP_FROM: 'Certwright <no-reply@certwright.example>' },
+      { SMTP_FROM: 'Certwright <no-reply@certwright.example>', SEALING_KEYS: notifier.sealing },
     );
   }
 
