@@ -3,3 +3,6 @@
  * where the sweep chooses fairly. A queue of all due work would be served in insertion order.
  */
 export const maxWaitingIssuances = 256;
+
+/** The same for mails, of which one notifier sends four at a time. */
+export const maxWaitingMails = 32;

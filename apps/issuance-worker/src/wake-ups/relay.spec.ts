@@ -1,9 +1,11 @@
 import type { JobQueues } from '@certwright/bullmq';
 import type { Outbox } from '@certwright/core-schema';
+import { advanceIssuance, deliverWebhook, type Job, type QueueName, sendMail } from '@certwright/jobs';
 import type { OutboxNewsListener } from '@certwright/redis';
 import { repeat, type Repeating, type Rounds } from '@certwright/service';
 import { eventually } from '@certwright/testing';
-import { Relay } from './relay';
+import { maxWaitingIssuances, maxWaitingMails } from './backlog';
+import { Relay, relayOnce } from './relay';
 
 /** An outbox whose rows are only counted. */
 class CountedOutbox {
@@ -87,5 +89,38 @@ describe('the relay', () => {
     const startedMs = performance.now();
     await eventually(() => expect(outbox.takenAtMs).toHaveLength(1));
     expect((outbox.takenAtMs[0] ?? 0) - startedMs).toBeLessThan(900);
+  });
+});
+
+describe('wake-ups of issuances and mails', () => {
+  /** @returns the jobs that are put on Redis, where so many wait already */
+  const relayed = async (jobs: readonly Job[], waiting: Partial<Record<QueueName, number>> = {}) => {
+    const added: Job[] = [];
+    const rows = {
+      relay: async (_max: number, send: (all: readonly Job[]) => Promise<void>) => await send(jobs),
+    };
+    await relayOnce(rows as unknown as Outbox, {
+      waiting: async (queue) => await Promise.resolve(waiting[queue] ?? 0),
+      addAll: async (all) => await Promise.resolve(void added.push(...all)),
+    });
+    return added;
+  };
+  const many = <T>(job: (id: string) => T) => Array.from({ length: 300 }, (_, at) => job(String(at + 1)));
+
+  it('are not all put on Redis, where one account would delay others', async () => {
+    const jobs = [...many((id) => advanceIssuance(id, 0)), ...many((id) => sendMail(id, 0))];
+    const countOf = (added: readonly Job[], name: string) => added.filter((job) => job.name === name).length;
+    const first = await relayed(jobs);
+    expect(countOf(first, 'advance-issuance')).toBe(maxWaitingIssuances);
+    expect(countOf(first, 'send-mail')).toBe(maxWaitingMails);
+    expect(new Set(first.map(({ priority }) => priority))).toEqual(new Set([1]));
+    expect(countOf(await relayed(jobs, { mail: maxWaitingMails }), 'send-mail')).toBe(0);
+  });
+
+  it('do not limit others', async () => {
+    const deliveries = many((id) => deliverWebhook(id, 0));
+    expect(await relayed([...many((id) => sendMail(id, 0)), ...deliveries])).toEqual(
+      expect.arrayContaining(deliveries),
+    );
   });
 });

@@ -1,10 +1,10 @@
 import { JobQueues } from '@certwright/bullmq';
 import { Outbox } from '@certwright/core-schema';
-import type { Job } from '@certwright/jobs';
+import type { Job, JobName, QueueName } from '@certwright/jobs';
 import { OutboxNewsListener } from '@certwright/redis';
 import { Round, Rounds, WakeUp } from '@certwright/service';
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { maxWaitingIssuances } from './backlog';
+import { maxWaitingIssuances, maxWaitingMails } from './backlog';
 
 /** Rows that one transaction of the relay takes. */
 const batch = 500;
@@ -15,8 +15,14 @@ const togetherMs = 50;
 /** How long the relay waits for news, ms: rows whose news was lost are found after that. */
 const restMs = 1_000;
 
-/** Same priority as the first issuance of every account in the sweep, and before all others. */
+/** Same priority as the first issuance or mail of every account in the sweep, and before all others. */
 const firstPriority = 1;
+
+/** Jobs whose sweep gives every account its turn, with the queue of each and the maximum that waits there. */
+const inTurns = [
+  { name: 'advance-issuance', queue: 'issuance', maxWaiting: maxWaitingIssuances },
+  { name: 'send-mail', queue: 'mail', maxWaiting: maxWaitingMails },
+] as const satisfies readonly { name: JobName; queue: QueueName; maxWaiting: number }[];
 
 type WakeUpQueues = Pick<JobQueues, 'addAll' | 'waiting'>;
 
@@ -56,15 +62,19 @@ export async function relayOnce(outbox: Outbox, jobs: WakeUpQueues): Promise<num
 }
 
 /**
- * A wake-up of an issuance only speeds up its first run. Behind a backlog it would not, so it is dropped: the row is
- * due, and the sweep gives every account its turn.
+ * A wake-up of an issuance or mail only speeds up its first run. Behind a backlog it would not, so it is dropped: the row
+ * is due, and the sweep gives every account its turn.
  */
 async function admitted(wakeUps: readonly Job[], jobs: WakeUpQueues): Promise<readonly Job[]> {
-  const issuances = wakeUps.filter(({ name }) => name === 'advance-issuance');
-  if (issuances.length === 0) return wakeUps;
-  const room = Math.max(0, maxWaitingIssuances - (await jobs.waiting('issuance')));
-  return [
-    ...wakeUps.filter(({ name }) => name !== 'advance-issuance'),
-    ...issuances.slice(0, room).map((job) => ({ ...job, priority: firstPriority })),
-  ];
+  let admitted = wakeUps;
+  for (const { name, queue, maxWaiting } of inTurns) {
+    const own = wakeUps.filter((job) => job.name === name);
+    if (own.length === 0) continue;
+    const room = Math.max(0, maxWaiting - (await jobs.waiting(queue)));
+    admitted = [
+      ...admitted.filter((job) => job.name !== name),
+      ...own.slice(0, room).map((job) => ({ ...job, priority: firstPriority })),
+    ];
+  }
+  return admitted;
 }

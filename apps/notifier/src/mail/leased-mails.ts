@@ -24,6 +24,8 @@ export type LeasedMail = NewMail & {
 export interface DueMail extends TracedRow {
   readonly id: string;
   readonly leaseToken: string;
+  /** Which of the mails of its account, from 1. */
+  readonly turn: number;
   /** Seconds since it became due. */
   readonly overdueS: number;
 }
@@ -67,15 +69,18 @@ export class LeasedMails {
     return changed > 0;
   }
 
-  /** Mails that are due and not leased, oldest first. */
+  /**
+   * Mails that are due and not leased. The oldest of every account, then the second of every account …, so that the backlog
+   * of one account does not delay the others. Its cost grows with the due mails.
+   */
   async due(limit: number): Promise<readonly DueMail[]> {
     return await this.database.query(
-      `SELECT id, lease_token AS "leaseToken", extract(epoch FROM clock_timestamp() - due_at)::int AS "overdueS"
-         ${tracedColumns('created_at')}
+      `SELECT id, lease_token AS "leaseToken", extract(epoch FROM clock_timestamp() - due_at)::int AS "overdueS",
+         (row_number() OVER (PARTITION BY account_id ORDER BY due_at, id))::int AS turn ${tracedColumns('created_at')}
        FROM mail
        WHERE state = 'pending' AND due_at <= clock_timestamp()
          AND ${leases.isFree()}
-       ORDER BY due_at LIMIT $1`,
+       ORDER BY turn, due_at LIMIT $1`,
       [limit],
     );
   }

@@ -8,8 +8,10 @@ import { SendMail } from './send-mail';
 
 /** Between two sweeps, ms. A sweep starts mails that became due later, and those of lost jobs. */
 const sweepEveryMs = 1_000;
-/** Mails of one sweep, oldest first; the next one continues with the rest. */
+/** Mails of one sweep, in which accounts take turns; the next one continues with the rest. */
 const sweepBatch = 200;
+/** Between two sweeps while more is due than one batch, ms. */
+const backlogRestMs = 250;
 
 const forgetEveryMs = 10 * 60 * 1_000;
 const forgetBatch = 1_000;
@@ -34,9 +36,13 @@ export class MailProcessor {
   async sweep(): Promise<number> {
     const due = await this.leased.due(sweepBatch);
     await this.queues.addAll(
-      due.map((mail) => ({ ...sendMail(mail.id, wakeUpRevision(mail)), ...causeOfRow(mail) })),
+      due.map((mail) => ({
+        ...sendMail(mail.id, wakeUpRevision(mail)),
+        priority: mail.turn,
+        ...causeOfRow(mail),
+      })),
     );
-    return sweepEveryMs;
+    return due.length < sweepBatch ? sweepEveryMs : backlogRestMs;
   }
 
   @Round('forgetMails')

@@ -14,11 +14,11 @@ beforeAll(async () => {
 afterAll(async () => await core.close());
 beforeEach(async () => await core.database.query('TRUNCATE mail, outbox'));
 
-const enqueue = async () =>
+const enqueue = async (accountId = '4711') =>
   await core.transactions.run(
     async (tx) =>
       await mails.enqueue(tx, {
-        accountId: '4711',
+        accountId,
         kind: 'expiration-notice',
         recipient: 'ops@example.com',
         facts: { certificateId: '7', thresholdDays: 3 },
@@ -71,6 +71,17 @@ describe('mails', () => {
     await core.database.query(`UPDATE mail SET due_at = now()`);
     expect(await leased.due(10)).toMatchObject([{ id, leaseToken: '1' }]);
     expect((await lease(id)).attempts).toBe(1);
+  });
+
+  it('are found in turns of the accounts, so that many of one do not delay those of others', async () => {
+    await core.account('4712');
+    const many = [await enqueue(), await enqueue(), await enqueue()];
+    const other = await enqueue('4712');
+    expect((await leased.due(3)).map(({ id, turn }) => [id, turn])).toEqual([
+      [many[0], 1],
+      [other, 1],
+      [many[1], 2],
+    ]);
   });
 
   it('go to the contact address of the account, else to its first user who is not disabled', async () => {
