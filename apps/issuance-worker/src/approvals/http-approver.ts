@@ -11,6 +11,12 @@ export type Probe = (question: WebRuleQuestion) => Promise<WebRuleAnswer>;
 /** Token and content, each: 160 bits; Baseline Requirements 3.2.2.4.18 require 112. */
 const challengeBytes = 20;
 
+/**
+ * Probes of one account at a time in this process. All accounts share the places of the prober, 64 by default, and a slow
+ * server occupies one for 10 s, of which a probe waits 3 s: 4 · 10 s / 3 s are a fifth of them.
+ */
+export const maxProbesOfAccount = 4;
+
 const randomText = () => randomBytes(challengeBytes).toString('base64url');
 
 /**
@@ -20,6 +26,7 @@ const randomText = () => randomBytes(challengeBytes).toString('base64url');
  */
 export class HttpApprover implements Approver {
   readonly method = 'http';
+  private readonly turns = new AccountTurns();
 
   constructor(
     private readonly challenges: Pick<HttpChallenges, 'open'>,
@@ -40,12 +47,33 @@ export class HttpApprover implements Approver {
       challenge = await this.challenges.open(accountId, dnsName, fresh);
     }
     if (challenge === null) throw new Error(`the account ${accountId} has no web server rule`);
+    const question = { dnsName, path: challengePath(challenge) };
     const response = await Promise.race([
-      this.probe({ dnsName, path: challengePath(challenge) }),
+      this.turns.run(accountId, async () => (signal.aborted ? noProbeAnswer : await this.probe(question))),
       aborted(signal),
     ]);
     // The challenge is kept until it expires: another order of this account may be checking the same name.
     return checkWebResponse(dnsName, challenge, response);
+  }
+}
+
+/** Work of each account, a few at a time; more waits in the order of arrival. */
+class AccountTurns {
+  readonly #accounts = new Map<string, { running: number; readonly waiting: (() => void)[] }>();
+
+  async run<T>(accountId: string, work: () => Promise<T>): Promise<T> {
+    const turns = this.#accounts.get(accountId) ?? { running: 0, waiting: [] };
+    this.#accounts.set(accountId, turns);
+    if (turns.running < maxProbesOfAccount) turns.running += 1;
+    else await new Promise<void>((resolve) => turns.waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = turns.waiting.shift();
+      // The next one takes over this turn, so the count stays.
+      if (next !== undefined) next();
+      else if ((turns.running -= 1) === 0) this.#accounts.delete(accountId);
+    }
   }
 }
 
