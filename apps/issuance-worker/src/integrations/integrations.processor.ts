@@ -1,6 +1,7 @@
 import { JobQueues, Processor } from '@certwright/bullmq';
 import { ApprovalRecords } from '@certwright/approvals';
 import { DnsIntegrations, LeasedIntegrations } from '@certwright/dns-integrations';
+import { inTurn } from '@certwright/issuance';
 import { type JobPayloads, keepIntegration, wakeUpRevision } from '@certwright/jobs';
 import { Round } from '@certwright/service';
 import { KeepIntegration } from './keep-integration';
@@ -29,11 +30,16 @@ export class IntegrationsProcessor {
     await this.keep.run(integrationId);
   }
 
-  /** Enqueues integrations that have due work and are not leased. */
+  /** Enqueues integrations that have due work and are not leased: the first of every account runs before the second of any. */
   @Round('integrations')
   async sweep(): Promise<number> {
     const due = await this.leased.due(sweepBatch);
-    await this.queues.addAll(due.map((each) => keepIntegration(each.id, wakeUpRevision(each))));
+    await this.queues.addAll(
+      inTurn(due).map(({ item, turn }) => ({
+        ...keepIntegration(item.id, wakeUpRevision(item)),
+        priority: turn,
+      })),
+    );
     return sweepEveryMs;
   }
 

@@ -6,3 +6,6 @@ export const maxWaitingIssuances = 256;
 
 /** The same for mails, of which one notifier sends four at a time. */
 export const maxWaitingMails = 32;
+
+/** The same for DNS integrations: with slow providers, one takes up to 40 s. */
+export const maxWaitingIntegrations = 4;

@@ -1,10 +1,17 @@
 import type { JobQueues } from '@certwright/bullmq';
 import type { Outbox } from '@certwright/core-schema';
-import { advanceIssuance, deliverWebhook, type Job, type QueueName, sendMail } from '@certwright/jobs';
+import {
+  advanceIssuance,
+  deliverWebhook,
+  type Job,
+  keepIntegration,
+  type QueueName,
+  sendMail,
+} from '@certwright/jobs';
 import type { OutboxNewsListener } from '@certwright/redis';
 import { repeat, type Repeating, type Rounds } from '@certwright/service';
 import { eventually } from '@certwright/testing';
-import { maxWaitingIssuances, maxWaitingMails } from './backlog';
+import { maxWaitingIntegrations, maxWaitingIssuances, maxWaitingMails } from './backlog';
 import { Relay, relayOnce } from './relay';
 
 /** An outbox whose rows are only counted. */
@@ -92,7 +99,7 @@ describe('the relay', () => {
   });
 });
 
-describe('wake-ups of issuances and mails', () => {
+describe('wake-ups of issuances, mails and integrations', () => {
   /** @returns the jobs that are put on Redis, where so many wait already */
   const relayed = async (jobs: readonly Job[], waiting: Partial<Record<QueueName, number>> = {}) => {
     const added: Job[] = [];
@@ -108,11 +115,16 @@ describe('wake-ups of issuances and mails', () => {
   const many = <T>(job: (id: string) => T) => Array.from({ length: 300 }, (_, at) => job(String(at + 1)));
 
   it('are not all put on Redis, where one account would delay others', async () => {
-    const jobs = [...many((id) => advanceIssuance(id, 0)), ...many((id) => sendMail(id, 0))];
+    const jobs = [
+      ...many((id) => advanceIssuance(id, 0)),
+      ...many((id) => sendMail(id, 0)),
+      ...many((id) => keepIntegration(id, 0)),
+    ];
     const countOf = (added: readonly Job[], name: string) => added.filter((job) => job.name === name).length;
     const first = await relayed(jobs);
     expect(countOf(first, 'advance-issuance')).toBe(maxWaitingIssuances);
     expect(countOf(first, 'send-mail')).toBe(maxWaitingMails);
+    expect(countOf(first, 'keep-integration')).toBe(maxWaitingIntegrations);
     expect(new Set(first.map(({ priority }) => priority))).toEqual(new Set([1]));
     expect(countOf(await relayed(jobs, { mail: maxWaitingMails }), 'send-mail')).toBe(0);
   });
