@@ -70,13 +70,15 @@ export interface FollowOptions {
   readonly random: () => number;
 }
 
-/** Number of consecutive invalid proofs after which the log counts as having no proof. */
+/** Number of consecutive invalid proofs or wrong entries after which a log is stopped. */
 const maxUnproven = 3;
 
 /** Follows the log that is leased to it. */
 export class FollowLog {
   private readonly newest: NewestHead;
   private readonly flushes = new Flushes();
+  /** By log: how many of its consecutive failures were of this kind, as seen by this process. */
+  private readonly unproven = new Map<number, number>();
 
   constructor(private readonly options: FollowOptions) {
     this.newest = new NewestHead(options.logs, options.stalePatienceMs);
@@ -128,8 +130,10 @@ export class FollowLog {
     const parallel = log.failures > 0 ? 1 : this.options.parallel.of(log);
     const head = await this.newest.of(turn);
     const tree = await this.treeOf(turn, head);
-    if (tree.size === head.treeSize && !tree.root().equals(head.rootHash))
-      throw anotherRoot({ size: tree.size, root: tree.root() }, head);
+    const computed = { size: tree.size, root: tree.root() };
+    // These entries are stored: a retry would not read them again.
+    if (tree.size === head.treeSize && !computed.root.equals(head.rootHash))
+      throw new LogMisbehaves('root', anotherRoot(tree.size), { head, kept: null, computed, proof: null });
     await ingestEntries({
       ...{ logs, reading, packer, maxBatch, events, log, lease, api: turn.api, tree, head },
       ...{ flushes: this.flushes, parallel, untilMs, signal },
@@ -170,7 +174,9 @@ export class FollowLog {
     const failures = await this.failures(log, lease);
     if (error instanceof LogUnproven) {
       const { kind, message, evidence } = error;
-      if (failures >= maxUnproven)
+      const unproven = failures === 1 ? 1 : (this.unproven.get(log.id) ?? 0) + 1;
+      this.unproven.set(log.id, unproven);
+      if (unproven >= maxUnproven)
         return await this.stop(log, lease, new LogMisbehaves(kind, message, evidence), false);
       if (kind === 'fork' && (await logs.keepUnproven(lease, message, evidenceOf(evidence))))
         events.unproven(log, error);

@@ -1,10 +1,10 @@
-import { type CompactTree, checkConsistency, type TreeState } from '@certwright/ct';
+import { type CompactTree, type TreeState, verifyConsistency } from '@certwright/ct';
 import { inSpan } from '@certwright/tracing';
 import type { CtLogEntity } from '@certwright/ct-schema';
 import type { CtLogs, IngestedBatch, LogLease } from '../logs/ct-logs';
 import { entryPages } from '../log-api/entry-pages';
 import type { LogApi, VerifiedHead } from '../log-api/log-api';
-import { type Evidence, LogMisbehaves, LogRefuses, LogUnavailable, LogUnproven } from '../log-api/log-faults';
+import { type Evidence, LogRefuses, LogUnavailable, LogUnproven } from '../log-api/log-faults';
 import type { Flushes } from '../memory/flushes';
 import type { BodyPacker } from '../packing/body-packer';
 import { Batch, type Reading } from './batch';
@@ -37,8 +37,8 @@ export interface Ingesting {
  * no search returns entries that the log has not signed. If a log refuses such a proof, its entries are trusted up to the head, which
  * needs no proof. When the log fails, the entries read so far are committed.
  *
- * @throws LogMisbehaves when entries do not hash to a signed root: their batch is not committed; LogUnproven,
- *   LogUnavailable, LeaseLost, the reason of the signal
+ * @throws LogUnproven when entries do not hash to a signed root: their batch is not committed; LogUnavailable, LeaseLost, the
+ *   reason of the signal
  */
 export async function ingestEntries(ingesting: Ingesting): Promise<void> {
   const commits = new Commits(ingesting);
@@ -141,17 +141,20 @@ class Commits {
     const { api, head, signal } = this.ingesting;
     if (computed.size === head.treeSize) {
       if (head.rootHash.equals(computed.root)) return true;
-      throw anotherRoot(computed, head);
+      const evidence: Evidence = { head, kept: null, computed, proof: null };
+      throw new LogUnproven('root', anotherRoot(computed.size), evidence);
     }
     if (this.isRefused) return false;
     try {
       const proof = await api.consistencyProof(computed.size, head, signal);
-      const verdict = checkConsistency(computed, { size: head.treeSize, root: head.rootHash }, proof);
-      if (verdict === 'consistent') return true;
-      const Fault = verdict === 'contradictory' ? LogMisbehaves : LogUnproven;
+      if (verifyConsistency(computed, { size: head.treeSize, root: head.rootHash }, proof)) return true;
       const entries = `its first ${computed.size} entries, as it serves them,`;
       const evidence: Evidence = { head, kept: null, computed, proof };
-      throw new Fault('root', `The log does not prove that ${entries} are a part of its tree.`, evidence);
+      throw new LogUnproven(
+        'root',
+        `The log does not prove that ${entries} are a part of its tree.`,
+        evidence,
+      );
     } catch (error) {
       if (!(error instanceof LogRefuses)) throw error;
       this.isRefused = true;
@@ -186,8 +189,7 @@ class Commits {
   }
 }
 
-/** The root of the ingested entries differs from the root that the log signed for the same size. */
-export function anotherRoot(computed: TreeState, head: VerifiedHead): LogMisbehaves {
-  const message = `The entries of the log do not hash to its root of ${computed.size} entries.`;
-  return new LogMisbehaves('root', message, { head, kept: null, computed, proof: null });
+/** The root of the entries differs from the root that the log signed for the same size. */
+export function anotherRoot(size: number): string {
+  return `The entries of the log do not hash to its root of ${size} entries.`;
 }

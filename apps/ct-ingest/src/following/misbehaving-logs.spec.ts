@@ -115,7 +115,10 @@ describe.each(kinds)('a log with the interface %s is stopped', (kind) => {
     const other = served(forgePair(9_999).certificate, 320, kind === 'static');
     const leaves = more.map(({ leaf }) => leafHash(leaf));
     log.replace(more.with(320, other), leaves);
-    await ingest.turn(ingest.follower());
+    const follower = ingest.follower();
+    for (const failures of [1, 2])
+      expect(await ingest.turn(follower)).toMatchObject({ failures, stoppedAt: null });
+    await ingest.turn(follower);
     await stopped('root');
   });
 
@@ -244,6 +247,47 @@ describe.each(kinds)('a log with the interface %s is not stopped, but tried agai
     await goesOn();
   });
 
+  /** Fifty more entries, one of which is served with other bytes than those signed. @returns the signed entries */
+  function addWithWrongBytes(): FakeLog['entries'] {
+    log.add(forgeMany(50, 150));
+    const { entries } = log;
+    const other = served(forgePair(9_999).certificate, 320, kind === 'static');
+    log.replace(
+      entries.with(320, other),
+      entries.map(({ leaf }) => leafHash(leaf)),
+    );
+    return entries;
+  }
+
+  it('when it serves wrong bytes of an entry for a while', async () => {
+    const signed = addWithWrongBytes();
+    const follower = ingest.follower();
+    for (const failures of [1, 2])
+      expect(await ingest.turn(follower)).toMatchObject({ failures, stoppedAt: null, position: '300' });
+    expect(ingest.unavailable.map(({ message }) => message)).toEqual([
+      'The entries of the log do not hash to its root of 350 entries.',
+      'The entries of the log do not hash to its root of 350 entries.',
+    ]);
+    log.replace(signed);
+    expect(await ingest.turn(follower)).toMatchObject({ verifiedSize: '350', failures: 0 });
+    expect(await evidenceOf(ingest.database)).toEqual([]);
+  });
+
+  it('when it serves wrong bytes after an outage', async () => {
+    const follower = ingest.follower();
+    log.intercept = (_, response) => {
+      response.writeHead(500).end();
+      return true;
+    };
+    for (const failures of [1, 2, 3]) expect(await ingest.turn(follower)).toMatchObject({ failures });
+    log.intercept = () => false;
+    addWithWrongBytes();
+    for (const failures of [4, 5])
+      expect(await ingest.turn(follower)).toMatchObject({ failures, stoppedAt: null });
+    await ingest.turn(follower);
+    expect(faults()).toEqual(['root']);
+  });
+
   it('when it does not prove a head; it is stopped once the head turns out to be of another history', async () => {
     const kept = log.head;
     log.head = { ...log.headAt(201, kept.timestamp - 1), rootHash: Buffer.alloc(32, 1) };
@@ -308,8 +352,9 @@ describe.each(kinds)('of a log with the interface %s whose entries do not hash t
 
   it('unsigned entries are not found, and signed ones stay', async () => {
     await openedWithout(4_500);
-    const { position, verifiedSize } = await ingest.turn(ingest.follower());
-    expect({ position, verifiedSize }).toEqual({ position: '4096', verifiedSize: '4096' });
+    const follower = ingest.follower();
+    for (let turn = 0; turn < 3; turn += 1)
+      expect(await ingest.turn(follower)).toMatchObject({ position: '4096', verifiedSize: '4096' });
     expect(faults()).toEqual(['root']);
     expect(await ingest.rows('ct_issuance')).toBe(2_048);
     expect(await evidenceOf(ingest.database)).toMatchObject([
@@ -325,7 +370,7 @@ describe.each(kinds)('of a log with the interface %s whose entries do not hash t
       return await commit(...batch);
     });
     expect(await ingest.turn(ingest.follower())).toMatchObject({ position: '4096', verifiedSize: '4096' });
-    expect(faults()).toEqual(['root']);
+    expect(ingest.unavailable).toHaveLength(1);
   });
 
   it('the first batch is not stored', async () => {
@@ -340,7 +385,7 @@ describe.each(kinds)('of a log with the interface %s whose entries do not hash t
   it('entries read before a turn ended early are not stored', async () => {
     await openedWithout(10);
     await ingest.turn(ingest.follower({ turnMs: 0, parallel: 1 }));
-    expect(faults()).toEqual(kind === 'static' ? [] : ['root']);
+    expect(ingest.unavailable).toHaveLength(1);
     expect(await ingest.rows('ct_issuance')).toBe(0);
   });
 });
@@ -371,6 +416,8 @@ it.each(kinds)('unproved entries that only a stopped log has are removed: %s', a
     entries.with(4_998, other),
     entries.map(({ leaf }) => leafHash(leaf)),
   );
+  for (const failures of [1, 2])
+    expect(await ingest.turn(follower)).toMatchObject({ failures, verifiedSize: '0' });
   const stoppedAt = await ingest.turn(follower);
   expect(stoppedAt).toMatchObject({ verifiedSize: '0' });
   // Whether the second batch was committed before the third one, which is read meanwhile, failed verification.

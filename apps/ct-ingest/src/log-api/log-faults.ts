@@ -35,12 +35,12 @@ export interface Evidence {
 }
 
 /**
- * Violations that the log's own signatures prove, so that no retry helps: `rollback` a newer head with fewer entries than an earlier
- * one, `fork` two inconsistent heads, `root` entries that do not hash to the root of a head.
+ * Violations: `rollback` a newer head with fewer entries than an earlier one, `fork` two inconsistent heads, `root` entries that do not
+ * hash to the root of a head.
  */
 export type Misbehaviour = 'rollback' | 'fork' | 'root';
 
-/** The log must not be trusted until an operator has checked it. */
+/** The log must not be trusted until an operator has checked it: its signatures prove the violation, or retries did not help. */
 export class LogMisbehaves extends Error {
   constructor(
     readonly kind: Misbehaviour,
@@ -52,7 +52,7 @@ export class LogMisbehaves extends Error {
   }
 }
 
-/** The log returned an invalid proof. Proofs are not signed: it is requested again before the log is stopped. */
+/** The log returned an invalid proof, or wrong entries. Neither is signed: they are requested again before the log is stopped. */
 export class LogUnproven extends LogUnavailable {
   constructor(
     readonly kind: Misbehaviour,
