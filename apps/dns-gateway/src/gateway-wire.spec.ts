@@ -101,7 +101,7 @@ describe('is refused:', () => {
       'a handle that was made up',
       'get_zones',
       { ...owner, integration: 'cwi1.x' },
-      { status: 400, code: 'bad_handle' },
+      { status: 400, code: 'bad_handle', field: 'integration' },
     ],
     [
       'a body beyond 64 KiB',
@@ -146,6 +146,16 @@ describe('is refused:', () => {
       status: 400,
       code: 'bad_handle',
       message: aText,
+      field: 'integration',
+    });
+  });
+
+  it('a record handle that was made up', async () => {
+    const made = { ...(await world.integrated()), record_handle: 'cwr1.x' };
+    expect(shown(await gateway.post('remove_record', made))).toMatchObject({
+      status: 400,
+      code: 'bad_handle',
+      field: 'record_handle',
     });
   });
 

@@ -24,6 +24,7 @@ export const problemExamples = {
   bad_handle: new Problem(
     'bad_handle',
     'The handle does not open for this account, integration and provider.',
+    { field: 'integration' },
   ),
   payment_required: new Problem(
     'payment_required',

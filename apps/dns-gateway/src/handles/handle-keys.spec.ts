@@ -16,13 +16,14 @@ const integration = keys.sealIntegration(owner, kept);
 const record = keys.sealRecord(owner, handled);
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
-/** Every refusal equals this one. */
+/** Every refusal of an integration handle equals this one, whatever the reason. */
 const refusal = {
   code: 'bad_handle',
   message: 'The handle does not open for this account, integration and provider.',
-  field: undefined,
+  field: 'integration',
   faults: [],
 };
+const refusedRecord = { ...refusal, field: 'record_handle' };
 
 function outcome(open: () => unknown): unknown {
   try {
@@ -54,22 +55,22 @@ describe('a handle', () => {
   });
 
   it.each([
-    ['integration', integration, openedIntegration],
-    ['record', record, openedRecord],
+    ['integration', integration, openedIntegration, refusal],
+    ['record', record, openedRecord, refusedRecord],
   ] as const)(
     'of an %s does not open with any byte changed, nor any bit of the first 64',
-    (_kind, text, opened) => {
+    (_kind, text, opened, expected) => {
       const frame = Buffer.from(text.slice(5), 'base64url');
       const changed = (at: number, mask: number): string => {
         const copy = Buffer.from(frame);
         copy[at] = (copy[at] ?? 0) ^ mask;
         return text.slice(0, 5) + copy.toString('base64url');
       };
-      for (let at = 0; at < frame.length; at += 1) expect(opened(changed(at, 0xff))).toEqual(refusal);
+      for (let at = 0; at < frame.length; at += 1) expect(opened(changed(at, 0xff))).toEqual(expected);
       for (let bit = 0; bit < 512; bit += 1)
-        expect(opened(changed(bit >> 3, 1 << (bit & 7)))).toEqual(refusal);
+        expect(opened(changed(bit >> 3, 1 << (bit & 7)))).toEqual(expected);
       for (let bit = 0; bit < 128; bit += 1) {
-        expect(opened(changed(frame.length - 1 - (bit >> 3), 1 << (bit & 7)))).toEqual(refusal);
+        expect(opened(changed(frame.length - 1 - (bit >> 3), 1 << (bit & 7)))).toEqual(expected);
       }
     },
   );
@@ -119,15 +120,15 @@ describe('a handle', () => {
     ['split between account and integration', { ...owner, account: '42","int_7', integration_id: '' }],
   ])('does not open for another %s', (_what, whose) => {
     expect(openedIntegration(integration, keys, whose)).toEqual(refusal);
-    expect(openedRecord(record, keys, whose)).toEqual(refusal);
+    expect(openedRecord(record, keys, whose)).toEqual(refusedRecord);
   });
 
   it('of one kind does not open as the other kind, even with its prefix', () => {
     expect(openedIntegration(record)).toEqual(refusal);
-    expect(openedRecord(integration)).toEqual(refusal);
+    expect(openedRecord(integration)).toEqual(refusedRecord);
     expect(openedIntegration(`cwi1.${record.slice(5)}`)).toEqual(refusal);
-    expect(openedRecord(`cwr1.${integration.slice(5)}`)).toEqual(refusal);
-    expect(openedRecord(`cwr1.${integration.slice(5, record.length)}`)).toEqual(refusal);
+    expect(openedRecord(`cwr1.${integration.slice(5)}`)).toEqual(refusedRecord);
+    expect(openedRecord(`cwr1.${integration.slice(5, record.length)}`)).toEqual(refusedRecord);
   });
 
   it.each(['', 'x', 'cwi1.', 'cwi2.', 'null', '..', `cwi1.${'A'.repeat(integration.length - 5)}`])(

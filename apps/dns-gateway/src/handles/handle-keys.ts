@@ -107,7 +107,7 @@ export class HandleKeys {
     try {
       return { value: JSON.parse(content.toString()), isRetiring: master !== this.#sealing };
     } catch {
-      throw badHandle();
+      throw badHandle(kind);
     }
   }
 }

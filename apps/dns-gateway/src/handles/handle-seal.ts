@@ -21,6 +21,8 @@ export interface HandleKind {
   readonly name: 'integration' | 'record';
   /** Identifies the handle to people and secret scanners. */
   readonly prefix: string;
+  /** Member of the request that contains it. */
+  readonly field: string;
   /** Length of the padded plaintext, in bytes. */
   readonly size: number;
 }
@@ -29,9 +31,9 @@ export interface HandleKind {
 const version = 1;
 
 export const handleKinds = {
-  integration: { name: 'integration', prefix: 'cwi1.', size: 4_096 },
+  integration: { name: 'integration', prefix: 'cwi1.', field: 'integration', size: 4_096 },
   /** A TXT value of 512 bytes, a name, a zone's name and its id at the provider, with JSON escapes. */
-  record: { name: 'record', prefix: 'cwr1.', size: 3_072 },
+  record: { name: 'record', prefix: 'cwr1.', field: 'record_handle', size: 3_072 },
 } as const satisfies Record<string, HandleKind>;
 
 /** Max length of the content, in bytes of UTF-8. */
@@ -81,7 +83,7 @@ export function open(
 ): { readonly content: Buffer; readonly master: MasterKey } {
   const frame = frameIn(text, kind);
   const master = masters.find(({ id }) => id.equals(frame.subarray(0, keyIdBytes)));
-  if (master === undefined) throw badHandle();
+  if (master === undefined) throw badHandle(kind);
   const salt = frame.subarray(keyIdBytes, keyIdBytes + saltBytes);
   const nonce = frame.subarray(keyIdBytes + saltBytes, keyIdBytes + saltBytes + nonceBytes);
   const decipher = createDecipheriv(algorithm, derivedKey(master, salt, kind), nonce, {
@@ -94,18 +96,19 @@ export function open(
     const ciphertext = frame.subarray(keyIdBytes + saltBytes + nonceBytes, -tagBytes);
     padded = Buffer.concat([decipher.update(ciphertext), decipher.final()]);
   } catch {
-    throw badHandle();
+    throw badHandle(kind);
   }
   return { content: padded.subarray(lengthBytes, lengthBytes + padded.readUInt16BE()), master };
 }
 
 /** Accepts exactly one text per frame: no other prefix, length, alphabet, padding or unused bits. */
-function frameIn(text: string, { prefix, size }: HandleKind): Buffer {
+function frameIn(text: string, kind: HandleKind): Buffer {
+  const { prefix, size } = kind;
   const encoded = text.startsWith(prefix) ? text.slice(prefix.length) : '';
-  if (encoded.length !== Math.ceil(((size + frameBytes) * 4) / 3)) throw badHandle();
+  if (encoded.length !== Math.ceil(((size + frameBytes) * 4) / 3)) throw badHandle(kind);
   const frame = Buffer.from(encoded, 'base64url');
   // Buffer skips characters that are not base64url, so the decoded bytes are encoded again and compared.
-  if (frame.toString('base64url') !== encoded) throw badHandle();
+  if (frame.toString('base64url') !== encoded) throw badHandle(kind);
   return frame;
 }
 
@@ -119,5 +122,7 @@ const derivedKey = (master: MasterKey, salt: Buffer, kind: HandleKind): Buffer =
   );
 
 /** A wrong key, another owner, another kind and a changed text are indistinguishable. */
-export const badHandle = (): Problem =>
-  new Problem('bad_handle', 'The handle does not open for this account, integration and provider.');
+export const badHandle = ({ field }: HandleKind): Problem =>
+  new Problem('bad_handle', 'The handle does not open for this account, integration and provider.', {
+    field,
+  });

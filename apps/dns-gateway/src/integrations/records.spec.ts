@@ -230,16 +230,19 @@ describe('remove_record', () => {
   ])('of a record of %s is a bad_handle, without a call to the provider', async (_what, change) => {
     const other = { ...owner, ...change };
     const foreign = parts.keys.sealRecord(other, handled);
-    expect(await remove(foreign)).toEqual({ code: 'bad_handle' });
-    expect(await remove(foreign, change)).toEqual({ code: 'bad_handle' });
+    expect(await remove(foreign)).toEqual({ code: 'bad_handle', field: 'record_handle' });
+    expect(await remove(foreign, change)).toEqual({ code: 'bad_handle', field: 'integration' });
     expect(parts.provider.calls).toEqual([]);
     expect(parts.entries).toEqual([]);
   });
 
   it('with an integration handle for a record handle, or the other way round, is a bad_handle', async () => {
     const handle = await added();
-    expect(await remove(integration)).toEqual({ code: 'bad_handle' });
-    expect(await remove(handle, { integration: handle })).toEqual({ code: 'bad_handle' });
+    expect(await remove(integration)).toEqual({ code: 'bad_handle', field: 'record_handle' });
+    expect(await remove(handle, { integration: handle })).toEqual({
+      code: 'bad_handle',
+      field: 'integration',
+    });
     expect(parts.provider.calls).not.toContain('remove');
   });
 });
