@@ -156,6 +156,7 @@ const samples: { readonly [C in OutcomeCode]: readonly OutcomeOf<C>[] } = {
   ],
   ca_not_in_use: [{ code: 'ca_not_in_use', authority: 'good-ca' }],
   ca_busy_with_names: [{ code: 'ca_busy_with_names' }],
+  ca_still_issuing: [{ code: 'ca_still_issuing', authority: 'good-ca', since: until }],
   ca_attempt_ended: [{ code: 'ca_attempt_ended', authority: 'good-ca' }],
   cas_refused: [
     {

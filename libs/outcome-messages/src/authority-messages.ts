@@ -29,6 +29,8 @@ export function authorityMessages(
     ca_not_in_use: ({ authority }) => `The CA ${authority} is not in use at present.`,
     ca_busy_with_names: () =>
       'Another request for the same names is in progress at the CA. This one continues automatically after it.',
+    ca_still_issuing: ({ authority, since }) =>
+      `The CA ${authority} has accepted the request at ${since}, and has not issued the certificate yet. It is checked again automatically.`,
     ca_attempt_ended: ({ authority }) =>
       `The attempt at the CA ${authority} ended without a certificate. It is tried again automatically.`,
     cas_refused: ({ refusals }) =>

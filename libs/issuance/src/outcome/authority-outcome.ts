@@ -79,6 +79,8 @@ export type AuthorityOutcome =
   | { readonly code: 'ca_not_in_use'; readonly authority: string }
   /** Another attempt for the same names is under way at the CA. */
   | { readonly code: 'ca_busy_with_names' }
+  /** The CA has accepted the complete request, and is taking unusually long to issue. */
+  | { readonly code: 'ca_still_issuing'; readonly authority: string; readonly since: string }
   /** The attempt at the CA ended for an unknown reason. */
   | { readonly code: 'ca_attempt_ended'; readonly authority: string }
   /** Every CA of the product refused. */

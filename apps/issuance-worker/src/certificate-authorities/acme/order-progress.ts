@@ -1,4 +1,4 @@
-import type { IssuanceError } from '@certwright/issuance';
+import { type IssuanceError, outcomeTime } from '@certwright/issuance';
 import type { AcmeOrderEntity } from '@certwright/core-schema';
 import {
   type AcmeAuthorization,
@@ -73,12 +73,26 @@ export function inTurn(now: Date): Pending {
 /** Waits until the CA issues a finalized order. */
 export function waitForOrder(
   { retryAt }: Pick<AcmeOrder, 'retryAt'>,
-  { createdAt, finalizedAt }: Pick<AcmeOrderEntity, 'createdAt' | 'finalizedAt'>,
+  stored: Pick<AcmeOrderEntity, 'authority' | 'createdAt' | 'finalizedAt'>,
   now: Date,
 ): Pending {
+  const { createdAt, finalizedAt } = stored;
   const usualMs = 1_000 * 2 ** Math.min(waitsSince(finalizedAt ?? createdAt, now), maxPauseDoublings);
   const requestedMs = retryAt === null ? usualMs : Math.max(1_000, retryAt.getTime() - now.getTime());
-  return { kind: 'pending', until: new Date(now.getTime() + requestedMs), error: null };
+  return { kind: 'pending', until: new Date(now.getTime() + requestedMs), error: slowness(stored, now) };
+}
+
+/** CAs issue a finalized order within minutes; an order that takes longer than this is reported, ms. */
+const usuallyIssuedMs = 3 * 60 * 60 * 1_000;
+
+/** Null: the order is not finalized, or the CA may still issue it in the usual time. */
+export function slowness(
+  { authority, finalizedAt }: Pick<AcmeOrderEntity, 'authority' | 'finalizedAt'>,
+  now: Date,
+): IssuanceError | null {
+  if (finalizedAt === null || now.getTime() - finalizedAt.getTime() < usuallyIssuedMs) return null;
+  const outcome = { code: 'ca_still_issuing', authority, since: outcomeTime(finalizedAt) } as const;
+  return { code: 'ca_unavailable', outcome };
 }
 
 export function stageOf({ state, finalizedAt }: AcmeOrderEntity): OrderStage {

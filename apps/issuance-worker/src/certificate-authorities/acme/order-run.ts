@@ -30,6 +30,7 @@ import {
   inTurn,
   nextMove,
   type Pending,
+  slowness,
   stageOf,
   urlOf,
   waitFor,
@@ -140,7 +141,7 @@ export class OrderRun {
         case 'download':
           return await this.download(move.certificateUrl);
         case 'wait':
-          return { kind: 'pending', until: move.until, error: null };
+          return { kind: 'pending', until: move.until, error: slowness(this.stored, this.request.clock()) };
         case 'failed':
           return { kind: 'failed', failed: move };
       }

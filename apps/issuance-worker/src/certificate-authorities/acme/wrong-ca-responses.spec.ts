@@ -85,6 +85,38 @@ describe('a CA with false responses', () => {
     expect(server.requestCount(finalize)).toBe(2);
   });
 
+  it.each(['processing', 'ready'])(
+    'that leaves a finalized order %s is reported after three hours, until it issues',
+    async (status) => {
+      const [finalize, read] = [next('finalize'), next('order')];
+      const slow = altered(({ headers, body }) => ({
+        headers: { ...headers, 'retry-after': '7200' },
+        body: JSON.stringify({ ...(JSON.parse(body) as object), status }),
+      }));
+      server.override(finalize, slow).override(read, slow);
+      const opened = await order();
+      const finalizedAgo = async (hours: number) => {
+        await acme.database.query(
+          `UPDATE acme_order SET finalized_at = now() - $2 * interval '1 hour' WHERE issuance_id = $1`,
+          [opened.issuanceId, hours],
+        );
+      };
+      await run(opened);
+      await finalizedAgo(2.9);
+      expect(await run(opened)).toMatchObject({ state: 'open', failures: 0, last_error: null });
+      await finalizedAgo(3.1);
+      const waiting = await run(opened);
+      expect(waiting).toMatchObject({ state: 'open', failures: 0, last_error: { code: 'ca_unavailable' } });
+      expect(waiting.last_error?.message).toMatch(
+        /^The CA faulty has accepted the request at [-0-9T:]+Z, and has not issued the certificate yet\./,
+      );
+      expect(waiting.waits_s).toBeGreaterThan(7_100);
+      server.clearOverrides();
+      // This CA issues for another key.
+      expect(await run(opened)).toMatchObject({ last_error: { code: 'certificate_mismatch' } });
+    },
+  );
+
   it('that returns one order to two issuances issues with it only for the first', async () => {
     const [finalize, read] = [next('finalize'), next('order')];
     server.override(finalize, overloaded).override(read, overloaded);
