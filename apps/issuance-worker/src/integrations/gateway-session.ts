@@ -6,6 +6,7 @@ import type {
   LeasedIntegration,
   LeasedIntegrations,
 } from '@certwright/dns-integrations';
+import { repeatDuringOutage } from '@certwright/service';
 
 /** Longer than the slowest message (30 s), so that a lease is lost only by accident. */
 export const leaseMs = 60_000;
@@ -92,7 +93,9 @@ export class GatewaySession {
   ): Promise<void> {
     const progress = { ...(handle === undefined ? {} : { handle }), ...also };
     if (Object.keys(progress).length === 0) return;
-    await this.integrations.save(this.held.lease, progress, { keepForMs: leaseMs });
+    const save = async () => await this.integrations.save(this.held.lease, progress, { keepForMs: leaseMs });
+    // The provider may accept no other handle: waits for the end of a database outage, so that it is not lost.
+    await repeatDuringOutage(save, { forMs: leaseMs });
     this.integration = { ...this.integration, ...progress };
   }
 }

@@ -294,6 +294,29 @@ describe('an integration', () => {
     expect(await found()).toEqual(await standingRecord());
   });
 
+  it('keeps a handle that came during a database outage: the provider accepts no other one', async () => {
+    keeping.gateway.rotates = true;
+    await wanted();
+    const severable = await severableDatabase(keeping.issuing.databaseUrl);
+    const { gateway } = keeping;
+    const add = gateway.addRecord.bind(gateway);
+    const adding = jest.spyOn(gateway, 'addRecord').mockImplementationOnce(async (about) => {
+      const added = await add(about);
+      severable.link.cut();
+      setTimeout(() => severable.link.restore(), 500);
+      return added;
+    });
+    try {
+      await keep(severable.source).catch(() => undefined);
+    } finally {
+      adding.mockRestore();
+      await severable.close();
+    }
+    await keep();
+    expect(await stateOf(integration)).toMatchObject({ problem: null, leased_until: null });
+    expect(await found()).toEqual(await standingRecord());
+  });
+
   it('is processed by one worker at a time', async () => {
     await wanted();
     await keeping.timePasses();

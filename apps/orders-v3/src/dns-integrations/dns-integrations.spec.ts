@@ -1,4 +1,4 @@
-import type { ReceivedResponse } from '@certwright/testing';
+import { eventually, type ReceivedResponse, type SeverableLink, severableLink } from '@certwright/testing';
 import { FakeGateway, refusal } from '../testing/gateway';
 import { RunningApi, type Tenant } from '../testing/running-api';
 
@@ -7,12 +7,18 @@ const body = { provider: 'desec', description: 'Ours', credentials: { type: 'bea
 const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 let gateway: FakeGateway;
+let link: SeverableLink;
 let api: RunningApi;
 let tenant: Tenant;
 
 beforeAll(async () => {
   gateway = await FakeGateway.open();
-  api = await RunningApi.start(gateway.settings);
+  api = await RunningApi.start(async (databaseUrl) => {
+    const url = new URL(databaseUrl);
+    link = await severableLink({ host: url.hostname, port: Number(url.port) });
+    url.port = String(link.port);
+    return { ...gateway.settings, DATABASE_URL: url.href };
+  });
 });
 beforeEach(async () => {
   gateway.reset();
@@ -20,6 +26,7 @@ beforeEach(async () => {
 });
 afterAll(async () => {
   await api.stop();
+  await link.close();
   await gateway.close();
 });
 
@@ -237,6 +244,26 @@ describe('GET /api/v3/account/dns_integrations/{ID}/zones', () => {
     expect((await zonesOf(id)).status).toBe(200);
     expect((await tenant.get(`${path}/${id}`)).json).toMatchObject({ state: 'ok', problem: null });
     expect(await row(id)).toMatchObject({ failures: 0 });
+  });
+
+  it('stores the new handle after a database outage: the provider accepts no other one', async () => {
+    const { id } = (await create()).json;
+    gateway.reseals = true;
+    const outage = Promise.withResolvers<void>();
+    gateway.willFail('get_zones', { until: outage.promise });
+    const listing = zonesOf(id);
+    await eventually(() => expect(gateway.count('get_zones')).toBe(2));
+    link.cut();
+    outage.resolve();
+    expect(await listing).toMatchObject({ status: 503, json: { code: 'service_outage' } });
+    link.restore();
+    await eventually(async () => {
+      const { handle, leased_until } = await row(id);
+      expect({ isKnown: gateway.handles.has(handle), leased_until }).toEqual({
+        isKnown: true,
+        leased_until: null,
+      });
+    });
   });
 
   it('keeps the state while the gateway or the provider is unavailable', async () => {

@@ -7,7 +7,7 @@ import {
   LeasedIntegrations,
   type LeasedIntegration,
 } from '@certwright/dns-integrations';
-import { type HttpResponse, isObjectId, jsonResponse } from '@certwright/service';
+import { type HttpResponse, isObjectId, jsonResponse, releaseAfterOutage } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { DnsGateway } from './dns-gateway';
 import { noSuchIntegration } from '../wire/problems';
@@ -70,11 +70,15 @@ export class ListZones {
   }
 
   private async save({ lease }: LeasedIntegration, progress: IntegrationProgress): Promise<void> {
+    const save = async () => await this.leases.save(lease, progress, 'release');
     try {
-      await this.leases.save(lease, progress, 'release');
+      await save();
     } catch (error) {
       // The new holder of the lease stores the provider's list.
-      if (!(error instanceof LeaseLost)) throw error;
+      if (error instanceof LeaseLost) return;
+      // The provider may accept no other handle than a new one, so it must not be lost.
+      void releaseAfterOutage(error, save, { forMs: leaseMs });
+      throw error;
     }
   }
 }
