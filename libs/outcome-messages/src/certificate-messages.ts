@@ -5,12 +5,13 @@ type Of<C extends IssuedMismatch['code']> = Extract<IssuedMismatch, { readonly c
 
 const pemFaults = {
   too_long: 'The PEM text is too long.',
-  stray_line: 'The PEM text has a line outside of every block.',
+  stray_line:
+    'The PEM text has a line outside of every block. Send only blocks, with BEGIN and END on lines of their own.',
   too_many_blocks: 'The PEM text has too many blocks, or one inside another.',
   other_label: 'A PEM block ends with another label than it began with.',
   not_base64: 'A PEM block is not valid base64. In a form, + must be sent as %2B.',
   no_end: 'A PEM block has no end.',
-  no_block: 'The text has no PEM block, which begins and ends with lines of their own.',
+  no_block: 'The text has no PEM block.',
 } as const satisfies Record<PemFault, string>;
 
 export function pemFaultMessage(fault: PemFault): string {

@@ -135,7 +135,7 @@ function readCsrText(text: string): Reading<Csr> {
         'discard it, generate a new key, and submit a CSR, which holds the public key only.',
     );
   }
-  const pem = decodePem(text, 1, 'ignored');
+  const pem = decodePem(text, 1);
   if (!pem.ok) return bad(`The CSR must be PKCS #10 in PEM. ${pemFaultMessage(pem.fault)}`);
   const [block] = pem.blocks;
   if (block === undefined || !csrLabels.has(block.label)) {

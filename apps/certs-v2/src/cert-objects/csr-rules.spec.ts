@@ -62,8 +62,6 @@ describe('a CSR', () => {
     ['indented lines', (pem: string) => pem.replaceAll(/^/gm, '  ')],
     ['a byte order mark, as of PowerShell', (pem: string) => `\ufeff${pem}`],
     ['empty lines within', (pem: string) => pem.replaceAll('\n', '\n\n')],
-    ['text before it, as of openssl req -text', (pem: string) => `Certificate Request:\n    Data:\n${pem}`],
-    ['text after it', (pem: string) => `${pem}The end.\n`],
   ])('is taken with %s', (_what, written) => {
     expect(accepted(written(subject())).keyType).toBe('ecdsa');
   });
@@ -77,9 +75,9 @@ describe('a CSR', () => {
     [
       'a line break that was escaped',
       () => subject().replaceAll('\n', '\\n'),
-      /no PEM block.*lines of their own/,
+      /outside of every block.*lines of their own/,
     ],
-    ['a file name', () => '@www.csr', /no PEM block/],
+    ['a file name', () => '@www.csr', /outside of every block/],
   ])('is refused with %s, and the message says what to do', (_what, csr, message) => {
     expect(refused(() => accepted(csr())).message).toMatch(message);
   });
@@ -88,6 +86,7 @@ describe('a CSR', () => {
     ['nothing', ''],
     ['a word', 'csr'],
     ['base64 without PEM', subject().split('\n').slice(1, -2).join('')],
+    ['text around it', `Subject: me\n${subject()}`],
     ['two of them', subject() + subject()],
     ['a certificate', subject().replaceAll('CERTIFICATE REQUEST', 'CERTIFICATE')],
     ['half of it', subject().slice(0, 200)],
