@@ -369,6 +369,9 @@ describe('the csr member of a request', () => {
     [encodePem('CERTIFICATE REQUEST', forged({})), { fault: 'pem' }],
     [encodePem('NEW CERTIFICATE REQUEST', forged({})), { fault: 'pem' }],
     [encodePem('CERTIFICATE', forged({})), { fault: 'pem_of_other' }],
+    ['-----begin certificate request-----', { fault: 'pem' }],
+    [Buffer.from(encodePem('CERTIFICATE REQUEST', forged({}))).toString('base64'), { fault: 'pem' }],
+    [Buffer.from(encodePem('CERTIFICATE', forged({}))).toString('base64'), { fault: 'pem_of_other' }],
   ])('recognizes %#', (value, fault) => {
     expect(faultsIn(value)).toEqual([{ code: 'malformed_csr', ...fault }]);
   });
