@@ -14,8 +14,8 @@ export const limits = {
   maxChainCertificates: 20,
   /** Of one certificate in DER. */
   maxCertificateBytes: 64 * kib,
-  /** Of one CSR in DER. */
-  maxCsrBytes: 16 * kib,
+  /** Of one CSR in DER: 100 names of 253 bytes take 26 KiB. */
+  maxCsrBytes: 64 * kib,
   /** Of one private key as PKCS#8 DER: RSA 4096 takes 2.4 KiB. */
   maxPkcs8Bytes: 4 * kib,
   maxEnrolBytes: 16 * kib,

@@ -96,12 +96,21 @@ afterEach(async () => {
 });
 
 describe('csr_command', () => {
-  const withCommand = async (script: string) => {
+  const opensslCsr = (dnsNames: readonly string[], ...options: readonly string[]) => {
+    const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout'];
+    const names = `subjectAltName=${dnsNames.map((name) => `DNS:${name}`).join()}`;
+    return execFileSync(
+      'openssl',
+      ['req', '-new', ...key, path.join(host.folder, 'key.pem'), '-subj', '/', '-addext', names, ...options],
+      { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
+    );
+  };
+  const withCommand = async (script: string, dnsNames = [order]) => {
     const file = path.join(host.folder, 'csr.cjs');
     writeFileSync(file, script);
     host.configure(configured(file));
     await host.enrol();
-    server.addOrder(order);
+    server.addOrder(order, { dnsNames });
     const agent = host.agent();
     await agent.once();
     return agent.problem();
@@ -121,27 +130,26 @@ describe('csr_command', () => {
     expect(server.reports.at(-1)?.agent.problem).toMatch(problem);
   });
 
-  it('that prints a CSR for other names sends nothing', async () => {
-    const key = path.join(host.folder, 'key.pem');
-    const csr = execFileSync(
-      'openssl',
-      [
-        'req',
-        '-new',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:P-256',
-        '-nodes',
-        '-keyout',
-        key,
-        '-subj',
-        '/',
-        '-addext',
-        'subjectAltName=DNS:other.example.com',
-      ],
-      { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
+  it('that prints text around the CSR is understood, as openssl req -text and certutil -R do', async () => {
+    const csr = opensslCsr([order], '-text');
+    expect(csr).toMatch(/^Certificate Request:/);
+    expect(await withCommand(`console.log(${JSON.stringify(csr)})`)).toBeNull();
+    expect(server.csrs).toHaveLength(1);
+  });
+
+  it.each(['PEM', 'DER'])('that prints a CSR of 100 long names as %s is understood', async (form) => {
+    const dnsNames = Array.from(
+      { length: 100 },
+      (_, at) => `${'x'.repeat(63)}.${'y'.repeat(63)}.${'z'.repeat(40)}${at}.example.com`,
     );
+    const pem = opensslCsr(dnsNames);
+    const text = form === 'PEM' ? pem : pem.replace(/-----.*-----|\n/g, '');
+    expect(await withCommand(`console.log(${JSON.stringify(text)})`, dnsNames)).toBeNull();
+    expect(server.csrs).toHaveLength(1);
+  });
+
+  it('that prints a CSR for other names sends nothing', async () => {
+    const csr = opensslCsr(['other.example.com']);
     expect(await withCommand(`console.log(${JSON.stringify(csr)})`)).toContain(
       'a CSR for other names; use exactly those of dns_names',
     );

@@ -1,6 +1,7 @@
 import {
   acceptMembers,
   ContractError,
+  limits,
   type Member,
   openKey,
   type OrderMessage,
@@ -232,9 +233,9 @@ function hasNames({ subjectAlternativeNames }: Csr, dnsNames: readonly string[])
 }
 
 function derOf(text: string): Uint8Array {
-  const pem = decodePem(`${text}\n`, 1);
+  const pem = decodePem(text, 1, 'ignored');
   const [block] = pem.ok ? pem.blocks : [];
   if (block !== undefined) return block.der;
-  const decoded = decodeBase64(text.replace(/\s/g, ''), 16 * 1024);
+  const decoded = decodeBase64(text.replace(/\s/g, ''), limits.maxCsrBytes);
   return decoded.ok ? decoded.bytes : new Uint8Array();
 }

@@ -1,5 +1,6 @@
 import path from 'node:path';
-import type { CommandResult } from '../commands/run-command';
+import { limits } from '@certwright/agent-contract';
+import type { CommandOptions, CommandResult } from '../commands/run-command';
 import type { Settings } from '../configuration/settings';
 import { fileFault, replaceFile, secret } from '../files/durable';
 import type { Files } from '../files/files';
@@ -30,7 +31,7 @@ export interface AgentParts {
   readonly probe: ProbeServer;
   readonly run: (
     command: readonly string[],
-    options: { timeoutMs: number; input?: string },
+    options: Pick<CommandOptions, 'timeoutMs' | 'input' | 'maxOutputBytes'>,
   ) => Promise<CommandResult>;
   readonly log: Log;
   readonly signal: AbortSignal;
@@ -46,6 +47,8 @@ const inspectMs = 3_600_000;
 /** So that one report has the changes of one step. */
 const reportDelayMs = 200;
 const csrCommandMs = 60_000;
+/** Base64 with line ends takes 1.4 times the bytes; the rest is for text around it. */
+const maxCsrOutputBytes = 2 * limits.maxCsrBytes;
 
 /** The machine is not the one that was enrolled. */
 export class ClonedFault extends Error {}
@@ -104,7 +107,8 @@ export class Agent {
       keys: this.keys,
       settings: settings.keys,
       now: () => this.clock.now(),
-      runCsrCommand: (command, input) => run(command, { timeoutMs: csrCommandMs, input }),
+      runCsrCommand: (command, input) =>
+        run(command, { timeoutMs: csrCommandMs, input, maxOutputBytes: maxCsrOutputBytes }),
       log,
     });
     this.synchronizer = new Synchronizer({
