@@ -80,6 +80,6 @@ export function readSubjectAlternativeNames(extensions: Extensions): SubjectAlte
 function ia5Text(element: DerElement): string {
   if (element.constructed) throw new DerError('a DNS name in a constructed encoding', element.offset);
   if (element.content.some((byte) => byte > 0x7f))
-    throw new DerError('a DNS name that is not ASCII', element.offset);
+    throw new DerError('a DNS name that is not ASCII; it must be an A-label (xn--)', element.offset);
   return latin1(element.content);
 }

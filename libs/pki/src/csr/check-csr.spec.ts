@@ -340,6 +340,14 @@ describe('a CSR that is malformed for either product', () => {
     expect(codesOf(seq(content, nul()))).toEqual(['malformed_csr']);
   });
 
+  it('says how to write a name that is not ASCII, as OpenSSL takes it over from its command line', () => {
+    expect(
+      faultsOf(forged({ sans: [dns(Buffer.from('b\u00fccher.com').toString('latin1'))] })),
+    ).toMatchObject([
+      { detail: expect.stringContaining('not ASCII; it must be an A-label (xn--)') as string },
+    ]);
+  });
+
   it('reports the fault and its place', () => {
     const detail = 'a version other than 0 (at byte 6)';
     expect(faultsOf(forged({ version: int(1) }))).toEqual([
