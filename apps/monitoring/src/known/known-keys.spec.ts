@@ -55,6 +55,11 @@ describe('POST of a CSR', () => {
     ]);
   });
 
+  it('takes PEM as PowerShell writes it, with a byte order mark', async () => {
+    const { status, json } = await postPem(`\ufeff${csrPem.replaceAll('\n', '\r\n')}`);
+    expect([status, json.pubkey_sha256]).toEqual([201, keySha256]);
+  });
+
   it('takes DER as application/pkcs10', async () => {
     const der = Buffer.from(csrPem.replace(/-----.*-----|\n/g, ''), 'base64');
     const response = await fetch(api.url + keys, {
