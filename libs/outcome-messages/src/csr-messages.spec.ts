@@ -30,7 +30,10 @@ it.each<[CsrFault, RegExp]>([
     { code: 'csr_cn_mismatch', count: 1, commonName: 'a.net' },
     /"a\.net" of the CSR is not one of the DNS names of the order\. /,
   ],
-  [{ code: 'csr_san_mismatch', fault: 'no_extension' }, /has no subject alternative name extension/],
+  [
+    { code: 'csr_san_mismatch', fault: 'no_extension' },
+    /no subject alternative name extension; it must have one with exactly the DNS names of the order\.$/,
+  ],
   [
     otherNames({ missing: ['*.example.com'], extra: ['a.net'] }),
     /lack "\*\.example\.com" and have "a\.net" that the order does not have\. /,

@@ -38,7 +38,7 @@ export function csrFaultMessage(fault: CsrFault, object: string): string {
     case 'csr_cn_mismatch':
       return `${commonName(fault, object)}. Use one of the DNS names of the ${object}, or no common name.`;
     case 'csr_san_mismatch':
-      return `${alternativeNames(fault, object)}. They must be exactly the DNS names of the ${object}.`;
+      return alternativeNames(fault, object);
     case 'unsupported_key_type':
       return 'wanted' in fault
         ? `The CSR has an ${keyTypes[fault.actual]} key, but the key type of the ${object} is ${fault.wanted} (${keyTypes[fault.wanted]}).`
@@ -100,14 +100,15 @@ function commonName({ count, commonName: name }: Of<'csr_cn_mismatch'>, object: 
 }
 
 function alternativeNames(fault: Of<'csr_san_mismatch'>, object: string): string {
-  if (fault.fault === 'no_extension') return 'The CSR has no subject alternative name extension';
+  if (fault.fault === 'no_extension')
+    return `The CSR has no subject alternative name extension; it must have one with exactly the DNS names of the ${object}.`;
   const { missing, extra, otherKinds } = fault;
   const wrong = [
     missing.length > 0 ? `lack ${quoted(missing)}` : '',
     extra.length > 0 ? `have ${quoted(extra)} that the ${object} does not have` : '',
     otherKinds.length > 0 ? `have an entry that is not a DNS name (${otherKinds.join(', ')})` : '',
   ].filter((part) => part !== '');
-  return `The subject alternative names of the CSR ${wrong.join(' and ')}`;
+  return `The subject alternative names of the CSR ${wrong.join(' and ')}. They must be exactly the DNS names of the ${object}.`;
 }
 
 function quoted(names: readonly string[]): string {
