@@ -182,6 +182,8 @@ export class RedisAccess {
       enableOfflineQueue: kind === 'worker',
       autoResendUnfulfilledCommands: kind !== 'commands',
       maxRetriesPerRequest: { commands: 0, queue: 1, worker: null }[kind],
+      // Subscribers subscribe whenever they are ready. ioredis would not catch the errors, and an uncaught one ends the process.
+      autoResubscribe: false,
       // After a fail-over the old address may still respond, but as a replica.
       reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
     } satisfies RedisOptions;

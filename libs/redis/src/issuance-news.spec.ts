@@ -221,6 +221,23 @@ describe('a listener', () => {
     await announced(publisher(), heard, '1');
   });
 
+  it('subscribes again when Redis does not respond to the subscription of a new connection', async () => {
+    const line = await freezableLine();
+    const heard = new Heard(listener(line.url));
+    await heard.connected();
+    const rejected = jest.fn();
+    process.on('unhandledRejection', rejected);
+    try {
+      line.loseNextSubscription();
+      await heard.connected(2);
+      await announced(publisher(), heard, '1');
+    } finally {
+      process.off('unhandledRejection', rejected);
+    }
+    expect(lines).toContain('cannot subscribe to events');
+    expect(rejected).not.toHaveBeenCalled();
+  });
+
   it('keeps a connection that works, however often it is asked', async () => {
     const heard = new Heard(listener(redis.url, 'spec-steady'));
     await heard.connected();
@@ -255,12 +272,22 @@ async function linkToRedis() {
   return Object.assign(link, { url: `redis://127.0.0.1:${link.port}${pathname}` });
 }
 
+interface FreezableLine {
+  readonly url: string;
+  readonly freeze: () => void;
+  /** Cuts the line; the next one lets nothing back through from its first subscription on. */
+  readonly loseNextSubscription: () => void;
+}
+
 /** A line that stays open and lets nothing through once it is frozen; new ones are good. */
-async function freezableLine(): Promise<{ readonly url: string; readonly freeze: () => void }> {
+async function freezableLine(): Promise<FreezableLine> {
   const target = new URL(redis.url);
   const sockets = new Set<Socket>();
+  let losesNext = false;
   const server = createServer((near) => {
     const far = connect(Number(target.port), target.hostname);
+    if (losesNext) near.on('data', (data) => void (data.includes('subscribe') && far.unpipe(near)));
+    losesNext = false;
     for (const [from, to] of [
       [near, far],
       [far, near],
@@ -279,5 +306,9 @@ async function freezableLine(): Promise<{ readonly url: string; readonly freeze:
   const freeze = () => {
     for (const socket of sockets) socket.unpipe().pause();
   };
-  return { url: `redis://127.0.0.1:${port}${target.pathname}`, freeze };
+  const loseNextSubscription = () => {
+    losesNext = true;
+    for (const socket of sockets) socket.destroy();
+  };
+  return { url: `redis://127.0.0.1:${port}${target.pathname}`, freeze, loseNextSubscription };
 }
