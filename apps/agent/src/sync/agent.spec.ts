@@ -59,6 +59,30 @@ path = "${combined}"
   expect(installed(host, order.name).isPair).toBe(true);
 });
 
+it('does not install an earlier version again when its state was restored from a backup', async () => {
+  const host = newHost();
+  const combined = path.join(host.folder, 'files/www.pem');
+  host.configure(`[[install]]\norder = "www.example.com"\nformat = "combined"\npath = "${combined}"\n`);
+  host.joinText = newJoinText(server);
+  await host.enrol();
+  const order = server.addOrder('www.example.com');
+  await host.agent().once();
+  const [orders, backup] = [path.join(host.state, 'orders'), path.join(host.folder, 'backup')];
+  cpSync(orders, backup, { recursive: true, verbatimSymlinks: true });
+  server.ask(order);
+  await host.agent().once();
+  const newer = readFileSync(combined, 'utf8');
+  rmSync(orders, { recursive: true });
+  cpSync(backup, orders, { recursive: true, verbatimSymlinks: true });
+  server.reports.length = 0;
+  host.start(host.agent());
+  await eventually(() =>
+    expect(server.lastReport(order.name)?.certificate_sha256).toBe(order.issued?.sha256),
+  );
+  expect(host.logged.join('\n')).not.toContain('installing it again');
+  expect(readFileSync(combined, 'utf8')).toBe(newer);
+});
+
 it('shares the key with the other member, sealed for it', async () => {
   const seed = newSeed();
   const members = ['host-1', 'host-2'].map((name) => newHost(name));

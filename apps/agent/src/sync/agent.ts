@@ -44,6 +44,8 @@ const backOffMs = { first: 2000, last: 60_000 } as const;
 /** After the server refused this agent. It may be a mistake, so the agent does not end. */
 const refusedMs = 600_000;
 const inspectMs = 3_600_000;
+/** The first inspection waits so long for the server, at most. */
+const firstRoundMs = 60_000;
 /** So that one report has the changes of one step. */
 const reportDelayMs = 200;
 const csrCommandMs = 60_000;
@@ -66,6 +68,7 @@ export class Agent {
   private readonly exchange: KeyExchange;
   private readonly installerWakeup = new Wakeup();
   private readonly reporterWakeup = new Wakeup();
+  private readonly inspectionWakeup = new Wakeup();
   private serverProblem: string | null = null;
   private diskProblem: string | null = null;
   private journalProblem: string | null = null;
@@ -239,6 +242,7 @@ export class Agent {
         this.reporterWakeup.wake();
         await this.synchronizer.work();
         this.installerWakeup.wake();
+        this.inspectionWakeup.wake();
         if (this.serverProblem !== null) log.info('server reached again');
         this.serverProblem = null;
         failures = 0;
@@ -247,6 +251,7 @@ export class Agent {
       } catch (error) {
         if (signal.aborted) return;
         this.installerWakeup.wake();
+        this.inspectionWakeup.wake();
         failures++;
         await pause(this.delayAfter(error, failures), signal);
       }
@@ -299,6 +304,8 @@ export class Agent {
 
   private async inspect(): Promise<void> {
     const { signal } = this.parts;
+    // A state that was restored from a backup is older than what is installed, until the server says what is wanted.
+    await this.inspectionWakeup.wait(firstRoundMs, signal);
     while (!signal.aborted) {
       await this.installer.inspect();
       this.checkDisk();
