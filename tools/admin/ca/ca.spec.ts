@@ -109,6 +109,14 @@ describe('the key ceremony', () => {
     expect(existsSync(key)).toBe(false);
   });
 
+  it('refuses one file for key and certificate of a root, in any spelling', async () => {
+    const [key, certificate] = [at('both.pem'), `${folder}/./both.pem`];
+    await expect(
+      ca('create-root', '--name', 'Spec', ...withPassphrase(), '--root', certificate, '--root-key', key),
+    ).rejects.toThrow('--root and --root-key name the same file');
+    expect(existsSync(key)).toBe(false);
+  });
+
   it.each([
     ['of more than 64 characters', 'Ü'.repeat(65)],
     ['that is blank', ' '],

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import {
   createRoot,
@@ -46,6 +47,8 @@ function createRootCommand(): Command {
     .requiredOption('--root-key <file>', 'where to write the key (mode 0600)')
     .requiredOption('--root <file>', 'where to write the certificate (PEM)')
     .action(async ({ name, passphraseFile, rootKey, root }: RootFiles & { name: string }) => {
+      if (path.resolve(rootKey) === path.resolve(root))
+        throw new Error('--root and --root-key name the same file. Choose two files.');
       for (const file of [rootKey, root]) await assertNew(file);
       const passphrase = await readNewPassphrase(passphraseFile ?? '');
       const created = await createRoot(name, rootBits, new Date());
