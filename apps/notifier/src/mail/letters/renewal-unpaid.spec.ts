@@ -50,6 +50,12 @@ it('refers to the order when there is one', async () => {
   expect(received?.text).toContain('renew the order shop of the account');
 });
 
+it('is right also where the account is kept in another currency than the price', async () => {
+  const received = await fixture.sent(await enqueued(await expiring('d.example.com')));
+  expect(received?.text).toContain('but the account could not pay for it. So it was not renewed.');
+  expect(received?.text).toContain('If the balance covers the price, ask the operator.');
+});
+
 it('mentions when the certificate has expired meanwhile', async () => {
   const planId = await expiring('c.example.com');
   await fixture.query(`UPDATE certificate SET revoked_at = now() WHERE plan_id = $1`, [planId]);

@@ -12,7 +12,8 @@ export function renewalUnpaidLetter({ owner, accountName, objectName, notAfter }
         quote(objectName),
         ' of the account ',
         quote(accountName),
-        ', but the balance of the account does not suffice. So it was not renewed.',
+        // The balance may be too low, or in another currency than the price.
+        ', but the account could not pay for it. So it was not renewed.',
       ),
       paragraph(
         notAfter === null
@@ -23,6 +24,7 @@ export function renewalUnpaidLetter({ owner, accountName, objectName, notAfter }
         notAfter === null
           ? 'To have a new one, add to the balance of the account, then request it.'
           : 'To have it renewed, add to the balance of the account before that time: until then the renewal is tried again by itself every hour.',
+        ' If the balance covers the price, ask the operator.',
       ),
       paragraph(`To let it end instead, set "auto_renew" of the ${object} to false.`),
     ],
