@@ -26,7 +26,9 @@ const keyStarts =
  * nothing of it is kept. Also finds base64 of the DER alone, cut off or broken into lines, and base64 of a PEM file.
  */
 export function containsPrivateKey(text: string): boolean {
-  if (patterns.some((pattern) => pattern.test(text)) || holdsPrivateKey(text)) return true;
+  // In PEM, the labels say what it is: words beside them are a comment, such as the name private-key.example.com.
+  const isPem = text.includes('-----BEGIN ');
+  if ((!isPem && patterns.some((pattern) => pattern.test(text))) || holdsPrivateKey(text)) return true;
   return isPrivateBase64(text.slice(0, 4 * examinedBytes).replace(/\\[nr]|[\s"']/g, ''));
 }
 

@@ -156,6 +156,10 @@ describe('a private key that was pasted', () => {
     ['a public JWK', JSON.stringify(ec.publicKey.export({ format: 'jwk' }))],
     ['nothing', ''],
     ['a name', 'example.com'],
+    [
+      'a request in PEM after a line of openssl',
+      `Subject: CN=private-key.example.com\n${encodePem('CERTIFICATE REQUEST', forgeCsr(ec))}`,
+    ],
   ])('is not seen in %s', (_what, text) => {
     expect([containsPrivateKey(text), holdsPrivateKey(text)]).toEqual([false, false]);
   });

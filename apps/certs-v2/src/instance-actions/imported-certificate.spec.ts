@@ -155,6 +155,13 @@ describe('what is sent to be imported', () => {
     expect(refusal.message).toContain('private key');
   });
 
+  it.each(['crt', 'chain'])('%s: a comment about a private key is reported as a comment', (param) => {
+    const commented = `# issuer of private-key.example.com\n${leaf.pem}`;
+    const refusal = refusalOf(() => read({ crt: leaf.pem, [param]: commented }));
+    expect(refusal).toMatchObject({ reason: 'bad_certificate', param });
+    expect(refusal.message).toContain('The PEM text has a line outside of every block.');
+  });
+
   const request = leaf.pem.replaceAll('CERTIFICATE', 'CERTIFICATE REQUEST');
   const broken = leaf.pem.replace(/\n.{10}/, '\nAAAAAAAAAA');
   it.each<[string, string, unknown, string]>([
