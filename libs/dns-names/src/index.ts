@@ -1,7 +1,9 @@
 export {
   approvalLabelOf,
+  canHaveApprovalRecord,
   constructedApproverAddresses,
   isConstructedApproverAddress,
+  maxLengthOfApprovedByDns,
   type StandingRecord,
   standingRecords,
 } from './standing-records';

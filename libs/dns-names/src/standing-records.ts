@@ -16,12 +16,14 @@ export interface StandingRecord {
  * @param dnsName in normal form; a wildcard is approved at its base name
  * @param label the secret label of account and name in the approval zone
  * @param approvalZone without a dot at its end
+ * @returns none for a name that is too long for them
  */
 export function standingRecords(
   dnsName: string,
   label: string,
   approvalZone: string,
 ): readonly StandingRecord[] {
+  if (!canHaveApprovalRecord(dnsName)) return [];
   const name = `${approvalLabelOf(dnsName)}.`;
   const value = `${label}.${approvalZone}.`;
   return [
@@ -33,12 +35,19 @@ export function standingRecords(
 /** Baseline Requirements, section 3.2.2.4.4: the constructed mailboxes of a domain's owner. */
 const constructedMailboxes = ['admin', 'administrator', 'hostmaster', 'postmaster', 'webmaster'] as const;
 
-/**
- * RFC 8555, section 8.4: a wildcard is approved at its base name. A base name over 237 bytes exceeds the limit of 253
- * with the label, so it cannot be approved by DNS.
- */
+const approvalLabel = '_acme-challenge.';
+
+/** Bytes of a name without `*.`: with the label, it has at most 253 (RFC 1035, section 2.3.4, as text). */
+export const maxLengthOfApprovedByDns = 253 - approvalLabel.length;
+
+/** RFC 8555, section 8.4: a wildcard is approved at its base name. */
 export function approvalLabelOf(name: string): string {
-  return `_acme-challenge.${baseName(name)}`;
+  return `${approvalLabel}${baseName(name)}`;
+}
+
+/** Whether the name leaves room for the label, so that it can be approved by DNS. */
+export function canHaveApprovalRecord(name: string): boolean {
+  return baseName(name).length <= maxLengthOfApprovedByDns;
 }
 
 /** Five addresses at the base name, then at each parent, down to the registered domain. Takes a name in normal form. */

@@ -1,4 +1,9 @@
-import { approvalLabelOf, baseName, constructedApproverAddresses, isWildcard } from '@certwright/dns-names';
+import {
+  baseName,
+  canHaveApprovalRecord,
+  constructedApproverAddresses,
+  isWildcard,
+} from '@certwright/dns-names';
 import { zoneFor } from '@certwright/issuance';
 import { ApprovalRecords } from '@certwright/approvals';
 import { Injectable } from '@nestjs/common';
@@ -8,9 +13,6 @@ import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { CertProducts } from '../cert-objects/cert-products';
 import { ApiList } from '../wire/openapi/members';
 import { productOf, type ProductQuery } from './product-query';
-
-/** RFC 1035, section 2.3.4, as text without the trailing dot. */
-const maxNameLength = 253;
 
 /** Whose plan uses a record does not matter here. */
 const noPlan = '0';
@@ -53,7 +55,7 @@ export class RetrieveApprovalMethods {
   /** @throws Refusal `product_unavailable` */
   async run(accountId: string, { type, cn }: ProductQuery): Promise<ApprovalWaysJson> {
     const product = productOf(await this.products.byType(), type);
-    const byDns = approvalLabelOf(cn).length <= maxNameLength;
+    const byDns = canHaveApprovalRecord(cn);
     // Baseline Requirements 3.2.2.4.18 and .19: never a wildcard.
     const byHttp = product.httpApproval && !isWildcard(cn);
     return {

@@ -118,6 +118,17 @@ describe('approval_method', () => {
     expect(whyNot({ ...byDns, sans })).toEqual(['bad_approval_method', 'sans']);
   });
 
+  it('dns is for names of at most 237 bytes, which leave room for the record', () => {
+    const long = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(34)}.example.com`;
+    expect(long).toHaveLength(238);
+    const sans = [san(long, { approval_method: 'dns' })];
+    const { reason, param, message } = refused(() => desired(null, cn, { ...byDns, sans }));
+    expect([reason, param]).toEqual(['bad_approval_method', 'sans']);
+    expect(message).toContain('is longer than 237 bytes without "*."');
+    const shorter = [san(long.slice(1), { approval_method: 'dns' })];
+    expect(desired(null, cn, { ...byDns, sans: shorter }).sans).toHaveLength(1);
+  });
+
   it.each([
     ['email', { emailApproval: false }, byEmail],
     ['http', { httpApproval: false }, { csr, approval_method: 'http' }],

@@ -1,7 +1,8 @@
 import {
-  approvalLabelOf,
+  canHaveApprovalRecord,
   isConstructedApproverAddress,
   isWildcard,
+  maxLengthOfApprovedByDns,
   parseDnsName,
   quoteInput,
 } from '@certwright/dns-names';
@@ -63,13 +64,14 @@ function assertApprovable(name: string, way: NameToApprove, product: Product, pa
         throw refused(`http approves single names only, and never a wildcard as ${name}.`);
       return;
     case 'dns':
-      if (approvalLabelOf(name).length > maxNameLength)
-        throw refused(`${name} is too long to be approved by dns.`);
+      if (!canHaveApprovalRecord(name)) {
+        const max = `${maxLengthOfApprovedByDns} bytes without "*."`;
+        throw refused(
+          `${name} is longer than ${max}, the maximum for approval by dns. Choose another method.`,
+        );
+      }
   }
 }
-
-/** RFC 1035, section 2.3.4, as text without the trailing dot. */
-const maxNameLength = 253;
 
 function assertApprover(name: string, address: string, params: Parameters): void {
   if (isConstructedApproverAddress(name, address)) return;

@@ -180,6 +180,38 @@ describe('on creation', () => {
     ]);
     expect(faultsOf({ ...free, approver_emails: {} })).toEqual([]);
   });
+
+  describe('refuses a name that is too long for its approval record', () => {
+    const long = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(34)}.example.com`;
+    const without = (change: Partial<Product>) => ({
+      products: new Map([['paid_ca', product('paid_ca', change)]]),
+    });
+    const refusal = ['dns_names invalid_dns_name'];
+    const ordered = (dnsName: string, more: object = {}) => ({ ...paid, dns_names: [dnsName], ...more });
+
+    it('a wildcard, unless an address may approve it', () => {
+      expect(faultsOf(ordered(`*.${long.slice(1)}`))).toEqual([]);
+      const { faults } = draft(ordered(`*.${long}`));
+      expect(faults).toMatchObject([{ field: 'dns_names', code: 'invalid_dns_name' }]);
+      expect(faults[0]?.message).toContain('is longer than 237 bytes without "*."');
+      expect(faults[0]?.message).toContain('approver_emails');
+      const approver_emails = { [`*.${long}`]: 'admin@example.com' };
+      expect(faultsOf(ordered(`*.${long}`, { approver_emails }))).toEqual([]);
+      expect(faultsOf(ordered(`*.${long}`), without({ emailApproval: false }))).toEqual(refusal);
+    });
+
+    it('another name only where the product takes no web server rule', () => {
+      expect(faultsOf(ordered(long))).toEqual([]);
+      expect(faultsOf(ordered(long), without({ httpApproval: false }))).toEqual(refusal);
+    });
+
+    it('only when it is added', () => {
+      const { order: kept } = draft(ordered(`*.${long}`));
+      const after = (body: object) => codes(draftModification(kept, read(body), context));
+      expect(after({ muted: true })).toEqual([]);
+      expect(after({ dns_names: [`*.${long}`, `*.e.${long.slice(1)}`] })).toEqual(refusal);
+    });
+  });
 });
 
 describe('on modification', () => {

@@ -1,4 +1,10 @@
-import { isConstructedApproverAddress, quoteInput } from '@certwright/dns-names';
+import {
+  canHaveApprovalRecord,
+  isConstructedApproverAddress,
+  isWildcard,
+  maxLengthOfApprovedByDns,
+  quoteInput,
+} from '@certwright/dns-names';
 import type { FieldFault } from '@certwright/errors';
 import type { Product } from '@certwright/issuance';
 import { type Csr, checkCsr } from '@certwright/pki';
@@ -85,6 +91,23 @@ export class OrderCheck {
       const { name, maxDnsNames } = this.product;
       const message = `${name} allows ${maxDnsNames} DNS names at most; the order would have ${dnsNames.length}.`;
       yield { field: 'dns_names', code: 'too_many_names', message };
+    }
+    yield* this.approvable();
+  }
+
+  /** A name that is too long for approval by DNS needs another way. Those that an order has already stay manageable. */
+  private *approvable(): Generator<OrderFault> {
+    const { atFault, before, order, product } = this;
+    if (product === undefined || atFault.has('product') || atFault.has('approver_emails')) return;
+    for (const dnsName of order.dnsNames) {
+      if (canHaveApprovalRecord(dnsName) || before?.dnsNames.includes(dnsName) === true) continue;
+      const byRule = product.httpApproval && !isWildcard(dnsName);
+      const byEmail = product.emailApproval && Object.hasOwn(order.approverEmails, dnsName);
+      if (byRule || byEmail) continue;
+      const message =
+        `${quoteInput(dnsName)} is longer than ${maxLengthOfApprovedByDns} bytes without "*.", the maximum for approval by ` +
+        `DNS. Use a shorter name${product.emailApproval ? ', or name an address for it in approver_emails' : ''}.`;
+      yield { field: 'dns_names', code: 'invalid_dns_name', message };
     }
   }
 
