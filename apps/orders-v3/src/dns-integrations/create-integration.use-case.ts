@@ -44,7 +44,7 @@ export class CreateIntegration {
    * The credentials are only passed to the gateway. It returns a handle that only the gateway opens, which is stored.
    *
    * @throws Problem `bad_request` with everything that is wrong, also when the provider refuses the credentials;
-   *   `conflict` when the account has as many as it may; `service_outage`, `provider_…`
+   *   `conflict` when the account has as many as it may; `rate_limited`, `service_outage`, `provider_…`
    */
   async run(
     write: WriteRequest,
@@ -56,7 +56,13 @@ export class CreateIntegration {
     if (client === null) throw noGateway();
     return await this.requests.run(
       write,
-      async () => await this.make(client, write.accountId, request),
+      async () => {
+        const { accountId } = write;
+        return await this.gateway.atProvider(
+          accountId,
+          async () => await this.make(client, accountId, request),
+        );
+      },
       async (tx, made) => await this.store(tx, made, request.description, withZones),
     );
   }

@@ -1,10 +1,45 @@
+import { Problem } from '@certwright/errors';
 import { type Gateway, GatewayClient } from '@certwright/gateway-client';
 import { followGateway, gatewayConnection, type RunningProcess } from '@certwright/service';
 import type { OrdersConfig } from '../config';
 
+/**
+ * Requests of one account that wait for its providers at the same time, in this process. Providers may take half a minute,
+ * and all accounts share 32 connections to the gateway.
+ */
+export const maxRequestsOfAccount = 8;
+
+/** Seconds before another request; most providers respond sooner. */
+const busyRetryAfterS = 5;
+
 /** The DNS gateway, if the operator has set one up: without it no integrations are possible; all else works. */
 export class DnsGateway {
+  readonly #ofAccount = new Map<string, number>();
+
   constructor(readonly client: Gateway | null) {}
+
+  /**
+   * Runs a request that waits for a provider of the account.
+   *
+   * @throws Problem `rate_limited` when too many do already
+   */
+  async atProvider<T>(accountId: string, work: () => Promise<T>): Promise<T> {
+    const running = this.#ofAccount.get(accountId) ?? 0;
+    if (running >= maxRequestsOfAccount) throw tooManyAtProviders();
+    this.#ofAccount.set(accountId, running + 1);
+    try {
+      return await work();
+    } finally {
+      const left = (this.#ofAccount.get(accountId) ?? 1) - 1;
+      if (left === 0) this.#ofAccount.delete(accountId);
+      else this.#ofAccount.set(accountId, left);
+    }
+  }
+}
+
+function tooManyAtProviders(): Problem {
+  const message = `${maxRequestsOfAccount} requests of this account wait for its DNS providers; send the next one when one of them has ended.`;
+  return new Problem('rate_limited', message, { retryAfterS: busyRetryAfterS });
 }
 
 /** @throws SettingsError when it is set up by half, or its certificate cannot be used */

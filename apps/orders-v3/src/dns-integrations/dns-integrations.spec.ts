@@ -1,6 +1,7 @@
 import { eventually, type ReceivedResponse, type SeverableLink, severableLink } from '@certwright/testing';
 import { FakeGateway, refusal } from '../testing/gateway';
 import { RunningApi, type Tenant } from '../testing/running-api';
+import { maxRequestsOfAccount } from './dns-gateway';
 
 const path = '/api/v3/account/dns_integrations';
 const body = { provider: 'desec', description: 'Ours', credentials: { type: 'bearer', token: 't' } };
@@ -316,6 +317,41 @@ describe('DELETE /api/v3/account/dns_integrations/{ID}', () => {
     expect((await tenant.get(path)).json).toEqual([]);
     // The worker removes its records with it.
     expect(await row(id)).toMatchObject({ handle: expect.any(String), deleted_at: expect.any(Date) });
+  });
+});
+
+describe('an account with slow providers', () => {
+  it('does not keep other accounts from the gateway, and may try again later', async () => {
+    const released = new AbortController();
+    const until = new Promise((resolve) => released.signal.addEventListener('abort', resolve));
+    const other = await api.tenant('Full Access');
+    gateway.willFail('make_integration', ...Array.from({ length: 40 }, () => ({ until })));
+    const creations = Array.from({ length: 40 }, async () => await create());
+    await eventually(() => expect(gateway.count('make_integration')).toBeGreaterThan(0));
+    expect((await other.get('/api/v3/account/dns_providers')).status).toBe(200);
+    released.abort();
+    const refused = (await Promise.all(creations)).filter(({ status }) => status !== 201);
+    expect(refused).toHaveLength(40 - maxRequestsOfAccount);
+    expect(refused[0]).toMatchObject({ status: 429, json: { code: 'rate_limited' } });
+    expect(refused[0]?.headers).toHaveProperty('retry-after');
+    expect((await create()).status).toBe(201);
+  });
+
+  it('lists zones later too', async () => {
+    const ids: number[] = [];
+    for (let made = 0; made <= maxRequestsOfAccount; made += 1) ids.push((await create()).json.id);
+    const released = new AbortController();
+    const until = new Promise((resolve) => released.signal.addEventListener('abort', resolve));
+    gateway.willFail('get_zones', ...ids.map(() => ({ until })));
+    const [last = 0, ...first] = ids;
+    const before = gateway.count('get_zones');
+    const lists = first.map(async (id) => await tenant.get(`${path}/${id}/zones`));
+    await eventually(() => expect(gateway.count('get_zones')).toBe(before + maxRequestsOfAccount));
+    expect(await tenant.get(`${path}/${last}/zones`)).toMatchObject({ status: 429 });
+    expect(await row(last)).toMatchObject({ leased_until: null });
+    released.abort();
+    for (const { status } of await Promise.all(lists)) expect(status).toBe(200);
+    expect((await tenant.get(`${path}/${last}/zones`)).status).toBe(200);
   });
 });
 

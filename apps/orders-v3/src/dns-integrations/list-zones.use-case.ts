@@ -30,13 +30,16 @@ export class ListZones {
   /**
    * The provider's current list; the last known list while another process holds the lease, or without a gateway.
    *
-   * @throws Problem `not_found`, `service_outage`, `provider_…`
+   * @throws Problem `not_found`, `rate_limited`, `service_outage`, `provider_…`
    */
   async run(accountId: string, id: string): Promise<HttpResponse> {
     await this.assertExists(accountId, id);
     const { client } = this.gateway;
-    const leased = client === null ? null : await this.lease(id);
-    if (client !== null && leased !== null) await this.refresh(client, leased);
+    if (client !== null)
+      await this.gateway.atProvider(accountId, async () => {
+        const leased = await this.lease(id);
+        if (leased !== null) await this.refresh(client, leased);
+      });
     // It may have been deleted meanwhile.
     await this.assertExists(accountId, id);
     const zones = await this.integrations.zonesOf(accountId, [id]);
