@@ -177,7 +177,7 @@ export async function createFront(
     trustedProxies: config.TRUSTED_PROXIES,
     traceparents: config.TRACEPARENT_OF_CALLERS,
     around: (handle) => withinDatabaseTime(config.DATABASE_TIME, handle),
-    beginWrite: () => writes.begin(),
+    beginWrite: (account) => writes.begin(account),
     documentation: { ...documentation, publicUrl: config.PUBLIC_URL, statusPath: '/readyz' },
   };
   return await createHttpApp(FrontModule.forRoot(front, config, running), options, create);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { databaseOutage } from '@certwright/errors';
 import type { DataSource } from 'typeorm';
 import { coreDataSource } from '../core-data-source';
@@ -28,9 +29,10 @@ class Held {
     writes: WriteConnections,
     timeMs = 60_000,
     within: () => Promise<unknown> = async () => undefined,
+    account: string = randomUUID(),
   ) {
     this.ended = withinDatabaseTime(timeMs, async () => {
-      const end = writes.begin();
+      const end = writes.begin(account);
       try {
         await database.transaction(async (tx) => {
           await tx.query('SELECT 1');
@@ -67,20 +69,47 @@ describe('connections for writes', () => {
 
   it('refuse a write when too many wait for one, until one of them has ended', async () => {
     const writes = new WriteConnections(1);
-    const ends = Array.from({ length: 20 }, () => writes.begin());
+    const ends = Array.from({ length: 20 }, (_, at) => writes.begin(String(at)));
     expect(ends).not.toContain(null);
-    expect(writes.begin()).toBeNull();
+    expect(writes.begin('1')).toBeNull();
     ends[0]?.();
     ends[0]?.();
-    expect(writes.begin()).not.toBeNull();
-    expect(writes.begin()).toBeNull();
+    expect(writes.begin('1')).not.toBeNull();
+    expect(writes.begin('1')).toBeNull();
+  });
+
+  it('are left to other accounts when the writes of one wait for each other', async () => {
+    const writes = new WriteConnections(2);
+    const of = (account: string) => new Held(writes, 60_000, undefined, account);
+    const [first, second] = [of('1'), of('1')];
+    await settled(first);
+    const other = of('2');
+    await settled(other);
+    expect(second.hasBegun).toBe(false);
+    other.release();
+    await other.ended;
+    expect(second.hasBegun).toBe(false);
+    first.release();
+    await settled(second);
+    second.release();
+    await Promise.all([first.ended, second.ended]);
+  });
+
+  it('refuse a write when too many of its account wait, and none of another account', () => {
+    const writes = new WriteConnections(2);
+    const ends = Array.from({ length: 20 }, () => writes.begin('1'));
+    expect(ends).not.toContain(null);
+    expect(writes.begin('1')).toBeNull();
+    expect(writes.begin('2')).not.toBeNull();
+    ends[0]?.();
+    expect(writes.begin('1')).not.toBeNull();
   });
 
   it('go first to a write that has had one before', () => {
     const writes = new WriteConnections(1);
     const write = () =>
       withinDatabaseTime(60_000, () => {
-        writes.begin();
+        writes.begin('1');
         return currentDatabaseTime();
       });
     const [begun, fresh, holder] = [write(), write(), write()];

@@ -45,7 +45,7 @@ export const frontSettings = (front: {
   }),
   WRITE_CONNECTIONS: integer({
     meaning:
-      'Connections to the database that writes may use at the same time, at most all but one: the rest is for reads. Twenty writes per connection may wait; the response to further ones is 503',
+      'Connections to the database that writes may use at the same time, at most all but one: the rest is for reads. One account may use all but one of them. Twenty writes per connection may wait; the response to further ones is 503',
     unit: 'connections',
     min: 1,
     max: 200,

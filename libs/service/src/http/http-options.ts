@@ -46,8 +46,10 @@ export interface HttpAppOptions {
   /**
    * Called for each write once its body has arrived. Returns a function to call when the request has ended, or null
    * when there are too many writes; the response is then 503. Default: no limit.
+   *
+   * @param account null: not known yet
    */
-  readonly beginWrite?: () => (() => void) | null;
+  readonly beginWrite?: (account: string | null) => (() => void) | null;
   /** Mutual TLS. Default: plain HTTP, behind a proxy that terminates TLS. */
   readonly tls?: HttpTls;
   /** Maximum size of a body, in bytes. Default: `maxBodyBytes`. */

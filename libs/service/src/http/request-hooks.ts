@@ -84,13 +84,17 @@ export function registerRequestHooks(
 /** Writes under way finish in less than a second. */
 const overloadedRetryAfterS = 1;
 
+/** Null: not known yet, such as that of a host that enrols. */
+const accountOf = ({ caller, sender }: FastifyRequest): string | null =>
+  caller?.accountId ?? (sender as { readonly accountId?: string } | null)?.accountId ?? null;
+
 function refuseTooManyWrites(
   instance: FastifyInstance,
   beginWrite: NonNullable<HttpAppOptions['beginWrite']>,
 ): void {
   instance.addHook('preValidation', (request, reply, done) => {
     if (methodsThatRead.has(request.method)) return done();
-    const end = beginWrite();
+    const end = beginWrite(accountOf(request));
     if (end === null) {
       const retryAfterS = overloadedRetryAfterS;
       return done(

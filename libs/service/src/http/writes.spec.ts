@@ -7,6 +7,7 @@ import { exchange, parseResponse, request } from '../testing/wire';
 
 const store = new AsyncLocalStorage<number>();
 const begun: (number | undefined)[] = [];
+const accounts: (string | null)[] = [];
 let requests = 0;
 let isFull = false;
 let ended = 0;
@@ -15,7 +16,8 @@ let api: SampleApi;
 beforeAll(async () => {
   api = await startSampleApi({
     around: (handle) => store.run((requests += 1), handle),
-    beginWrite: () => {
+    beginWrite: (account) => {
+      accounts.push(account);
       if (isFull) return null;
       begun.push(store.getStore());
       return () => (ended += 1);
@@ -24,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await api.app.close());
 beforeEach(() => {
-  [requests, ended, isFull, begun.length] = [0, 0, false, 0];
+  [requests, ended, isFull, begun.length, accounts.length] = [0, 0, false, 0, 0];
 });
 
 const bearer = `Authorization: Bearer ${sampleKeys.owner}`;
@@ -36,6 +38,12 @@ describe('a write', () => {
     expect(response.status).toBe(200);
     expect(begun).toEqual([1]);
     await eventually(() => expect(ended).toBe(1));
+  });
+
+  it('counts for its account', async () => {
+    await exchange(api.port, request('DELETE /orders/example.com', [bearer]));
+    await exchange(api.port, request('POST /echo', ['Content-Type: application/json'], '{"name":"a"}'));
+    expect(accounts).toEqual([expect.stringMatching(/^\d+$/), null]);
   });
 
   it('receives 503 with Retry-After when there are too many, while a read is answered', async () => {
