@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { get } from 'node:http';
+import { get, type IncomingMessage } from 'node:http';
 import { eventually } from '@certwright/testing';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
@@ -8,6 +8,7 @@ import { attachCertificate, openIssuance } from '../testing/forged-instances';
 import { RunningApi, type Tenant } from '../testing/running-api';
 import { basic } from '../testing/tenant';
 import { CertObjectsRepository } from './cert-objects.repository';
+import { maxListsOfAccount } from './retrieve-cert-objects.use-case';
 
 const keys = keyPair('p256');
 const csrFor = (cn: string) => certificateRequest(keys, { CN: cn });
@@ -488,6 +489,29 @@ describe('GET /certs', () => {
       await slow.stop();
     }
   });
+
+  it('sends only some lists of an account at the same time, so that it keeps no process busy, and pages besides', async () => {
+    await create('a.example.com');
+    await multiply(1_500, 99);
+    const { hostname, port } = new URL(api.url);
+    const headers = { authorization: basic(tenant.apiKey, '') };
+    /** Begins to read a list, and stops. */
+    const begun = async () =>
+      await new Promise<IncomingMessage>((resolve, reject) => {
+        get({ hostname, port, path: '/api/v2/certs', headers }, (list) => resolve(list.pause())).on(
+          'error',
+          reject,
+        );
+      });
+    const lists = await Promise.all(Array.from({ length: maxListsOfAccount }, begun));
+    expect(lists.map(({ statusCode }) => statusCode)).toEqual(Array(maxListsOfAccount).fill(200));
+    const refused = await tenant.get('/api/v2/certs');
+    expect(refused).toMatchObject({ status: 429, json: { reason: 'rate_limited' } });
+    expect(refused.json.retry_after).toBe(Number(refused.headers['retry-after']));
+    expect((await tenant.get('/api/v2/certs?limit=10')).status).toBe(200);
+    for (const list of lists) list.destroy();
+    await eventually(async () => expect(await isListComplete()).toBe(true), { withinMs: 20_000 });
+  }, 60_000);
 
   it('ends a page before it has too many names, and leaves nothing out where no limit is sent', async () => {
     await create('a.example.com');

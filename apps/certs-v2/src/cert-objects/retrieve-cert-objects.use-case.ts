@@ -4,6 +4,7 @@ import { CertsConfig } from '../config';
 import { type HttpResponse, jsonResponse, type StreamedList } from '../wire/response';
 import { ExpandArgument, fieldsIn, readArguments, type Sent } from '../wire/arguments';
 import { Expansion } from '../wire/expansion';
+import { Refusal } from '../wire/reasons';
 import { LimitArgument, nextPageLink, QueryArgument } from '../wire/page';
 import { type CertObject, dnsNamesOf } from './cert-object';
 import { type CertObjectJson, missingCertObjectJson } from './cert-object-json';
@@ -18,6 +19,12 @@ const objectsOfPart = 250;
 
 /** A page ends before the object with which it would have more names, so that no account's list is too large: 4 MB. */
 export const maxNamesOnPage = 10_000;
+
+/** Lists in parts of one account at the same time, in this process: each keeps it busy, or keeps a part for a slow client. */
+export const maxListsOfAccount = 4;
+
+/** Seconds before another one. */
+const busyRetryAfterS = 5;
 
 export class CertObjectsQuery {
   @LimitArgument(maxPage, 'Maximum number of objects, 1 to 1,000.') limit?: number;
@@ -41,6 +48,8 @@ interface Part {
 
 @Injectable()
 export class RetrieveCertObjects {
+  readonly #lists = new Map<string, number>();
+
   constructor(
     private readonly objects: CertObjectsRepository,
     private readonly views: CertObjectViews,
@@ -59,7 +68,7 @@ export class RetrieveCertObjects {
    * By common name: a page where the caller sent a `limit`, else everything that the account has. Existing clients send
    * none and follow no `Link`.
    *
-   * @throws Refusal `bad_param`
+   * @throws Refusal `bad_param`, `rate_limited`
    */
   async list(accountId: string, query: Sent): Promise<HttpResponse | StreamedList> {
     const parameters = readArguments(CertObjectsQuery, fieldsIn(query));
@@ -68,10 +77,25 @@ export class RetrieveCertObjects {
     // Before the response begins: a failure here is still reported as an error.
     const first = await this.part(listing, after, limit ?? objectsOfPart);
     if (first.next === null) return jsonResponse({ data: first.shown });
-    if (limit === undefined) return { parts: this.parts(listing, first) };
+    if (limit === undefined) return { end: this.beginList(accountId), parts: this.parts(listing, first) };
     const address = `${this.config.PUBLIC_URL}/api/v2/certs`;
     const next = { after: first.next, limit: query['limit'], tag: query['tag'], expand: query['expand'] };
     return jsonResponse({ data: first.shown }, { link: nextPageLink(address, next) });
+  }
+
+  /** @returns ends it */
+  private beginList(accountId: string): () => void {
+    const others = this.#lists.get(accountId) ?? 0;
+    if (others >= maxListsOfAccount) {
+      const message = `${maxListsOfAccount} lists of this account are being sent; request pages with limit, or wait for one of them.`;
+      throw new Refusal('rate_limited', message, { retryAfterS: busyRetryAfterS });
+    }
+    this.#lists.set(accountId, others + 1);
+    return () => {
+      const left = (this.#lists.get(accountId) ?? 1) - 1;
+      if (left === 0) this.#lists.delete(accountId);
+      else this.#lists.set(accountId, left);
+    };
   }
 
   private async *parts(listing: Listing, first: Part): AsyncGenerator<readonly CertObjectJson[]> {

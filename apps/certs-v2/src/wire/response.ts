@@ -32,6 +32,8 @@ export function sendResponse(reply: FastifyReply, { status, headers, body }: Htt
 /** A list that is too long to be built at once: parts of its `data`, each with at least one object. */
 export interface StreamedList {
   readonly parts: AsyncIterable<readonly object[]>;
+  /** Called once when the response has ended, complete or not. */
+  readonly end: () => void;
 }
 
 /**
@@ -43,6 +45,9 @@ export function sendList(reply: FastifyReply, response: HttpResponse | StreamedL
     sendResponse(reply, response);
     return;
   }
+  // A client that disconnected before causes no further event.
+  if (reply.raw.closed) response.end();
+  else reply.raw.once('close', response.end);
   void reply
     .code(200)
     .header('content-type', jsonContentType)
