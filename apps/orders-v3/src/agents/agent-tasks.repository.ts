@@ -9,7 +9,7 @@ const taskSeconds = 60;
 const maxTasksPerAgent = 20;
 
 /** Key requests that are assigned in one statement. */
-const maxAssigned = 500;
+export const maxAssigned = 500;
 
 /** Keys of a cluster that are given to sealers in one statement. */
 const maxSeals = 200;
@@ -175,27 +175,29 @@ const isDue = `${isRequestDue}
     AND NOT plan.paused AND plan.closed_at IS NULL`;
 
 /**
- * The clusters take turns: requests of one whose agents have enough tasks, or do none, stay due, and must not keep
- * those of another account from being found.
+ * The accounts take turns, and their clusters: requests of one whose agents have enough tasks, or do none, stay due, and
+ * must not keep others from being found.
  */
 const dueRequests = `
   SELECT request.id, plan.id AS "planId", order_v3.account_id AS "accountId", order_v3.cluster AS name,
     request.agent_id AS "agentId"
   FROM (
-    SELECT request.plan_id, request.due_at,
-      row_number() OVER (PARTITION BY order_v3.account_id, order_v3.cluster ORDER BY request.due_at, plan.id) AS nth
-    FROM key_request AS request
-    JOIN order_v3 ON order_v3.plan_id = request.plan_id
-    JOIN unnest($1::bigint[], $2::text[]) AS waiting (account_id, name)
-      ON waiting.account_id = order_v3.account_id AND waiting.name = order_v3.cluster
-    JOIN plan ON plan.id = request.plan_id
-    WHERE ${isDue}
-    ORDER BY nth, request.due_at LIMIT ${maxAssigned}) AS found
+    SELECT plan_id, due_at, row_number() OVER (PARTITION BY account_id ORDER BY nth, due_at, plan_id) AS turn
+    FROM (
+      SELECT request.plan_id, order_v3.account_id, request.due_at,
+        row_number() OVER (PARTITION BY order_v3.account_id, order_v3.cluster ORDER BY request.due_at, plan.id) AS nth
+      FROM key_request AS request
+      JOIN order_v3 ON order_v3.plan_id = request.plan_id
+      JOIN unnest($1::bigint[], $2::text[]) AS waiting (account_id, name)
+        ON waiting.account_id = order_v3.account_id AND waiting.name = order_v3.cluster
+      JOIN plan ON plan.id = request.plan_id
+      WHERE ${isDue}) AS of_cluster
+    ORDER BY turn, due_at LIMIT ${maxAssigned}) AS found
   JOIN key_request AS request ON request.plan_id = found.plan_id
   JOIN order_v3 ON order_v3.plan_id = found.plan_id
   JOIN plan ON plan.id = found.plan_id
   WHERE ${isDue}
-  ORDER BY found.nth, found.due_at, plan.id
+  ORDER BY found.turn, found.due_at, plan.id
   FOR UPDATE OF plan SKIP LOCKED`;
 
 /**

@@ -9,8 +9,8 @@ import {
   type SpecCluster,
   specCluster,
 } from '../testing/spec-agent';
-import { AgentTasks } from './agent-tasks.repository';
-import { Rollouts } from './rollouts.repository';
+import { AgentTasks, maxAssigned } from './agent-tasks.repository';
+import { maxPassed, Rollouts } from './rollouts.repository';
 
 jest.setTimeout(60_000);
 
@@ -74,6 +74,48 @@ describe('a cluster with many orders that wait', () => {
     expect(await fixture.query(`SELECT agent_id FROM key_request WHERE plan_id = $1`, planId)).toEqual([
       { agent_id: theirs },
     ]);
+  });
+
+  it.each([
+    ['roll-outs', maxPassed + 5],
+    ['agents', maxAssigned + 5],
+  ] as const)('and many such clusters do not keep the %s of another account waiting', async (what, count) => {
+    const { other, theirs, keys } = await twoClusters();
+    const names = Array.from({ length: count }, (_, at) => `many ${at + 1}`);
+    await fixture.query(
+      `INSERT INTO cluster (account_id, name) SELECT $1, name FROM unnest($2::text[]) AS name`,
+      ...[tenant.accountId, names],
+    );
+    await insertOrders(tenant, cluster.name, count);
+    await fixture.query(
+      `UPDATE order_v3 SET cluster = 'many ' || number FROM (
+         SELECT plan_id, row_number() OVER () AS number FROM order_v3 WHERE account_id = $1) AS numbered
+       WHERE numbered.plan_id = order_v3.plan_id`,
+      tenant.accountId,
+    );
+    const planId = await insertOrders(other, 'web', 1);
+    await fixture.query(
+      `WITH waiting AS (
+         SELECT plan_id, spki_sha256, CASE account_id WHEN $1 THEN cluster ELSE 'silent' END AS agent,
+           now() - CASE account_id WHEN $1 THEN interval '2 hours' ELSE interval '1 hour' END AS since
+         FROM order_v3 WHERE account_id IN ($1, $2) AND name LIKE 'waiting %'),
+       requested AS (INSERT INTO key_request (plan_id, reason, due_at) SELECT plan_id, 'first', since FROM waiting)
+       INSERT INTO rollout (plan_id, certificate_sha256, first_agent, first_since)
+       SELECT plan_id, spki_sha256, agent, since FROM waiting`,
+      ...[tenant.accountId, other.accountId],
+    );
+    const clusters = [...names.map((name) => ({ accountId: tenant.accountId, name })), ...keys];
+    // In each of the many clusters the only agent that polls is called as it.
+    const agentsOf = ({ accountId, name }: { accountId: string; name: string }) =>
+      accountId === other.accountId ? [theirs] : [name];
+    const { app } = fixture.api;
+    if (what === 'roll-outs') await app.get(Rollouts).passOn(clusters, agentsOf);
+    else await app.get(AgentTasks).assignKeys(clusters, agentsOf);
+    const agent =
+      what === 'roll-outs'
+        ? await fixture.query(`SELECT first_agent AS id FROM rollout WHERE plan_id = $1`, planId)
+        : await fixture.query(`SELECT agent_id AS id FROM key_request WHERE plan_id = $1`, planId);
+    expect(agent).toEqual([{ id: theirs }]);
   });
 
   it('does not keep the roll-outs of another account from being passed on', async () => {

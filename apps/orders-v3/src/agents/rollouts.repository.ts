@@ -8,7 +8,7 @@ import { reportedOutcome, type Rollout, type SeenOrder } from './cluster-state';
 const turn = { ms: 120_000, maxDoublings: 5 };
 
 /** Silent roll-outs that are passed on in one statement. */
-const maxPassed = 200;
+export const maxPassed = 200;
 
 /** Agents that serve the certificate of an order one after the other: the first one shows that it works. */
 @Injectable()
@@ -62,8 +62,8 @@ export class Rollouts {
   }
 
   /**
-   * Passes the turns of silent agents on to others that poll now. The clusters take turns: where no other agent polls,
-   * roll-outs stay silent, and must not keep those of another account from being found.
+   * Passes the turns of silent agents on to others that poll now. The accounts take turns, and their clusters: where no
+   * other agent polls, roll-outs stay silent, and must not keep others from being found.
    *
    * @param agentsOf those of a cluster that poll now
    */
@@ -77,14 +77,16 @@ export class Rollouts {
       >(
         `SELECT plan.id AS "planId", silent.account_id AS "accountId", silent.name, silent.first_agent AS "firstAgent", broken
          FROM (
-           SELECT rollout.plan_id, order_v3.account_id, order_v3.cluster AS name, first_agent, broken,
-             row_number() OVER (PARTITION BY order_v3.account_id, order_v3.cluster ORDER BY first_since) AS nth
-           FROM rollout JOIN order_v3 ON order_v3.plan_id = rollout.plan_id
-           JOIN unnest($1::bigint[], $2::text[]) AS waiting (account_id, name)
-             ON waiting.account_id = order_v3.account_id AND waiting.name = order_v3.cluster
-           WHERE served_at IS NULL AND stopped_at IS NULL
-             AND first_since < clock_timestamp() - $3 * power(2, least(turns, $4)) * interval '1 millisecond'
-           ORDER BY nth, first_since LIMIT ${maxPassed}) AS silent
+           SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY nth, first_since) AS turn
+           FROM (
+             SELECT rollout.plan_id, order_v3.account_id, order_v3.cluster AS name, first_agent, first_since, broken,
+               row_number() OVER (PARTITION BY order_v3.account_id, order_v3.cluster ORDER BY first_since) AS nth
+             FROM rollout JOIN order_v3 ON order_v3.plan_id = rollout.plan_id
+             JOIN unnest($1::bigint[], $2::text[]) AS waiting (account_id, name)
+               ON waiting.account_id = order_v3.account_id AND waiting.name = order_v3.cluster
+             WHERE served_at IS NULL AND stopped_at IS NULL
+               AND first_since < clock_timestamp() - $3 * power(2, least(turns, $4)) * interval '1 millisecond') AS of_cluster
+           ORDER BY turn, first_since LIMIT ${maxPassed}) AS silent
          JOIN plan ON plan.id = silent.plan_id
          ORDER BY plan.id FOR UPDATE OF plan SKIP LOCKED`,
         [
