@@ -1,3 +1,4 @@
+import { inTurn } from '@certwright/issuance';
 import { hasKeyRequests } from '@certwright/ordering';
 import { Round, RunningProcess } from '@certwright/service';
 import { type FactoryProvider, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
@@ -18,6 +19,9 @@ const turnsEveryMs = 10_000;
 
 /** Keys that no polling agent can seal are looked for again after this time. */
 const sealsEveryMs = 15_000;
+
+/** Then the agents get their responses, and other clusters have their turn in the next sweep. */
+const maxSealsMs = 500;
 
 const forgetEveryMs = 3_600_000;
 
@@ -111,8 +115,12 @@ export class AgentSweep {
       await rollouts.passOn(clusters, agentsOf);
     }
     const known = await changes.versionsOf(clusters);
-    const lacking = known.filter((cluster) => cluster.sealsMissing && this.isSealsTurn(cluster, nowMs));
-    for (const cluster of lacking) {
+    const lacking = inTurn(
+      known.filter((cluster) => cluster.sealsMissing && this.isSealsTurn(cluster, nowMs)),
+    );
+    const sealsUntilMs = performance.now() + maxSealsMs;
+    for (const { item: cluster } of lacking) {
+      if (performance.now() > sealsUntilMs) break;
       const given = await tasks.assignSeals(cluster, agentsOf(cluster));
       this.#assigned.inc({ task: 'seal_key_for' }, given ?? 0);
       if (given === null) this.#nextSeals.delete(keyOf(cluster));
