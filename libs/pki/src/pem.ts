@@ -32,9 +32,15 @@ export function encodePem(label: string, der: Uint8Array): string {
 
 /**
  * Reads a sequence of at most `maxBlocks` PEM blocks (RFC 7468) with any line width and line end. White space around
- * lines and a byte order mark are ignored; other text around blocks is refused.
+ * lines and a byte order mark are ignored.
+ *
+ * @param textAround `ignored`: text may precede and follow blocks (section 2), as `openssl req -text` writes it
  */
-export function decodePem(text: string, maxBlocks: number): DecodedPem {
+export function decodePem(
+  text: string,
+  maxBlocks: number,
+  textAround: 'refused' | 'ignored' = 'refused',
+): DecodedPem {
   if (text.length > 2 * maxBlockBytes * maxBlocks) return refused('too_long');
   const blocks: PemBlock[] = [];
   let open: { readonly label: string; body: string } | undefined;
@@ -42,8 +48,8 @@ export function decodePem(text: string, maxBlocks: number): DecodedPem {
     if (line === '') continue;
     const boundary = /^-----(BEGIN|END) ([A-Z0-9][A-Z0-9 #]{0,63})-----$/.exec(line);
     if (boundary === null) {
-      if (open === undefined) return refused('stray_line');
-      open.body += line;
+      if (open !== undefined) open.body += line;
+      else if (textAround === 'refused') return refused('stray_line');
       continue;
     }
     const [, kind, label = ''] = boundary;

@@ -54,9 +54,10 @@ describe('PEM', () => {
     ]);
   });
 
-  it('reads blocks with white space around their lines', () => {
+  it('reads blocks with white space around their lines, and with text around them where the caller ignores it', () => {
     const spaced = `\ufeff${block.replaceAll('\n', ' \n\n\t')}`;
     expect(decodePem(spaced, 1)).toEqual(decodePem(block, 1));
+    expect(decodePem(`hello\n${block}hello`, 1, 'ignored')).toEqual(decodePem(block, 1));
   });
 
   it.each([

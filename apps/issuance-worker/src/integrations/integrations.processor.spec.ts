@@ -1,5 +1,5 @@
 import { JobQueues, runJobs } from '@certwright/bullmq';
-import type { DnsIntegrations, DueIntegration, LeasedIntegrations } from '@certwright/dns-integrations';
+import type { DnsIntegrations, LeasedIntegrations } from '@certwright/dns-integrations';
 import type { ApprovalRecords } from '@certwright/approvals';
 import { eventually, testRedis, type TestRedis } from '@certwright/testing';
 import { IntegrationsProcessor } from './integrations.processor';
@@ -17,9 +17,7 @@ afterAll(async () => {
   await redis.dispose();
 });
 
-const integration = (accountId: string, id: string): DueIntegration => ({
-  ...{ id, accountId, leaseToken: '0', overdueS: 0 },
-});
+const integration = (accountId: string, id: string) => ({ id, accountId, leaseToken: '0', overdueS: 0 });
 
 it('runs the first due integration of every account before the second one of any', async () => {
   const due = ['11', '12', '13'].map((id) => integration('1', id));
