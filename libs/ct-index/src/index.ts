@@ -10,7 +10,6 @@ export {
   issuancesToMatchAt,
 } from './monitoring/issuances-to-match';
 export { casNamed } from './monitoring/known-cas';
-export { type LoggedCertificate, loggedCertificates } from './monitoring/logged-certificates';
 export { loggedFacts, type LoggedFacts } from './monitoring/logged-facts';
 export { newestOddEntries, oddEntriesAfter, type OddLogEntry } from './monitoring/odd-entries';
 export {
@@ -23,7 +22,6 @@ export {
 export {
   beginWatchedTerm,
   changeWatchedNames,
-  replaceWatchedNames,
   type WatchedChange,
   type WatchedNames,
   watchedNames,

@@ -55,7 +55,6 @@ export {
 export { CompactTree } from './merkle/compact-tree';
 export {
   compactRanges,
-  compactTreeFromTiles,
   consistencyRanges,
   type HashTile,
   hashOfRange,

@@ -9,7 +9,6 @@ export {
   type Job,
   type JobCause,
   type JobName,
-  jobNames,
   type JobPayloads,
   queueOf,
 } from './jobs';

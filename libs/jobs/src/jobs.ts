@@ -31,8 +31,6 @@ export const queueOf = {
   'keep-integration': 'dns-integrations',
 } as const satisfies Record<JobName, QueueName>;
 
-export const jobNames = Object.keys(queueOf) as JobName[];
-
 /** The span that a job follows from. */
 export interface JobCause {
   /** W3C traceparent. */

@@ -1,5 +1,4 @@
 export {
-  addToSpan,
   annotateSpan,
   beginSpan,
   bindSpan,

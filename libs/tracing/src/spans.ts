@@ -110,11 +110,6 @@ export function annotateSpan(attributes: SpanAttributes): void {
   currentSpan()?.set(attributes);
 }
 
-/** Adds to counts and durations of the current span, if any. */
-export function addToSpan(attributes: Readonly<Record<string, number>>): void {
-  currentSpan()?.add(attributes);
-}
-
 /** For other processes of the platform only: customers and CAs must not get it. Null without a current span. */
 export function currentTraceparent(): string | null {
   const span = currentSpan();

@@ -1,5 +1,6 @@
 /** The time of the server, by its `Date` header, so that a wrong clock of the host does not stop it. */
 export class CorrectedClock {
+  /** ms; positive: the clock of this host is behind. */
   private offset = 0;
 
   constructor(private readonly hostNow: () => Date = () => new Date()) {}
@@ -11,11 +12,6 @@ export class CorrectedClock {
 
   host(): Date {
     return this.hostNow();
-  }
-
-  /** ms; positive: the clock of this host is behind. */
-  get offsetMs(): number {
-    return this.offset;
   }
 
   /** @param header whole seconds, from when the server wrote the response */

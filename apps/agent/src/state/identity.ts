@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { createPrivateKey, type KeyObject } from 'node:crypto';
 import path from 'node:path';
 import {
   agentId,
@@ -127,7 +127,3 @@ export function readMachineId(files: Files): string | null {
 const pkcs8 = (key: KeyObject): string => key.export({ format: 'der', type: 'pkcs8' }).toString('base64');
 const privateKey = (text: string): KeyObject =>
   createPrivateKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'pkcs8' });
-
-/** DER SubjectPublicKeyInfo of the public half. */
-export const spkiOf = (key: KeyObject): Buffer =>
-  createPublicKey(key.export({ format: 'pem', type: 'pkcs8' })).export({ format: 'der', type: 'spki' });

@@ -51,11 +51,6 @@ export class AcmeAccount {
     return readAccount(jsonOf(await this.#post('updateAccount', to, { contact: contacts })));
   }
 
-  /** Section 7.3.6. Irreversible: neither account nor key can be used again. */
-  async deactivate(): Promise<void> {
-    await this.#post('deactivateAccount', this.#at('The account', this.url), { status: 'deactivated' });
-  }
-
   /**
    * Changes the account's key (section 7.3.5). Store the new key before calling this: when the response is lost,
    * `keyOfAccount` returns the valid one.

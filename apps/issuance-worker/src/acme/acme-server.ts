@@ -9,7 +9,6 @@ import type { AcmeObserver } from './conversation/observer';
 import { defaultRepeats, type RepeatOptions } from './conversation/repeats';
 import { type AcmeAccountState, readAccount } from './resources/account';
 import { readRenewalInfo, type RenewalInfo } from './resources/renewal-info';
-import { revocation, type RevocationOutcome } from './resources/revocation';
 import { readRetryAfter } from './retry-after';
 import type { AccountKey } from './signing/account-key';
 import { bindExternalAccount, type ExternalAccount } from './signing/external-account';
@@ -146,20 +145,6 @@ export class AcmeServer {
     );
     const now = this.conversation.now();
     return readRenewalInfo(jsonOf(response), readRetryAfter(response.header('retry-after'), now), now);
-  }
-
-  /** Revokes with the certificate's own key, from any account (section 7.6): proof of a compromised key. */
-  async revokeByCertificateKey(
-    certificateKey: AccountKey,
-    certificate: Uint8Array,
-    reason: number,
-  ): Promise<RevocationOutcome> {
-    return await revocation(
-      this.conversation,
-      { key: certificateKey, accountUrl: null },
-      certificate,
-      reason,
-    );
   }
 
   /** Closes connections; pending requests fail as `unreachable`. */

@@ -2,17 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { indexKeys, oddKeys, queryKeys } from '@certwright/ct';
 import { anIssuance, CtDatabaseFixture } from '@certwright/ct-testing';
 import { pageOfAll, pageOfKeys } from '../issuance-pages';
-import { packBody } from '../body';
 import type { NewIssuance } from '../new-issuance';
 import { readingAlone } from '../page-reader';
 import { CrlIds } from '../revocations/crl-ids';
 import { crlsOf, IssuerIds, storeIssuances } from '../store-issuances';
 import { concernedIssuances } from './concerned-issuances';
 import { issuancesToMatch, issuancesToMatchAt } from './issuances-to-match';
-import { loggedCertificates } from './logged-certificates';
 import { newestOddEntries, oddEntriesAfter } from './odd-entries';
 import { indexRange, positionsOf, tbsSha256At } from './places';
-import { changeWatchedNames, replaceWatchedNames, watchedNames, watchedVersion } from './watched-names';
+import { changeWatchedNames, watchedNames, watchedVersion } from './watched-names';
 
 jest.setTimeout(60_000);
 
@@ -212,22 +210,6 @@ it('places of the index are found by position, and by digest and expiry', async 
   expect(await positionsOf(reader(), [...others, ...sought])).toEqual([null, null, '1', '2', '3']);
 });
 
-it('certificates come with their issuers, as many as fit', async () => {
-  const der = randomBytes(1_000);
-  const body = packBody(der, 'deflate');
-  await store(...['a', 'b', 'c'].map((name) => named([`${name}.example.com`], [], { body })));
-  const read = async (maxBytes: number) => await loggedCertificates(reader(), ['3', '1', '2', '7'], maxBytes);
-  expect((await read(1)).map(({ position }) => position)).toEqual(['1']);
-  const all = await read(1_000_000);
-  expect(all.map(({ position }) => position)).toEqual(['1', '2', '3']);
-  expect(all[0]).toMatchObject({
-    der,
-    precertificate: true,
-    issuerNameDer: hex('3000'),
-    issuerSpkiDer: null,
-  });
-});
-
 it('odd entries of a log follow its cursor, as many as fit', async () => {
   const rows = await ct.database.query<{ id: number }[]>(
     `INSERT INTO ct_log (log_id, description, operator, kind, url, key_der, mmd_s, list_state, enabled)
@@ -266,11 +248,4 @@ it('watched names have a version that changes with them only', async () => {
   await change(['a.example'], ['www.example.com']);
   expect(await names()).toEqual(['.example.com', 'a.example']);
   expect(await watchedVersion(reader())).not.toBe(version);
-  await ct.database.transaction(
-    async (tx) => await replaceWatchedNames(tx, new Set(['a.example', 'b.example'])),
-  );
-  expect(await watchedNames(reader())).toEqual({
-    version: await watchedVersion(reader()),
-    names: ['a.example', 'b.example'],
-  });
 });

@@ -58,12 +58,3 @@ export async function changeWatchedNames(
   );
   if (deleted + inserted.length > 0) await tx.query(`UPDATE ct_watched_version SET version = version + 1`);
 }
-
-/** The same, given all names. */
-export async function replaceWatchedNames(tx: EntityManager, names: ReadonlySet<string>): Promise<void> {
-  const current = new Set((await watchedNames(tx)).names);
-  await changeWatchedNames(tx, {
-    added: [...names].filter((name) => !current.has(name)),
-    removed: [...current].filter((name) => !names.has(name)),
-  });
-}

@@ -68,11 +68,6 @@ export class CompactTree {
     return this.subtrees.slice(0, -1).reduceRight((right, left) => nodeHash(left, right), smallest);
   }
 
-  /** An independent copy. */
-  clone(): CompactTree {
-    return new CompactTree(this.leaves, [...this.subtrees]);
-  }
-
   /** The size as uint64 and the hashes; at most 1,704 bytes. */
   serialize(): Buffer {
     const size = Buffer.alloc(sizeBytes);

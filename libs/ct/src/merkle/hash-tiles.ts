@@ -1,6 +1,5 @@
 import { sha256Length } from '../sha256';
 import { tileWidth } from '../tile';
-import { CompactTree } from './compact-tree';
 import { nodeHash } from './hashes';
 
 /** Leaves of a subtree of the Merkle tree: from `start`, zero-based, to before `end`. */
@@ -92,19 +91,6 @@ export function hashOfRange(range: LeafRange, treeSize: number, readTile: ReadHa
     hashes.push(foldFull(bytes, offset, count));
   }
   return hashes.length === 0 ? null : hashes.reduceRight((right, left) => nodeHash(left, right));
-}
-
-/**
- * The compact tree of this size; null when a tile is missing. The caller compares its root with a signed one.
- */
-export function compactTreeFromTiles(treeSize: number, readTile: ReadHashTile): CompactTree | null {
-  const hashes: Buffer[] = [];
-  for (const range of compactRanges(treeSize)) {
-    const hash = hashOfRange(range, treeSize, readTile);
-    if (hash === null) return null;
-    hashes.push(hash);
-  }
-  return CompactTree.of(treeSize, hashes);
 }
 
 function fullSubtrees({ start, end }: LeafRange): LeafRange[] {

@@ -1,6 +1,6 @@
 import {
-  addToSpan,
   annotateSpan,
+  beginSpan,
   currentTraceparent,
   inSpan,
   isTracing,
@@ -61,12 +61,13 @@ describe('a span', () => {
       OTEL_RESOURCE_ATTRIBUTES: { 'deployment.environment.name': 'spec' },
     });
     await inSpan('outer', { attributes: { 'certwright.issuance_id': '7', absent: undefined } }, async () => {
-      await inSpan('inner', { kind: 'client' }, async () => {
-        addToSpan({ 'db.client.ms': 1.5 });
-        addToSpan({ 'db.client.ms': 2 });
+      beginSpan('inner', { kind: 'client' }, (span) => {
+        span?.add({ 'db.client.ms': 1.5 });
+        span?.add({ 'db.client.ms': 2 });
         annotateSpan({ 'certwright.outcome': 'attached' });
-        await Promise.resolve();
+        span?.end();
       });
+      await Promise.resolve();
     });
     const [inner, outer] = await sent();
     expect(outer).toMatchObject({
