@@ -1,5 +1,5 @@
 export { JobQueues } from './job-queues';
-export { type Handlers, type JobsOf, type RunnerEvents, type RunningJobs, runJobs } from './job-runner';
+export { type RunningJobs, runJobs } from './job-runner';
 export {
   JobProcessors,
   JobProcessorsModule,

@@ -2,7 +2,6 @@ export { type CoreProcess, CoreSchemaModule, OwnDeployment } from './core-schema
 export { AccountUserEntity } from './accounts/account-user.entity';
 export { AccountEntity } from './accounts/account.entity';
 export { ApiKeyEntity } from './accounts/api-key.entity';
-export { ClusterEntity } from './accounts/cluster.entity';
 export { type AcmeChallenge, AcmeOrderEntity } from './acme/acme-order.entity';
 export { CaAccountEntity } from './acme/ca-account.entity';
 export {
@@ -11,41 +10,22 @@ export {
   type CaOutage,
   CertificateAuthorityEntity,
 } from './acme/certificate-authority.entity';
-export { CaIssuerEntity } from './built-in-ca/ca-issuer.entity';
 export { CaLimitBucketEntity } from './ca-limits/ca-limit-bucket.entity';
 export { type StoredSan } from './certs-v2/cert-object-v2.entity';
-export { coreDataSource, coreDataSourceOptions, usedCoreSchema } from './core-data-source';
+export { coreDataSource } from './core-data-source';
 export { claimDeployment } from './deployment/deployment';
-export { findHold, type IssuanceHold, issuancesAreHeld, watchTimeline } from './deployment/issuance-hold';
+export { findHold, issuancesAreHeld, watchTimeline } from './deployment/issuance-hold';
 export { isOpen, type Lease, underLease } from './leases/issuance-lease';
-export { AgentEntity, ClusterEnrolmentEntity } from './managed-orders/agent.entity';
+export type { KeyRequestReason } from './managed-orders/managed-key.entity';
 export {
-  type KeyRequestReason,
-  KeyRequestEntity,
-  ManagedKeyEntity,
-  SealedKeyEntity,
-} from './managed-orders/managed-key.entity';
-export {
-  ClusterReleaseEntity,
-  InstallationEntity,
   type InstallationState,
   installationStates,
-  RolloutEntity,
   type ServedCertificate,
 } from './managed-orders/rollout.entity';
 export { type MailKind } from './mail/mail.entity';
 export { type MonitoringChangeEntity } from './monitoring/monitoring-change.entity';
-export {
-  type EndpointReportEntity,
-  type EndpointReportKind,
-  endpointReportKinds,
-} from './monitoring/endpoint-report.entity';
-export { type MonitoredEndpointEntity } from './monitoring/monitored-endpoint.entity';
-export {
-  type BackfillState,
-  backfillStates,
-  type MonitoringBackfillEntity,
-} from './monitoring/monitoring-backfill.entity';
+export type { EndpointReportKind } from './monitoring/endpoint-report.entity';
+export { type BackfillState, backfillStates } from './monitoring/monitoring-backfill.entity';
 export {
   type FindingAlert,
   type FindingEndpoint,
@@ -54,9 +34,8 @@ export {
   type FindingSource,
   type FindingState,
   findingStates,
-  type MonitoringFindingEntity,
 } from './monitoring/monitoring-finding.entity';
-export { type MonitoringTaskName, monitoringTasks } from './monitoring/monitoring-task.entity';
+export type { MonitoringTaskName } from './monitoring/monitoring-task.entity';
 export { CertificateMails1796169600000 } from './migrations/1796169600000-certificate-mails';
 export { baseNameInSql } from './names/base-name';
 export { Outbox, addJobsToOutbox, addToOutbox } from './outbox/outbox';
@@ -80,7 +59,6 @@ export { Transactions, type Tx } from './transactions/transactions';
 export { WriteConnections } from './transactions/write-connections';
 export { type DeliveryState, deliveryStates } from './webhooks/webhook-delivery.entity';
 export { WebhookEndpointEntity } from './webhooks/webhook-endpoint.entity';
-export { awaitDeployment } from './deployment/deployment';
 export { coreSchema } from './roles/core-schema';
 export {
   type ApprovalRequest,

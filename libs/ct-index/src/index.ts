@@ -2,7 +2,7 @@ export { bodyDeflation, bodyPackings, packBody, unpackBody } from './body';
 export { type IssuanceBody, issuanceBodies } from './issuance-bodies';
 export { type StoredIssuance, issuanceAt, pageOfAll, pageOfKeys } from './issuance-pages';
 export { type IssuancePage, issuancesAt } from './issuances-at';
-export { type ConcernedPage, concernedIssuances } from './monitoring/concerned-issuances';
+export { concernedIssuances } from './monitoring/concerned-issuances';
 export {
   type IssuancesToMatch,
   type IssuanceToMatch,
@@ -10,20 +10,12 @@ export {
   issuancesToMatchAt,
 } from './monitoring/issuances-to-match';
 export { casNamed } from './monitoring/known-cas';
-export { loggedFacts, type LoggedFacts } from './monitoring/logged-facts';
+export { loggedFacts } from './monitoring/logged-facts';
 export { newestOddEntries, oddEntriesAfter, type OddLogEntry } from './monitoring/odd-entries';
-export {
-  type IndexRange,
-  indexRange,
-  positionsOf,
-  type SoughtCertificate,
-  tbsSha256At,
-} from './monitoring/places';
+export { indexRange, positionsOf, tbsSha256At } from './monitoring/places';
 export {
   beginWatchedTerm,
   changeWatchedNames,
-  type WatchedChange,
-  type WatchedNames,
   watchedNames,
   watchedVersion,
 } from './monitoring/watched-names';

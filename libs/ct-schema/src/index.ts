@@ -1,8 +1,8 @@
 export { BinaryRows } from './copy/binary-rows';
 export { binaryArray } from './copy/binary-values';
 export { copyIn } from './copy/copy-in';
-export { citusIsThere, citusOnce, hasCitus } from './distribution/citus';
-export { distribute, type DistributedNow, planDistribution } from './distribution/distribute';
+export { citusIsThere, citusOnce } from './distribution/citus';
+export { distribute, planDistribution } from './distribution/distribute';
 export { ctDataSource, usedCtSchema } from './ct-data-source';
 export { type CtProcess, CtSchemaModule } from './ct-schema.module';
 export { CtLogEvidenceEntity, type EvidenceKind } from './logs/ct-log-evidence.entity';

@@ -10,7 +10,7 @@ export {
   type MonitoringMailFacts,
   type MonitoringMailKind,
 } from './mail/monitoring-mail-facts';
-export { type AccountEvent, AccountEvents, maxPerHour } from './webhooks/account-events';
+export { AccountEvents } from './webhooks/account-events';
 export { WebhookDeliveries, cancelPending } from './webhooks/webhook-deliveries';
 export {
   type WebhookEndpoint,

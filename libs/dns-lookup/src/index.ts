@@ -1,6 +1,6 @@
-export { type CaaQuestion, type CaaVerdict, caaText, checkCaa } from './caa/caa';
+export { type CaaQuestion, caaText, checkCaa } from './caa/caa';
 export { type CaaFinding, relevantCaa } from './caa/relevant-caa';
-export { DnsClient, type DnsClientOptions } from './dns-client';
+export { DnsClient } from './dns-client';
 export { DnsServers, lookUpUntil } from './dns-servers';
 export {
   type LookUp,

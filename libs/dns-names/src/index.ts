@@ -8,15 +8,7 @@ export {
   standingRecords,
 } from './standing-records';
 export { ancestorsToRegisteredDomain, baseName, isWildcard, registeredDomain } from './domain-tree';
-export {
-  type DnsNameFaultCode,
-  type DnsNameListFault,
-  type ParsedDnsName,
-  type ParsedDnsNames,
-  parseDnsName,
-  parseDnsNames,
-  parsePublicName,
-} from './dns-name';
+export { parseDnsName, parseDnsNames, parsePublicName } from './dns-name';
 export type { CaaReason, LookUpFailure } from './dns-findings';
 export { mostSpecificMatch, type ParsedMonitoredName, parseMonitoredName } from './monitored-name';
 export { quoteInput } from './quote-input';

@@ -2,7 +2,6 @@ export {
   advance,
   agreeingChecks,
   type EndpointAdvance,
-  type EndpointProgress,
   isBad,
   isConfirmed,
   markReported,
@@ -10,7 +9,6 @@ export {
 } from './advance';
 export { type CaKey, CaKeys } from './ca-keys';
 export {
-  type CheckContext,
   checkHost,
   type CheckOutcome,
   type CurrentCertificate,
@@ -48,4 +46,4 @@ export {
   type Presented,
 } from './look';
 export { type PresentedLeaf, ReadLook } from './read-look';
-export { casBelow, isSelfSigned, type Trust, type TrustPath, trustPath } from './trust-path';
+export { casBelow, type Trust } from './trust-path';

@@ -1,8 +1,5 @@
 export {
-  type BearerCredentials,
-  type CloudAccountCredentials,
   type Credentials,
-  type OauthCodeCredentials,
   type SealedContent,
   sealedContentAgeS,
   type SealedCredentials,

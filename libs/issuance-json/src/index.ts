@@ -1,15 +1,9 @@
-export { type Certificate, certificateOf, publicKeyOf, spkiDerOf } from './certificate';
-export { expandedNames, issuanceExpansion, type IssuanceExpansion, type IssuerExpansion } from './expansion';
-export {
-  type IssuanceFacts,
-  issuanceJson,
-  IssuanceSchema,
-  needsCertificate,
-  needsIssuer,
-} from './issuance-json';
-export { type Issuer, issuerJson, issuerOf, IssuerSchema } from './issuer';
+export { type Certificate, certificateOf } from './certificate';
+export { expandedNames, issuanceExpansion } from './expansion';
+export { type IssuanceFacts, issuanceJson, IssuanceSchema } from './issuance-json';
+export { issuerOf } from './issuer';
 export { KnownCoverage } from './known-coverage';
 export { KnownIssuers } from './known-issuers';
-export { PresentIssuances, type PresentedPage } from './present-issuances';
-export { hexDigest, instant, integer, orNull, text } from './schema-options';
+export { PresentIssuances } from './present-issuances';
+export { instant, integer, orNull, text } from './schema-options';
 export { timestamp, timestampOrNull } from './timestamp';

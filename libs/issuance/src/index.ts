@@ -1,10 +1,8 @@
 export {
   type ApprovalRecord,
   type ApprovalRecordState,
-  approvalRecordStates,
   nextRecordStep,
   type RecordChange,
-  type RecordInputs,
   type RecordFinding,
   recordNotReady,
   type RecordStanding,
@@ -21,14 +19,13 @@ export {
   certificateState,
   type Wanted,
 } from './certificate';
-export { inTurn, type Turn } from './fairness';
+export { inTurn } from './fairness';
 export {
   type Issuance,
   type IssuanceError,
   type IssuanceErrorCode,
   issuanceErrorCodes,
   type IssuanceState,
-  issuanceStates,
   mayBeApprovedBy,
   type NameApproval,
 } from './issuance';
@@ -42,15 +39,8 @@ export {
   zoneFor,
   zoneNamesOver,
 } from './placement';
-export { type StepInputs, nextStep, type Step } from './next-step';
-export {
-  type NoticeDecision,
-  noticeDecision,
-  type NoticeInputs,
-  noticeThresholdsDays,
-  type NoticeThresholdDays,
-  passedThresholds,
-} from './notice';
+export { nextStep, type Step } from './next-step';
+export { noticeDecision, noticeThresholdsDays } from './notice';
 export { type ApprovalOutcome, listed, type Listed, type NameServerAnswer } from './outcome/approval-outcome';
 export {
   type AcmeProblemType,
@@ -72,21 +62,16 @@ export {
   type Paid,
   type Purchase,
   type PurchaseKind,
-  type PurchaseLine,
-  type PurchaseRequest,
   runningTerm,
   type SoldProduct,
 } from './purchase';
 export { amountText, decimalOf, readAmount } from './purchase-amount';
-export { type BillableNames, billableNames } from './purchase-names';
 export { paidWithout, type TakeOver, takeOver, type UnusedCharge } from './purchase-takeover';
 export {
   type NewKeyInputs,
-  type NextReplacement,
   nextReplacement,
   lapsedDays,
   nextWindowLook,
-  purchaseTime,
   type RenewalDecision,
   renewalDecision,
   type RenewalInputs,
@@ -94,15 +79,7 @@ export {
   renewalTime,
   renewalTimeIn,
 } from './renewal';
-export {
-  type CoveredReplacement,
-  coveredReplacement,
-  endsWithinTerm,
-  type OfferedTerms,
-  type PresentTerms,
-  type RenewalTerms,
-  replacementOfRevoked,
-} from './renewal-terms';
+export { endsWithinTerm, type OfferedTerms, replacementOfRevoked } from './renewal-terms';
 export {
   isReplacedAfterRevocation,
   lastingReason,
@@ -111,13 +88,10 @@ export {
   revocationReasons,
 } from './revocation';
 export {
-  approvalDeadlineMs,
   dueAfterModification,
   nextAfterStall,
   nextApprovalCheck,
   nextAttempt,
-  nextAuthorityLook,
-  nextRecordTry,
   nextUnexpectedAttempt,
 } from './schedule';
 export type { Terms } from './terms';

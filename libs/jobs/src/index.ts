@@ -29,5 +29,5 @@ export {
   type WebRuleAnswer,
   type WebRuleQuestion,
 } from './probe';
-export { type QueueName, queueNames, type QueueOptions, queues } from './queues';
+export { type QueueName, queueNames, queues } from './queues';
 export { causeOfRow, type DueRow, type TracedRow, wakeUpRevision } from './wake-up-revision';

@@ -1,5 +1,5 @@
 export type { CertificateMatch, ConcernedAccount, ConcernedName } from './certificate-match';
 export { wasLongExpired } from './long-expired';
-export { type MatchLimits, MonitoredDomainIndex } from './monitored-domain-index';
+export { MonitoredDomainIndex } from './monitored-domain-index';
 export { asciiLowerCase, forEachRun } from './name-text';
 export { forEachRunInBytes } from './unreadable-bytes';

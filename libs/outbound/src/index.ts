@@ -1,18 +1,10 @@
-export { AddressGuard, type AddressGuardOptions } from './addresses/address-guard';
-export {
-  type ResolverAddress,
-  ServerAddresses,
-  type ServerAddressesOptions,
-} from './addresses/server-addresses';
+export { AddressGuard } from './addresses/address-guard';
+export { type ResolverAddress, ServerAddresses } from './addresses/server-addresses';
 export { connectionOrder, networkOf } from './addresses/connection-order';
 export { specialPurposeOf } from './addresses/special-purpose';
-export { OutboundFault, type OutboundFaultKind, outboundFaultKinds } from './outbound-fault';
-export {
-  type CertificateViewing,
-  type Presentation,
-  presentedCertificates,
-} from './presented-certificates/presented-certificates';
+export { OutboundFault, type OutboundFaultKind } from './outbound-fault';
+export { presentedCertificates } from './presented-certificates/presented-certificates';
 export { portRefusal } from './request/blocked-ports';
 export { type TlsTrust } from './request/connection';
-export { guardedRequest, type GuardedAnswer, type GuardedRequest } from './request/guarded-request';
+export { guardedRequest, type GuardedAnswer } from './request/guarded-request';
 export { Pieces } from './request/pieces';

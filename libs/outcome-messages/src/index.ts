@@ -1,6 +1,6 @@
 export { issuedMismatchMessage, pemFaultMessage, unreadableCertificateMessage } from './certificate-messages';
 export { csrFaultMessage } from './csr-messages';
-export { type Dialect, messageOf, outcomeMessages, type OutcomeMessages } from './outcome-messages';
+export { messageOf, outcomeMessages, type OutcomeMessages } from './outcome-messages';
 export {
   approvalOf,
   issuanceErrorOf,

@@ -9,11 +9,10 @@ export {
 } from './database-pool';
 export { type DeploymentIdentity, deploymentIdentity } from './deployment-identity';
 export { LeaseLost, leases } from './lease';
-export { type AppliedGrants, applyGrants, type RoleSettings, type Transaction } from './roles/apply-grants';
-export { type ExcessPrivileges, excessPrivileges, warnOfExcessPrivileges } from './roles/excess-privileges';
+export { type AppliedGrants, applyGrants, type RoleSettings } from './roles/apply-grants';
+export { warnOfExcessPrivileges } from './roles/excess-privileges';
 export {
   columnNames,
-  type Columns,
   type DefinerFunction,
   type GrantedSchema,
   privilegesOf,
@@ -21,14 +20,7 @@ export {
   roleOf,
   type TableGrants,
 } from './roles/role-grants';
-export {
-  awaitSchema,
-  databaseTime,
-  type Query,
-  schemaCheck,
-  schemaState,
-  type UsedSchema,
-} from './schema-version';
+export { awaitSchema, databaseTime, schemaCheck, type UsedSchema } from './schema-version';
 export { statementName } from './statement-name';
-export { type SessionSettings, sessionSettings, type StatementLimits } from './session-settings';
+export { type SessionSettings, sessionSettings } from './session-settings';
 export { awaitSettings, settingsProblem } from './settings-check';

@@ -1,7 +1,1 @@
-export {
-  parseRedisUrl,
-  type RedisAddress,
-  type RedisNode,
-  type RedisTopology,
-  redisUrlSchemes,
-} from './redis-address';
+export { parseRedisUrl, type RedisAddress, type RedisNode, redisUrlSchemes } from './redis-address';

@@ -1,7 +1,6 @@
 export { checkWrites } from './check-writes';
 export { logChanges, type RedisLog } from './log-changes';
-export type { ClaimLog, RedisOwner } from './prefix-claim';
-export { RedisAccess, type RedisClient, type RedisTenancy, type RedisUse } from './redis-access';
+export { RedisAccess, type RedisClient, type RedisTenancy } from './redis-access';
 export { whenReady } from './when-ready';
 export { type RedisSettings, redisSettingsOf } from './redis-settings';
 export type { Cluster, Redis } from 'ioredis';

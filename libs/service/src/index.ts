@@ -3,7 +3,6 @@ export {
   durationMs,
   filePath,
   hostPort,
-  type HostPort,
   integer,
   list,
   oneOf,
@@ -12,12 +11,7 @@ export {
   string,
   url,
 } from './config/setting-kinds';
-export {
-  followGateway,
-  type GatewayConnection,
-  gatewayConnection,
-  gatewaySettings,
-} from './config/gateway-settings';
+export { followGateway, gatewayConnection, gatewaySettings } from './config/gateway-settings';
 export { databaseUrl, poolerSettings } from './config/database-settings';
 export { sealingKeys } from './config/sealing-keys';
 export { type Setting } from './config/setting';
@@ -30,11 +24,11 @@ export {
   SettingsError,
   type SettingValues,
 } from './config/settings';
-export { createLogger, type Logger, type LogLevel, maskSecrets, nestLogger } from './logging/logger';
-export { Html, html, type HtmlValue, type InlineStyle, inlineStyle } from './html/html';
+export { createLogger, type Logger, nestLogger } from './logging/logger';
+export { Html, html, inlineStyle } from './html/html';
 export { MaxBody, SentBytes } from './http/body-parsers';
 export { closeHttpApp, createHttpApp } from './http/http-app';
-export { defaultTimeouts, type HttpAppOptions, type HttpTimeouts } from './http/http-options';
+export type { HttpAppOptions } from './http/http-options';
 export { canonicalJson, readIdempotencyKey } from './http/idempotency-key';
 export { parseJsonBody } from './http/json-body';
 export { type HttpTls, renewTls } from './http/tls';
@@ -42,62 +36,41 @@ export { followTls, observeCertificate } from './tls/follow-tls';
 export { keyPairFaults, readCertificate } from './tls/key-pair-faults';
 export { documentationPaths, type DocumentedApi } from './documentation/api-documentation';
 export { prefersHtml } from './documentation/prefers-html';
-export { ErrorExamples, type ErrorResponse } from './documentation/error-examples';
+export { ErrorExamples } from './documentation/error-examples';
 export { asJsonSchema2020 } from './documentation/json-schema-2020';
-export { controllersDocument, type DocumentedControllers } from './documentation/controllers-document';
+export { controllersDocument } from './documentation/controllers-document';
 export { type OperationExamples, withExamples } from './documentation/operation-examples';
-export { type RenderedProblem, type RenderProblem } from './http/problem-response';
-export { type ErrorObject, errorObject, renderErrorObject } from './http/error-object';
-export { type ToProblem } from './http/problem-of';
+export type { RenderedProblem } from './http/problem-response';
+export { errorObject, renderErrorObject } from './http/error-object';
 export { apiKeySha256, mintApiKey } from './authentication/api-key';
 export { Authenticator, type CallerIdentity, isUser } from './authentication/authenticator';
 export { Caller } from './authentication/caller';
-export {
-  ApiKeyCache,
-  type ApiKeyCacheOptions,
-  type ApiKeys,
-  type KnownApiKey,
-} from './authentication/key-cache';
+export { ApiKeyCache, type ApiKeys } from './authentication/key-cache';
 export { Sender, type SignedHead, type SignedRequests } from './authentication/signed-requests';
 export { FailedAuthentication, ofAddress } from './authentication/failed-authentication';
 export { KeyAuthentication } from './authentication/key-authentication';
 export { hashPassword } from './authentication/password-hash';
-export { type KnownUser, type PasswordOptions, Passwords, type Users } from './authentication/passwords';
+export { Passwords, type Users } from './authentication/passwords';
 export {
   Authenticated,
   isAllowed,
-  type Permission,
   permissions,
   Public,
   RequirePermission,
-  type RouteAccess,
   Signed,
-  type Signer,
 } from './authentication/route-access';
 export { addressKey } from './limits/client-address';
-export { FallbackTokenBuckets, type FallbackOptions } from './limits/fallback-token-buckets';
-export { type HandfulOptions, HandfulTokenBuckets } from './limits/handful-token-buckets';
-export {
-  MemoryTokenBuckets,
-  type MemoryTokenBucketsOptions,
-  type Rate,
-  type Take,
-  type Taken,
-  type TokenBuckets,
-} from './limits/token-buckets';
+export { FallbackTokenBuckets } from './limits/fallback-token-buckets';
+export { HandfulTokenBuckets } from './limits/handful-token-buckets';
+export { MemoryTokenBuckets, type Rate, type TokenBuckets } from './limits/token-buckets';
 export { limitSettings, type RequestLimits, requestLimits } from './limits/request-limits';
-export { Metrics, type ObservedRequest } from './operations/metrics';
-export { type OperationsServer, startOperationsServer } from './operations/operations-server';
-export { Readiness, type ReadinessCheck, type ReadinessReport } from './operations/readiness';
+export { Metrics } from './operations/metrics';
+export { Readiness } from './operations/readiness';
 export { type ProcessConfig, processSettings } from './lifecycle/process-settings';
-export {
-  releaseAfterOutage,
-  type ReleaseOptions,
-  repeatDuringOutage,
-} from './lifecycle/release-after-outage';
+export { releaseAfterOutage, repeatDuringOutage } from './lifecycle/release-after-outage';
 export { repeat, type Repeating } from './lifecycle/repeating';
 export { within } from './lifecycle/within';
-export { type ProcessDefinition, runProcess, RunningProcess } from './lifecycle/run-process';
+export { runProcess, RunningProcess } from './lifecycle/run-process';
 export { BooleanMember, EnumMember, Ignored, MayBeAbsent, TextMember } from './validation/members';
 export {
   type MemberFault,
@@ -131,6 +104,6 @@ export {
 } from './wire/http-response';
 export { commonErrors, errorDecorators, ErrorSchema } from './wire/documented-errors';
 export { isObjectId, ObjectId } from './wire/object-id';
-export { After, Expand, Limit, maxPageSize, nextPageLink, type PageRequest } from './wire/pages';
+export { After, Expand, Limit, maxPageSize, nextPageLink } from './wire/pages';
 export { TextLine } from './wire/text-line';
 export { timestamp } from './wire/timestamp';

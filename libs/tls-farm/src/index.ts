@@ -1,4 +1,3 @@
 export { type AddressedServer, type Behaviour, serveAddresses } from './addressed-server';
-export { presents, type Presenting, says, staysSilent } from './behaviours';
-export { FarmCertificates } from './farm-certificates';
-export { type FarmChanges, type FarmHost, openTlsFarm, type TlsFarm } from './tls-farm';
+export { presents, says, staysSilent } from './behaviours';
+export { type FarmHost, openTlsFarm, type TlsFarm } from './tls-farm';

@@ -8,7 +8,6 @@ export {
   openSpan,
   type OpenSpan,
   type Outcome,
-  type SpanAttributes,
   type SpanCause,
   type SpanOptions,
   spanOfLogLine,
@@ -18,4 +17,4 @@ export {
   useTracer,
   withoutSpan,
 } from './spans';
-export { readTraceparent, type SpanReference, writeTraceparent } from './traceparent';
+export { readTraceparent, writeTraceparent } from './traceparent';

@@ -1,11 +1,10 @@
 export { credentialsContext, secretContext, signingSecret, signingSecretBytes } from './endpoint-seals';
-export { type EndpointUrl, type EndpointUrlReading, maxUrlLength, readEndpointUrl } from './endpoint-url';
+export { type EndpointUrl, readEndpointUrl } from './endpoint-url';
 export {
   defaultEvents,
   type EventSelector,
   eventSelectors,
   type MonitoringEvent,
-  monitoringEvents,
   notServedEvent,
   readEvents,
   selectorsOf,
