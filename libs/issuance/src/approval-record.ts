@@ -6,8 +6,7 @@ import { nextAuthorityLook, nextRecordTry } from './schedule';
  * removed) → `removed`. A `standing` record that disappears becomes `wanted` again, and so does an `unwanted` one
  * that is needed again.
  */
-export const approvalRecordStates = ['wanted', 'standing', 'unwanted', 'removed'] as const;
-export type ApprovalRecordState = (typeof approvalRecordStates)[number];
+export type ApprovalRecordState = 'wanted' | 'standing' | 'unwanted' | 'removed';
 
 /** A standing approval record that the platform publishes through an integration of the account. */
 export interface ApprovalRecord {

@@ -5,8 +5,7 @@ import type { ApprovalMethod, ApprovalWay } from './product';
  * `open` → `issued` | `superseded` (by newer terms) | `canceled` (its plan was closed, or the approval timed out) |
  * `failed` (permanent error). An issuance that left `open` never changes again.
  */
-export const issuanceStates = ['open', 'issued', 'superseded', 'canceled', 'failed'] as const;
-export type IssuanceState = (typeof issuanceStates)[number];
+export type IssuanceState = 'open' | 'issued' | 'superseded' | 'canceled' | 'failed';
 
 /** Approval state of one name. Stored with the issuance: only the holder of the lease writes it. */
 export interface NameApproval {

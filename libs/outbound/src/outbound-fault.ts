@@ -3,18 +3,8 @@
  * `connect` no TCP connection, `tls` no TLS or an invalid certificate, `timeout` the total time is over, `too_large`
  * a header or transfer over its limit (a long body is cut instead), `protocol` no complete HTTP response.
  */
-export const outboundFaultKinds = [
-  'refused_address',
-  'bad_url',
-  'dns',
-  'connect',
-  'tls',
-  'timeout',
-  'too_large',
-  'protocol',
-] as const;
-
-export type OutboundFaultKind = (typeof outboundFaultKinds)[number];
+export type OutboundFaultKind =
+  'refused_address' | 'bad_url' | 'dns' | 'connect' | 'tls' | 'timeout' | 'too_large' | 'protocol';
 
 /**
  * Why a request to a customer-chosen address has no response. The message is a sentence for that customer: it never

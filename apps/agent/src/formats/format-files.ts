@@ -12,16 +12,8 @@ export interface CertificateMaterial {
   readonly password?: string;
 }
 
-export const formattedFileNames = [
-  'fullchain.pem',
-  'cert.pem',
-  'chain.pem',
-  'privkey.pem',
-  'combined.pem',
-  'bundle.p12',
-] as const;
-
-export type FormattedFileName = (typeof formattedFileNames)[number];
+export type FormattedFileName =
+  'fullchain.pem' | 'cert.pem' | 'chain.pem' | 'privkey.pem' | 'combined.pem' | 'bundle.p12';
 
 /**
  * The files of one version. The same input results in the same bytes.

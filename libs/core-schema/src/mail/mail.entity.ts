@@ -2,27 +2,25 @@ import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn } from
 import { AccountEntity } from '../accounts/account.entity';
 import { traceparentColumn } from '../transactions/traceparent';
 
-export const mailKinds = [
-  'expiration-notice',
-  'approval-request',
-  'webhook-disabled',
-  'invoice',
-  'renewal-unpaid',
-  'certificate-not-served',
-  'rollout-stopped',
-  'certificate-issued',
-  'revocation-complete',
-  'monitoring-certificates',
-  'monitoring-backfill',
-  'monitoring-overflow',
-  'monitoring-behind',
-  'monitoring-caught-up',
-  'monitoring-heartbeat',
-  'monitoring-not-logged',
-  'monitoring-endpoints',
-  'monitoring-endpoints-held',
-] as const;
-export type MailKind = (typeof mailKinds)[number];
+export type MailKind =
+  | 'expiration-notice'
+  | 'approval-request'
+  | 'webhook-disabled'
+  | 'invoice'
+  | 'renewal-unpaid'
+  | 'certificate-not-served'
+  | 'rollout-stopped'
+  | 'certificate-issued'
+  | 'revocation-complete'
+  | 'monitoring-certificates'
+  | 'monitoring-backfill'
+  | 'monitoring-overflow'
+  | 'monitoring-behind'
+  | 'monitoring-caught-up'
+  | 'monitoring-heartbeat'
+  | 'monitoring-not-logged'
+  | 'monitoring-endpoints'
+  | 'monitoring-endpoints-held';
 
 /** A queued mail: kind and data, without text; the notifier writes that. */
 @Entity('mail')

@@ -2,8 +2,7 @@ import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm
 import { ClusterEntity } from '../accounts/cluster.entity';
 import { PlanEntity } from '../plans/plan.entity';
 
-export const keyRequestReasons = ['first', 'renewal', 'rekey'] as const;
-export type KeyRequestReason = (typeof keyRequestReasons)[number];
+export type KeyRequestReason = 'first' | 'renewal' | 'rekey';
 
 /** The owner of a plan is to make a new key, and to modify the plan by its CSR. */
 @Entity('key_request')

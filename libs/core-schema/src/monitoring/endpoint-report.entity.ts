@@ -2,8 +2,7 @@ import type { TrackedFinding } from '@certwright/endpoint-checks';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn } from 'typeorm';
 import { AccountEntity } from '../accounts/account.entity';
 
-export const endpointReportKinds = ['problem', 'recovered'] as const;
-export type EndpointReportKind = (typeof endpointReportKinds)[number];
+export type EndpointReportKind = 'problem' | 'recovered';
 
 /** What an account was notified of: findings of an endpoint, or that they are gone. Deleted after 30 days. */
 @Entity('endpoint_report')

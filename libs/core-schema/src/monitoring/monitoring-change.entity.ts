@@ -3,17 +3,10 @@ import { AccountEntity } from '../accounts/account.entity';
 import { ApiKeyEntity } from '../accounts/api-key.entity';
 
 /** What of an account's monitoring can be changed. */
-export const monitoringObjects = [
-  'monitored_domain',
-  'known_key',
-  'known_cert',
-  'settings',
-  'limit',
-  'certificate',
-  'endpoint',
-] as const;
+type MonitoringObject =
+  'monitored_domain' | 'known_key' | 'known_cert' | 'settings' | 'limit' | 'certificate' | 'endpoint';
 
-export const monitoringActions = ['created', 'enabled', 'disabled', 'changed', 'deleted'] as const;
+type MonitoringAction = 'created' | 'enabled' | 'disabled' | 'changed' | 'deleted';
 
 /**
  * A change of what an account monitors: who made it and when. Written in the transaction of the change, kept after the object
@@ -52,7 +45,7 @@ export class MonitoringChangeEntity {
   apiKeyId!: string | null;
 
   @Column('text')
-  object!: (typeof monitoringObjects)[number];
+  object!: MonitoringObject;
 
   @Column('text', {
     comment:
@@ -61,7 +54,7 @@ export class MonitoringChangeEntity {
   name!: string;
 
   @Column('text')
-  action!: (typeof monitoringActions)[number];
+  action!: MonitoringAction;
 
   @Column('jsonb', {
     nullable: true,

@@ -18,8 +18,7 @@ export const findingReasons = [
 ] as const;
 export type FindingReason = (typeof findingReasons)[number];
 
-export const findingSources = ['stream', 'backfill', 'test'] as const;
-export type FindingSource = (typeof findingSources)[number];
+export type FindingSource = 'stream' | 'backfill' | 'test';
 
 /** A name in a certificate, and the monitored domain that decides about it. */
 export interface FindingEndpoint {

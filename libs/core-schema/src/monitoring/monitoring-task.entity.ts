@@ -1,18 +1,15 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 
 /** The loops of `monitoring-worker`. */
-export const monitoringTasks = [
-  'following',
-  'backfill',
-  'classifying',
-  'alerts',
-  'mail',
-  'own-issuance',
-  'housekeeping',
-  'endpoints',
-] as const;
-
-export type MonitoringTaskName = (typeof monitoringTasks)[number];
+export type MonitoringTaskName =
+  | 'following'
+  | 'backfill'
+  | 'classifying'
+  | 'alerts'
+  | 'mail'
+  | 'own-issuance'
+  | 'housekeeping'
+  | 'endpoints';
 
 /** The right to run a loop: one process has it at a time. The migration inserts the rows. */
 @Entity('monitoring_task')

@@ -3,8 +3,7 @@ import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn } from
 import { AccountEntity } from '../accounts/account.entity';
 
 /** The API whose object represents a plan. */
-export const planOwners = ['orders-v3', 'certs-v2'] as const;
-export type PlanOwner = (typeof planOwners)[number];
+export type PlanOwner = 'orders-v3' | 'certs-v2';
 
 @Entity('plan')
 @Check('plan_revision_positive', `revision > 0`)

@@ -6,24 +6,23 @@
  * `alternative_names`: they could not be read completely. `dropped_name`: a text in place of a name that
  * cannot be one. `poison`: present where it does not belong, or absent where it does.
  */
-export const readingFaults = [
-  'no_tbs',
-  'cut_off',
-  'ber_length',
-  'trailing_bytes',
-  'wrong_tag',
-  'missing_part',
-  'serial',
-  'negative_serial',
-  'not_before',
-  'not_after',
-  'time_form',
-  'duplicate_extension',
-  'alternative_names',
-  'common_name',
-  'dropped_name',
-  'poison',
-] as const;
+export type ReadingFault =
+  | 'no_tbs'
+  | 'cut_off'
+  | 'ber_length'
+  | 'trailing_bytes'
+  | 'wrong_tag'
+  | 'missing_part'
+  | 'serial'
+  | 'negative_serial'
+  | 'not_before'
+  | 'not_after'
+  | 'time_form'
+  | 'duplicate_extension'
+  | 'alternative_names'
+  | 'common_name'
+  | 'dropped_name'
+  | 'poison';
 
 /** Because of them, names may be in other places than where they are read. */
 export const hidingFaults: readonly ReadingFault[] = [
@@ -35,8 +34,6 @@ export const hidingFaults: readonly ReadingFault[] = [
   'alternative_names',
   'common_name',
 ];
-
-export type ReadingFault = (typeof readingFaults)[number];
 
 const none: readonly ReadingFault[] = Object.freeze([]);
 

@@ -21,24 +21,22 @@ export interface ApiReply {
  * `loop` returns the first page of a list for every cursor; `cut` closes the connection before the request is
  * applied, `applied_then_cut` after it; `silent` never responds; `echo` refuses and repeats the whole request.
  */
-export const misbehaviours = [
-  'rate_limited',
-  'forbidden',
-  'server_error',
-  'html',
-  'truncated',
-  'unsuccessful',
-  'scalar',
-  'wrong_shape',
-  'loop',
-  'redirect',
-  'huge',
-  'cut',
-  'applied_then_cut',
-  'silent',
-  'echo',
-] as const;
-export type Misbehaviour = (typeof misbehaviours)[number];
+export type Misbehaviour =
+  | 'rate_limited'
+  | 'forbidden'
+  | 'server_error'
+  | 'html'
+  | 'truncated'
+  | 'unsuccessful'
+  | 'scalar'
+  | 'wrong_shape'
+  | 'loop'
+  | 'redirect'
+  | 'huge'
+  | 'cut'
+  | 'applied_then_cut'
+  | 'silent'
+  | 'echo';
 
 /** A local fake API with its own state, which misbehaves when configured to. */
 export class ApiServer {
