@@ -196,11 +196,7 @@ export async function createWebhook(
 }
 
 /** @returns the new secret */
-export async function rotateSecret(
-  database: DataSource,
-  sealing: SealingKeys,
-  text: string,
-): Promise<string> {
+async function rotateSecret(database: DataSource, sealing: SealingKeys, text: string): Promise<string> {
   const { id, accountId } = await existingWebhook(database, text);
   const secret = freshSecret();
   const sealed = sealSecret(sealing, id, secret);

@@ -161,7 +161,7 @@ export async function stopChild(child, how) {
  * @param {string} logFile
  * @param {number} [count]
  */
-export function logExcerpt(logFile, count = 20) {
+function logExcerpt(logFile, count = 20) {
   try {
     const lines = readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-count);
     return [`Last lines of ${logFile}:`, ...lines.map((line) => `  | ${line}`)].join('\n');

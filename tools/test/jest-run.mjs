@@ -73,7 +73,7 @@ export async function runJest(args, signal) {
  * @param {{ counts?: { passed: number, failed: number }, exitCode: number | null, hung: boolean, interrupted: boolean }} run
  * @returns {Outcome}
  */
-export function outcomeOf({ counts, exitCode, hung, interrupted }) {
+function outcomeOf({ counts, exitCode, hung, interrupted }) {
   const { passed, failed } = counts ?? { passed: 0, failed: 0 };
   const fault = () => {
     if (interrupted) return 'The run was interrupted.';

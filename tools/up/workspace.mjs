@@ -114,7 +114,7 @@ export async function installPackages({ signal } = {}) {
  * other machines may be missing.
  * @returns {boolean}
  */
-export function isInstalled() {
+function isInstalled() {
   const installed = lockedPackages('node_modules/.package-lock.json');
   if (installed === undefined) return false;
   const wanted = lockedPackages('package-lock.json') ?? {};

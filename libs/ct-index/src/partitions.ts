@@ -3,7 +3,7 @@ import { takeLane } from './runs/merge-runs';
 import { blockTable, isUndefinedTable } from '@certwright/ct-schema';
 
 /** Issuances per partition. Every page reads each partition after its cursor, so they are few and large. */
-export const defaultPositionsPerPartition = 20_000_000;
+const defaultPositionsPerPartition = 20_000_000;
 
 /** Lock for creating and dropping partitions, across processes. */
 const partitionLock = 7_308_604_101;

@@ -11,7 +11,7 @@ const PLAIN_UDP_BYTES = 512;
  * Maximum UDP message with EDNS: fits an unfragmented datagram nearly everywhere (DNS Flag Day 2020) and limits
  * amplification.
  */
-export const EDNS_UDP_BYTES = 1232;
+const EDNS_UDP_BYTES = 1232;
 const TCP_BYTES = 65535;
 
 export interface Asked {

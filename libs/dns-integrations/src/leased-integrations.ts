@@ -82,7 +82,7 @@ export class LeasedIntegrations {
 }
 
 /** As part of a transaction that writes more. @throws LeaseLost */
-export async function saveIntegration(
+async function saveIntegration(
   tx: Pick<Tx, 'query'>,
   lease: IntegrationLease,
   progress: IntegrationProgress,

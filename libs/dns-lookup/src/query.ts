@@ -6,7 +6,7 @@ const HEADER_BYTES = 12;
 /** Type and class, after the name. */
 const QUESTION_TAIL_BYTES = 4;
 /** Fits an unfragmented datagram on nearly all paths (DNS Flag Day 2020). */
-export const UDP_RESPONSE_BYTES = 1232;
+const UDP_RESPONSE_BYTES = 1232;
 
 export interface DnsQuery {
   readonly message: Buffer;

@@ -7,7 +7,7 @@ export type NoticeThresholdDays = (typeof noticeThresholdsDays)[number];
 const dayMs = 86_400_000;
 
 /** The thresholds that a certificate has passed, the nearest to its end first. */
-export function passedThresholds(
+function passedThresholds(
   certificate: Pick<Certificate, 'notBefore' | 'notAfter' | 'revokedAt'>,
   now: Date,
 ): readonly NoticeThresholdDays[] {

@@ -1,5 +1,5 @@
 /** Longest URL, in characters. */
-export const maxUrlLength = 2_048;
+const maxUrlLength = 2_048;
 
 /** Where deliveries go, and with what. */
 export interface EndpointUrl {

@@ -1,5 +1,5 @@
 /** Events of certificate monitoring. Each is about a subject, not about a plan. */
-export const monitoringEvents = [
+const monitoringEvents = [
   'monitoring.unknown_certificate',
   'monitoring.new_endpoint',
   'monitoring.endpoint_problem',

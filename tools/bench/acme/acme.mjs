@@ -19,7 +19,7 @@ const usage = `npm run bench -- acme [N] [--concurrency N] [--rounds N] [--only 
   --rounds N       turns that each client takes (default 4)
   --only …         of: ours, ours-waiting, acme-client, lego, certbot, platform; of the page it writes only the platform's section`;
 
-export const clients = ['ours', 'ours-waiting', 'acme-client', 'lego', 'certbot'];
+const clients = ['ours', 'ours-waiting', 'acme-client', 'lego', 'certbot'];
 /** Certificates that are issued before the measurement, to warm up long-running clients. */
 const warmUp = 16;
 const nonceRejects = [0, 50];

@@ -13,7 +13,7 @@ import { Stream } from './stream.mjs';
 import { Tenants } from './tenants.mjs';
 
 /** By name, in their order. */
-export const parts = {
+const parts = {
   'fail-over': failOvers,
   kill: kills,
   restore: restoredIndex,

@@ -88,7 +88,7 @@ export function readProxy(text: string): URL {
 const urlOf = (text: string): URL | null => (URL.canParse(text) ? new URL(text) : null);
 
 /** Plain HTTP is for servers on the same machine, as in the sandbox. */
-export const isLoopback = (hostname: string): boolean =>
+const isLoopback = (hostname: string): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'));
 
 /** A name that this host accepts in certificates: exact, or every name below a parent. */

@@ -10,7 +10,7 @@ import type { OrderStore } from '../state/order-store';
 import { decodePem } from '@certwright/pki';
 
 /** Nothing was changed. The message says what to do. */
-export class PlacingFault extends Error {}
+class PlacingFault extends Error {}
 
 export const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 

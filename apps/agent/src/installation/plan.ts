@@ -41,7 +41,7 @@ export function retryTime(attempts: number, now: Date): Date {
 }
 
 /** Points of an order by what they read. */
-export function pointsByPlacement(points: readonly Point[], order: string): Map<string, Point[]> {
+function pointsByPlacement(points: readonly Point[], order: string): Map<string, Point[]> {
   const found = new Map<string, Point[]>();
   for (const point of points) {
     if (point.order !== order) continue;

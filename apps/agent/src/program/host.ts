@@ -61,10 +61,7 @@ export function prepareState(host: Host, { state }: Settings): void {
 }
 
 /** @throws CommandFault when this host is not enrolled */
-export function enrolledIdentity(
-  host: Host,
-  { state, server }: Settings,
-): Identity & { readonly cluster: string } {
+function enrolledIdentity(host: Host, { state, server }: Settings): Identity & { readonly cluster: string } {
   const identity = readIdentity(host.files, state);
   if (identity === null || identity.cluster === null)
     throw new CommandFault(

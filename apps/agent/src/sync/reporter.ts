@@ -18,7 +18,7 @@ export interface ReporterParts {
 }
 
 /** Everything is reported again after this time, in case the server lost it. */
-export const fullReportMs = 3_600_000;
+const fullReportMs = 3_600_000;
 /** So that numbers fit into 32 bits for decades: 2025-01-01. */
 const numberEpochMs = Date.UTC(2025, 0, 1);
 

@@ -4,7 +4,7 @@ import { Agent } from '../sync/agent';
 import type { FakeServer } from './fake-server';
 import { LossyDisk } from './lossy-disk';
 
-export const configurationFile = '/etc/certwright-agent/agent.toml';
+const configurationFile = '/etc/certwright-agent/agent.toml';
 const silent = { info: () => undefined, warn: () => undefined };
 const output = { print: () => undefined, printError: () => undefined, isJson: false };
 

@@ -47,7 +47,7 @@ export interface TestKey {
   readonly spkiSha256: string;
 }
 
-export const sha256Hex = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+const sha256Hex = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
 export function testKey(): TestKey {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });

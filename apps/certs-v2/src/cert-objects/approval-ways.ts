@@ -10,7 +10,7 @@ export type ApprovalWays = Readonly<Record<string, ApprovalWay>>;
  * With default SANs, one record at the shorter of the two names approves both by dns: it is an Authorization Domain Name of
  * the longer one (Baseline Requirements 1.6.1). A wildcard and its base name have the same record anyway.
  */
-export function approvalWaysOf(object: Pick<CertObject, 'cn' | 'sans'> & NameToApprove): ApprovalWays {
+function approvalWaysOf(object: Pick<CertObject, 'cn' | 'sans'> & NameToApprove): ApprovalWays {
   const { cn, sans } = object;
   const wayOf = (
     { approvalMethod: method, approverEmail }: NameToApprove,

@@ -18,7 +18,7 @@ const maxPage = 1_000;
 const objectsOfPart = 250;
 
 /** A page ends before the object with which it would have more names, so that no account's list is too large: 4 MB. */
-export const maxNamesOnPage = 10_000;
+const maxNamesOnPage = 10_000;
 
 /** Lists in parts of one account at the same time, in this process: each keeps it busy, or keeps a part for a slow client. */
 export const maxListsOfAccount = 4;

@@ -21,7 +21,7 @@ import { Tenant } from './tenant';
 type Settings = Readonly<Record<string, string>>;
 
 /** What `SEALING_KEYS` is in specs. */
-export const specSealingKey = randomBytes(32).toString('base64');
+const specSealingKey = randomBytes(32).toString('base64');
 
 const openApiDocument = JSON.parse(readFileSync(join(__dirname, '../../openapi.json'), 'utf8')) as object;
 

@@ -42,6 +42,6 @@ export function basic(userName: string, password: string): string {
   return `Basic ${Buffer.from(`${userName}:${password}`).toString('base64')}`;
 }
 
-export function encodedForm(fields: FormFields): string {
+function encodedForm(fields: FormFields): string {
   return typeof fields === 'string' ? fields : new URLSearchParams(fields).toString();
 }

@@ -170,7 +170,7 @@ export const Expand = () =>
     ApiQuery({ name: 'expand', type: [String], required: false, description: expandDescription }),
   );
 
-export function readText(value: unknown, name: string): Reading<string> {
+function readText(value: unknown, name: string): Reading<string> {
   if (value === undefined || value === null || typeof value === 'string') return value ?? undefined;
   if (typeof value === 'number') return String(value);
   return value instanceof Repeated ? sentTwice(name) : unreadable('bad_param', `${name} must be a string.`);

@@ -86,7 +86,7 @@ export class NewestHead {
   }
 }
 
-export function keptHead({ headSize, headRoot, headAt, headSigned }: CtLogEntity): VerifiedHead | null {
+function keptHead({ headSize, headRoot, headAt, headSigned }: CtLogEntity): VerifiedHead | null {
   if (headRoot === null || headAt === null || headSigned === null) return null;
   return { treeSize: Number(headSize), rootHash: headRoot, timestamp: headAt.getTime(), signed: headSigned };
 }

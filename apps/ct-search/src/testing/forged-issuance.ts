@@ -18,9 +18,7 @@ export function issuerNamed(nameDer: Buffer, spkiDer: Buffer | null = spki.p384)
   };
 }
 
-export const usualIssuer = issuerNamed(
-  nameOf(['C', 'XX'], ['O', 'Example Trust, Inc.'], ['CN', 'Example CA 1']),
-);
+const usualIssuer = issuerNamed(nameOf(['C', 'XX'], ['O', 'Example Trust, Inc.'], ['CN', 'Example CA 1']));
 
 export interface IssuanceFields extends Partial<Omit<CertificateFields, 'names' | 'issuerName'>> {
   readonly issuer?: NewIssuer;

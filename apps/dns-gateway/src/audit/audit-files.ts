@@ -41,7 +41,7 @@ export async function makeFolder(folder: string): Promise<void> {
 }
 
 /** A directory entry is on disk only after the directory itself is synced. */
-export async function syncFolder(folder: string): Promise<void> {
+async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
     await handle.sync();

@@ -34,7 +34,7 @@ export interface AuditLogOptions {
 }
 
 /** The log cannot be written. Nothing may be changed without it. */
-export class AuditFault extends Error {
+class AuditFault extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'AuditFault';

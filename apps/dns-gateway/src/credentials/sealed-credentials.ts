@@ -13,7 +13,7 @@ import type { CredentialKeys } from './credential-keys';
 import { readCredentials } from './given-credentials';
 
 /** Four times the content of a handle, in base64 and with a header: anything longer could not be stored anyway. */
-export const maxJweLength = 16_384;
+const maxJweLength = 16_384;
 /** Max time that the sealer's clock may be ahead of ours, seconds. */
 const clockSkewS = 60;
 

@@ -6,7 +6,7 @@ import type { RecordValue } from './record-value';
 
 /** Labels of issuance itself: RFC 8555, section 8.4, and draft-ietf-acme-dns-persist. */
 export const challengeLabel = '_acme-challenge';
-export const persistLabel = '_validation-persist';
+const persistLabel = '_validation-persist';
 
 export interface ValueRefusal {
   readonly field: 'record.fqdn' | 'record.value';

@@ -7,7 +7,7 @@ import type {
   ProviderSession,
 } from '../providers/dns-provider';
 
-export const exampleCom: Zone = { id: 'z1', name: 'example.com' };
+const exampleCom: Zone = { id: 'z1', name: 'example.com' };
 
 type Step = 'accept' | 'zones' | 'add' | 'replace' | 'remove';
 

@@ -78,7 +78,7 @@ export class MemberReader {
 const timestamp = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/;
 
 /** RFC 3339, section 5.6, the format of times in ACME; null for anything else. */
-export function readRfc3339(text: string): Date | null {
+function readRfc3339(text: string): Date | null {
   if (!timestamp.test(text)) return null;
   const time = new Date(text.toUpperCase());
   return Number.isNaN(time.getTime()) ? null : time;

@@ -6,7 +6,7 @@ import type { ApprovalResult, ApprovalQuestion, Approver, ParentRecord } from '.
 import type { ParentSays } from './parent-delegation';
 
 /** For the whole search, with any number of records: half of a check, which leaves time for the other methods. */
-export const searchMs = 4_000;
+const searchMs = 4_000;
 
 /**
  * The standing record: `_acme-challenge.<name>` delegates, by CNAME or NS, to a target known only to this tenant. A

@@ -56,7 +56,7 @@ export async function findStandingDelegation(
  * The next query, or the finding. A CNAME at the record name decides, directly or through a chain; without one,
  * the name servers to which the record name itself is delegated. Ends after at most nine queries.
  */
-export function nextLook(wanted: WantedDelegation, looks: readonly LookedAt[]): Look | DelegationFinding {
+function nextLook(wanted: WantedDelegation, looks: readonly LookedAt[]): Look | DelegationFinding {
   const recordName = normalForm(wanted.recordName);
   const target = normalForm(wanted.target);
   const last = looks.at(-1);

@@ -7,7 +7,7 @@ import { Config } from '../config';
  * @returns null when no gateway is configured
  * @throws SettingsError when the configuration is incomplete or its certificate cannot be used
  */
-export function openGateway(
+function openGateway(
   config: Pick<Config, 'GATEWAY_URL' | 'GATEWAY_CA' | 'GATEWAY_CERTIFICATE' | 'GATEWAY_KEY'>,
   running: RunningProcess,
 ): GatewayClient | null {

@@ -22,7 +22,7 @@ const pollMs = 250;
 
 /** The task `alerts`: notifies accounts of unknown certificates. */
 @Injectable()
-export class AlertsTask implements OnModuleInit {
+class AlertsTask implements OnModuleInit {
   constructor(
     private readonly leased: LeasedRounds,
     @Inject(Rounds) private readonly rounds: Pick<Rounds, 'stopping'>,

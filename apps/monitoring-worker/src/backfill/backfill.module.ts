@@ -17,7 +17,7 @@ const idleMs = 1_000;
 
 /** The task `backfill`. */
 @Injectable()
-export class BackfillTask implements OnModuleInit {
+class BackfillTask implements OnModuleInit {
   constructor(
     private readonly leased: LeasedRounds,
     private readonly rounds: Rounds,

@@ -27,7 +27,7 @@ const turnMs = 30_000;
 
 /** The task `endpoints`. */
 @Injectable()
-export class EndpointsTask implements OnModuleInit {
+class EndpointsTask implements OnModuleInit {
   private turnAtMs = 0;
 
   constructor(

@@ -6,7 +6,7 @@ export type Intervals = Pick<Config, 'ENDPOINT_CHECK_EVERY' | 'ENDPOINT_CONFIRM_
 const dayMs = 86_400_000;
 
 /** A name that is gone for this long is checked as rarely, ms. */
-export const goneAfterMs = 7 * dayMs;
+const goneAfterMs = 7 * dayMs;
 
 /** How long a newer certificate may wait for its installation, ms. */
 export const notCurrentAfterMs = dayMs;

@@ -25,7 +25,7 @@ export interface Candidate extends FindingKey {
 }
 
 /** Names that are stored with a finding; the others are counted. */
-export const maxNames = 100;
+const maxNames = 100;
 
 export function candidatesOf(concerned: readonly ConcernedIssuance[]): Candidate[] {
   return concerned.map(withStorableDates).flatMap((issuance) =>

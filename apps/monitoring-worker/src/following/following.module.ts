@@ -49,7 +49,7 @@ export class LoadDomains {
 
 /** The task `following`. */
 @Injectable()
-export class FollowingTask implements OnModuleInit {
+class FollowingTask implements OnModuleInit {
   private domains: DomainsInMemory | null = null;
 
   constructor(

@@ -80,7 +80,7 @@ export async function changesAfter(
 }
 
 /** Whether certificates in the index may concern the account that did not before. */
-export function enlarges({ object, action, before, after }: Action): boolean {
+function enlarges({ object, action, before, after }: Action): boolean {
   if (object !== 'monitored_domain') return false;
   // A disabled object excludes names from the tree above it.
   if (action === 'deleted') return before?.enabled === false;

@@ -10,7 +10,7 @@ import { StrayCertificates } from './stray-certificates';
 
 /** Runs both checks under one lease. */
 @Injectable()
-export class OwnIssuance implements OnModuleInit {
+class OwnIssuance implements OnModuleInit {
   constructor(
     private readonly rounds: LeasedRounds,
     private readonly sightings: Sightings,

@@ -5,7 +5,7 @@ import { BehindNotices } from './behind-notices';
 import { type Follower, Following, indexDelayS } from './following';
 
 /** Seconds behind: when the operator is alarmed, when accounts are notified, and below which it is over. */
-export const thresholdsS = { alarm: 15 * 60, notice: 60 * 60, over: 5 * 60 } as const;
+const thresholdsS = { alarm: 15 * 60, notice: 60 * 60, over: 5 * 60 } as const;
 
 /** Between rounds. */
 const restMs = 60_000;

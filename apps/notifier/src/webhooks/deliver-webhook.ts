@@ -17,7 +17,7 @@ import { WebhookEvents } from './webhook-events';
 import { webhookHeaders } from './webhook-request';
 
 /** A success is a response within this time, connecting included. */
-export const responseTimeoutMs = 15_000;
+const responseTimeoutMs = 15_000;
 
 /** Longer than the slowest attempt, so that a lease is lost only by accident. */
 export const leaseMs = 2 * responseTimeoutMs;

@@ -33,7 +33,7 @@ export class RekeySchema {
   orders: number;
 }
 
-export const enrolmentStates = ['active', 'used_up', 'expired', 'revoked'] as const;
+const enrolmentStates = ['active', 'used_up', 'expired', 'revoked'] as const;
 
 /** An enrolment token in a list, without the token. */
 export class EnrolmentSchema {
@@ -66,7 +66,7 @@ export class EnrolmentWithTokenSchema extends EnrolmentSchema {
   token: string;
 }
 
-export const agentStates = ['online', 'offline', 'removed'] as const;
+const agentStates = ['online', 'offline', 'removed'] as const;
 
 /** An agent in a response. */
 export class AgentSchema {

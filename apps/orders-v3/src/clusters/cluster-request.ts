@@ -82,7 +82,7 @@ export class RekeyRequest {
   now = false;
 }
 
-export const maxUses = 1_000;
+const maxUses = 1_000;
 const minutesS = 60;
 const hourS = 60 * minutesS;
 const maxExpiryS = 30 * 24 * hourS;

@@ -68,7 +68,7 @@ export function modifiedOrder(before: Order, patch: OrderPatch, support: Product
 }
 
 /** The four rules by which a change resets `csr` to null, unless the same request carries a new one. */
-export function resetsCsr(before: Order, after: Omit<Order, 'csr'>, support: ProductSupport): boolean {
+function resetsCsr(before: Order, after: Omit<Order, 'csr'>, support: ProductSupport): boolean {
   return (
     (!sameNames(before.dnsNames, after.dnsNames) && support.namesEveryDnsName) ||
     before.cluster !== after.cluster ||

@@ -5,10 +5,10 @@ const dayMs = 24 * 60 * minuteMs;
 export const linkLifeMs = 30 * dayMs;
 
 /** Another mail can be requested when the last one is older: mail is sometimes slow. */
-export const minBetweenMailsMs = 10 * minuteMs;
+const minBetweenMailsMs = 10 * minuteMs;
 
 /** Maximum mails to one address within a day, over all accounts, so that the service cannot flood a mailbox. */
-export const mailsPerDay = 5;
+const mailsPerDay = 5;
 export const throttleWindowMs = dayMs;
 
 /** Approval state of a mailbox. */

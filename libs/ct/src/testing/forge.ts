@@ -35,7 +35,7 @@ export const ids = {
 } as const;
 
 export const extension = (id: Uint8Array, value: Uint8Array) => seq(tlv(0x06, id), octetString(value));
-export const criticalExtension = (id: Uint8Array, value: Uint8Array) =>
+const criticalExtension = (id: Uint8Array, value: Uint8Array) =>
   seq(tlv(0x06, id), tlv(0x01, hex('ff')), octetString(value));
 export const alternativeNames = (...names: readonly Uint8Array[]) =>
   extension(ids.subjectAlternativeName, seq(...names));

@@ -15,7 +15,7 @@ export interface AccountEvent {
 }
 
 /** Deliveries of account events that become due within any hour, per account. */
-export const maxPerHour = 1_000;
+const maxPerHour = 1_000;
 
 const hourMs = 60 * 60 * 1_000;
 

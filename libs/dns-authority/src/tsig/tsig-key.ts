@@ -19,7 +19,7 @@ export interface TsigKey {
 }
 
 /** 128 bits. RFC 8945 section 8 recommends the length of the digest; shorter secrets than this can be guessed. */
-export const MIN_SECRET_BYTES = 16;
+const MIN_SECRET_BYTES = 16;
 const MAX_SECRET_BYTES = 512;
 
 /** The invalid part of a key, and the rule. The rule never repeats the value. */
@@ -50,6 +50,6 @@ export function readTsigKey(
   return { name, algorithm, secret };
 }
 
-export function isTsigAlgorithm(text: string): text is TsigAlgorithm {
+function isTsigAlgorithm(text: string): text is TsigAlgorithm {
   return Object.hasOwn(TSIG_ALGORITHMS, text);
 }

@@ -28,7 +28,7 @@ export interface DerLimits {
  * Allows a certificate or request with hundreds of names: RFC 5280 structures nest about 9 deep, and 100 names of 253
  * bytes are 26 KiB in 130 elements.
  */
-export const defaultDerLimits: DerLimits = { maxBytes: 64 * 1024, maxDepth: 16, maxElements: 4096 };
+const defaultDerLimits: DerLimits = { maxBytes: 64 * 1024, maxDepth: 16, maxElements: 4096 };
 
 const tagClasses: readonly TagClass[] = ['universal', 'application', 'context', 'private'];
 

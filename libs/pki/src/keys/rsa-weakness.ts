@@ -7,7 +7,7 @@ import { integerSquareRoot, isSquare } from './square-root';
  * 2^16 + 1. Baseline Requirements, section 6.1.6, allow any odd exponent from 3 and recommend this one or more; every
  * CA accepts it and every library uses it.
  */
-export const requiredExponent = 65537n;
+const requiredExponent = 65537n;
 
 /**
  * Rounds of Fermat's factorization that a key must withstand (Baseline Requirements, section 6.1.1.3). More rounds

@@ -49,7 +49,7 @@ function faultOf(text: string): string | null {
   return null;
 }
 
-export const databasePoolers = ['none', 'transaction', 'transaction-prepared'] as const;
+const databasePoolers = ['none', 'transaction', 'transaction-prepared'] as const;
 
 /** For processes with a database; spread into their own tables. */
 export const poolerSettings = {

@@ -36,7 +36,7 @@ export interface BucketLevel {
  * @param level absent: an unused bucket
  * @returns the new level, and the result
  */
-export function takeFrom(level: BucketLevel | undefined, take: Take, nowMs: number): [BucketLevel, Taken] {
+function takeFrom(level: BucketLevel | undefined, take: Take, nowMs: number): [BucketLevel, Taken] {
   // A clock that was set back adds and removes nothing.
   const passedS = level === undefined ? 0 : Math.max(0, nowMs - level.atMs) / 1_000;
   const tokens = Math.min(take.burst, (level?.tokens ?? take.burst) + passedS * take.ratePerS);

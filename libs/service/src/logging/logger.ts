@@ -93,7 +93,7 @@ const maxCauseDepth = 5;
  * The logged members of an error: a closed list, since database drivers attach statement parameters such as CSRs and
  * hashes.
  */
-export function describeError(error: unknown, depth = 0): DescribedError {
+function describeError(error: unknown, depth = 0): DescribedError {
   if (!(typeof error === 'object' && error !== null && 'message' in error)) {
     return { type: typeof error, message: String(error) };
   }

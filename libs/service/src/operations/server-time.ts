@@ -10,7 +10,7 @@ export interface ServerTime {
  * Max difference between our clock and that of a server, ms. Leases are of the database's clock; validity periods, signed
  * requests to DNS providers and revocation lists are of ours. CAs and providers tolerate minutes.
  */
-export const maxClockOffsetMs = 60_000;
+const maxClockOffsetMs = 60_000;
 
 export function isServerTime(result: unknown): result is ServerTime {
   const { serverTimeMs, setting } = (result ?? {}) as Partial<ServerTime>;

@@ -1,7 +1,7 @@
 import { oneOf, string, url } from '../config/setting-kinds';
 import { type Setting, settingOf } from '../config/setting';
 
-export const samplers = [
+const samplers = [
   'always_on',
   'always_off',
   'traceidratio',

@@ -9,7 +9,7 @@ import { publish } from '../challenge-server.mjs';
 import { maxPollMs, minPollMs, sideBySide } from '../side-by-side.mjs';
 
 /** The bundled client. */
-export const bundled = path.join(workspaceRoot, 'dist/bench/acme/client.js');
+const bundled = path.join(workspaceRoot, 'dist/bench/acme/client.js');
 
 /** The same number of concurrent orders and the same polling intervals as the others. */
 export async function open(setting) {

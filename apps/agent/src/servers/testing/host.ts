@@ -19,7 +19,7 @@ import { type RealServer, RunningServer, servedName } from './real-server';
 const environment = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' };
 
 /** Of the agent: long waits, such as back-off and the time between reloads, pass at once. */
-export class SpecClock {
+class SpecClock {
   /** Real time per time of the clock, for waits of up to a second. */
   pace = 1;
   private aheadMs = 0;
@@ -168,7 +168,7 @@ function serviceOf(kind: RealServer, running: RunningServer | undefined): Servic
 }
 
 /** @throws Error when the key is that of another certificate */
-export function pairOf(certificate: Buffer, key: Buffer): string {
+function pairOf(certificate: Buffer, key: Buffer): string {
   const leaf = new X509Certificate(certificate);
   if (!leaf.checkPrivateKey(createPrivateKey(key))) throw new Error('the key is that of another certificate');
   return createHash('sha256').update(leaf.raw).digest('hex');

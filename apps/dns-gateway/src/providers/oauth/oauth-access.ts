@@ -71,7 +71,7 @@ const tokenPorts = ({ callApi, now, rest }: ProviderPorts): Omit<TokenPorts, 'si
  * One session's authorization: an access token for every request, and the credentials that the integration must
  * store.
  */
-export class OauthSession implements Authorizer {
+class OauthSession implements Authorizer {
   #used: HeldToken | null = null;
   #renewals = 0;
 

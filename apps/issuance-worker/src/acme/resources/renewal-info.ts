@@ -48,7 +48,7 @@ export function readRenewalInfo(value: unknown, saidRetryAt: Date | null, now: D
   return { window: { start, end }, explanationUrl: pageOf(reader.optionalText('explanationURL')), retryAt };
 }
 
-export function renewalInfoRetryAt(said: Date | null, now: Date): Date {
+function renewalInfoRetryAt(said: Date | null, now: Date): Date {
   const requestedMs = said === null ? defaultPollingMs : said.getTime() - now.getTime();
   return new Date(now.getTime() + Math.min(Math.max(requestedMs, pollingMs.soonest), pollingMs.latest));
 }

@@ -1,6 +1,5 @@
 export {
   activateIntermediate,
-  type ImportedIntermediate,
   importIntermediate,
   importRootList,
   requestAgain,
@@ -8,5 +7,5 @@ export {
   retireIntermediate,
 } from './ceremony';
 export { CaRecords } from './ca-records';
-export { createRoot, readRootList, type Root, signIntermediate, signRootList } from './root';
+export { createRoot, type Root, signIntermediate, signRootList } from './root';
 export { createSandboxCa, storeListUntilEnd } from './sandbox-ca';
