@@ -1,7 +1,16 @@
 // Cost of a change through the gateway: mutual TLS, handle, policy, two audit entries (the first one synced), a signed
 // RFC 2136 update at a name server. Compared with bare HTTPS of the gateway, and with synced appends.
 import { randomBytes } from 'node:crypto';
-import { closeSync, fdatasyncSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fdatasyncSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { Agent, request } from 'node:https';
 import os from 'node:os';
 import path from 'node:path';
@@ -10,7 +19,6 @@ import { freePort, LOOPBACK } from '../../embedded/ports.mjs';
 import { bundle, workspaceRoot } from '../../build/bundle.mjs';
 import { cpuSeconds } from '../cpu-time.mjs';
 import { table } from '../report.mjs';
-import { imageContent } from './image.mjs';
 
 const usage = 'npm run bench -- gateway [changes, 2000]';
 const readyWithinMs = 30_000;
@@ -252,4 +260,17 @@ function section({ changes, image, startMs, atRest, afterwards, added, removed, 
   const [{ model }] = os.cpus();
   const machine = `${os.cpus().length} cores (${model.trim()}), Node ${process.version}, ${inFlight} in flight, ${changes} changes in one zone`;
   return { name: 'gateway', text: `## DNS gateway\n\n${machine}.\n\n${rates}\n\n${size}` };
+}
+
+/**
+ * Content of the gateway's image besides Node: its bundle with all packages.
+ *
+ * @returns {Promise<{ bundleBytes: number, packages: string[] }>}
+ */
+async function imageContent() {
+  const folder = 'dist/apps/dns-gateway';
+  await bundle({ main: 'apps/dns-gateway/src/main.ts' }, folder);
+  const place = path.join(workspaceRoot, folder);
+  const packages = JSON.parse(readFileSync(path.join(place, 'main.packages.json'), 'utf8'));
+  return { bundleBytes: statSync(path.join(place, 'main.js')).size, packages };
 }

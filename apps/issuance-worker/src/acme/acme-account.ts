@@ -13,10 +13,9 @@ import {
 } from './resources/authorization';
 import { type DownloadedChain, readChain } from './resources/certificate-chain';
 import { type AcmeOrder, assertNames, readOrder } from './resources/order';
-import { revocation, type RevocationOutcome } from './resources/revocation';
 import { readRetryAfter } from './retry-after';
 import type { AccountKey } from './signing/account-key';
-import { postAsGet, signRequest, type Signer } from './signing/jws';
+import { postAsGet, type Signer, signRequest } from './signing/jws';
 
 export interface NewOrder {
   /** A-labels; wildcards with `*.`. */
@@ -197,5 +196,26 @@ export class AcmeAccount {
 
   #retryAt(response: HttpsResponse): Date | null {
     return readRetryAfter(response.header('retry-after'), this.conversation.now());
+  }
+}
+
+/** `already`: it was revoked before, for any reason. */
+type RevocationOutcome = 'revoked' | 'already';
+
+/** RFC 8555, section 7.6. @param reason CRLReason, RFC 5280, section 5.3.1 */
+async function revocation(
+  conversation: Conversation,
+  signer: Signer,
+  certificate: Uint8Array,
+  reason: number,
+): Promise<RevocationOutcome> {
+  const payload = { certificate: Buffer.from(certificate).toString('base64url'), reason };
+  try {
+    const operation = 'revokeCert';
+    await conversation.post({ operation, signer, to: operation, payload, isRepeatable: true });
+    return 'revoked';
+  } catch (error) {
+    if (isProblem(error, 'alreadyRevoked')) return 'already';
+    throw error;
   }
 }

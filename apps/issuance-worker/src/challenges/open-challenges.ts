@@ -5,13 +5,14 @@ import { ChallengeValues, connectRedis } from '@certwright/redis';
 import type { RedisAccess } from '@certwright/redis-client';
 import { type RunningProcess, SettingsError } from '@certwright/service';
 import { Counter } from 'prom-client';
-import type { Config } from '../config';
 import { DnsServers, type LookUp } from '@certwright/dns-lookup';
 import { ServerAddresses } from '@certwright/outbound';
+import type { Tx } from '@certwright/core-schema';
+import type { Outcome } from '@certwright/issuance';
+import type { Config } from '../config';
 import type { HostedChallengeRecords } from '../integrations/hosted-challenge-records';
 import type { NameServers } from '../name-servers/name-servers';
-import type { ChallengePublisher } from './challenge-publisher';
-import { ChallengesByType } from './challenges-by-type';
+import { type ChallengePublisher, type NotYet, ofType, type PublishedChallenge } from './challenge-publisher';
 import { clearHosted } from './clear-hosted';
 import { HostedChallenges } from './hosted-challenges';
 import { HostedRecords, type HostingEvents } from './hosted-records';
@@ -106,4 +107,25 @@ function storedChallenges(
   const queried = APPROVAL_RESPONDERS.length === 0 ? () => [lookUp] : async () => await responders.each();
   const seen = new ValuesSeen(APPROVAL_ZONE, queried);
   return new StoredChallenges(stored, new ChallengeValues(values), seen);
+}
+
+/** Delegates to the publisher of each challenge type. */
+class ChallengesByType implements ChallengePublisher {
+  constructor(private readonly places: Readonly<Record<PublishedChallenge['type'], ChallengePublisher>>) {}
+
+  async publish(challenges: readonly PublishedChallenge[]): Promise<NotYet | null> {
+    const files = await this.places['http-01'].publish(ofType(challenges, 'http-01'));
+    const records = await this.places['dns-01'].publish(ofType(challenges, 'dns-01'));
+    return records ?? files;
+  }
+
+  async unseen(challenges: readonly PublishedChallenge[], signal?: AbortSignal): Promise<Outcome | null> {
+    const records = await this.places['dns-01'].unseen(ofType(challenges, 'dns-01'), signal);
+    return records ?? (await this.places['http-01'].unseen(ofType(challenges, 'http-01'), signal));
+  }
+
+  async withdraw(challenges: readonly PublishedChallenge[], tx: Tx | null = null): Promise<void> {
+    await this.places['dns-01'].withdraw(ofType(challenges, 'dns-01'), tx);
+    await this.places['http-01'].withdraw(ofType(challenges, 'http-01'), tx);
+  }
 }

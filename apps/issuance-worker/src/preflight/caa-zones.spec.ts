@@ -1,8 +1,45 @@
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
 import { neutralMessage } from '@certwright/outcome-messages';
 import { DnsClient } from '@certwright/dns-lookup';
+import { startChild } from '@certwright/testing';
 import { preflight } from './preflight';
 import { plain } from './testing/fake-resolver';
-import { missingPrograms, type ResolvedZones, startZones } from './testing/resolved-zones';
+
+const workspaceRoot = path.join(__dirname, '../../../..');
+const upWithinMs = 40_000;
+
+interface Zone {
+  readonly name: string;
+  /** Lines of a master file. */
+  readonly records: readonly string[];
+}
+
+interface ResolvedZones {
+  readonly resolver: { readonly host: string; readonly port: number };
+  stop(): Promise<void>;
+}
+
+/** Required programs that are not installed. */
+function missingPrograms(): readonly string[] {
+  const program = `import('./tools/peers/programs.mjs').then(({ missingFor }) => console.log(missingFor(['bind', 'unbound']).join()))`;
+  const missing = execFileSync(process.execPath, ['-e', program], { cwd: workspaceRoot, encoding: 'utf8' });
+  return missing.trim().split(',').filter(Boolean);
+}
+
+/** Zones on BIND, with Unbound as the resolver (see tools/peers/options.mjs). */
+async function startZones(zones: readonly Zone[]): Promise<ResolvedZones> {
+  const options = { servers: [{ kind: 'bind', address: '127.0.0.41', zones }], unbound: true };
+  const args = [path.join(workspaceRoot, 'tools/peers/main.mjs'), JSON.stringify(options)];
+  const child = await startChild(process.execPath, { args, cwd: workspaceRoot });
+  await child.says(/^\{"peers":.*\}$/m, upWithinMs);
+  const [line = ''] = /^\{"peers":.*\}$/m.exec(child.output()) ?? [];
+  const { peers } = JSON.parse(line) as {
+    peers: { unbound: { readonly address: string; readonly port: number } };
+  };
+  const { address: host, port } = peers.unbound;
+  return { resolver: { host, port }, stop: async () => void (await child.stop()) };
+}
 
 const account = plain.accountUri;
 const zones = [

@@ -1,10 +1,9 @@
-import type { CaLimitBuckets, CaLimitNeed } from '../ca-limits/ca-limit-buckets';
 import type { CaLimits, Tx } from '@certwright/core-schema';
 import { type OutcomeOf, outcomeTime } from '@certwright/issuance';
 import type { LookUp } from '@certwright/dns-lookup';
+import type { CaLimitBuckets, CaLimitNeed } from '../ca-limits/ca-limit-buckets';
 import { caaOfNames } from './caa-of-names';
 import { authorizationNeeds, limitNeeds } from './limit-needs';
-import { tooManyNames } from './names-allowed';
 
 /** A name of the order, with `*.`, and the challenge that will prove it (RFC 8555, section 8). */
 export interface NameToProve {
@@ -124,4 +123,29 @@ function outcomeOf(verdict: PreflightVerdict): PreflightOutcome {
     case 'refused':
       return verdict.retryable ? 'caa_unknown' : verdict.error.code;
   }
+}
+
+/** Why product, CA or profile do not allow this many names; null: they do. */
+function tooManyNames({
+  authority,
+  profile,
+  product,
+  names,
+}: PreflightQuestion): OutcomeOf<'too_many_names'> | null {
+  const { maxDnsNames: ofAny, profileLimits = {} } = authority.limits;
+  const ofProfile =
+    profile === null ? undefined : Object.entries(profileLimits).find(([name]) => name === profile);
+  const profileMax = ofProfile?.[1].maxDnsNames;
+  const ca = {
+    kind: 'ca',
+    authority: authority.name,
+    profile: profileMax === undefined ? null : profile,
+  } as const;
+  const ofCa = { max: profileMax ?? ofAny ?? Infinity, limitOf: ca };
+  const ofProduct = {
+    max: product.maxDnsNames,
+    limitOf: { kind: 'product', product: product.name } as const,
+  };
+  const { max, limitOf } = ofProduct.max <= ofCa.max ? ofProduct : ofCa;
+  return names.length <= max ? null : { code: 'too_many_names', count: names.length, max, limitOf };
 }

@@ -1,5 +1,5 @@
-import { DnsServers, lookUpUntil } from '@certwright/dns-lookup';
 import { isIP } from 'node:net';
+import { DnsServers, lookUpUntil } from '@certwright/dns-lookup';
 import {
   type AddressLook,
   type HostLook,
@@ -8,9 +8,15 @@ import {
   lookWithinMs,
   maxCertificateBytesOfLook,
   type NotPresented,
+  type NotPresentedReason,
   notPresentedReasons,
 } from '@certwright/endpoint-checks';
-import { AddressGuard, presentedCertificates } from '@certwright/outbound';
+import {
+  AddressGuard,
+  OutboundFault,
+  type OutboundFaultKind,
+  presentedCertificates,
+} from '@certwright/outbound';
 import { RunningProcess } from '@certwright/service';
 import { Inject, Injectable } from '@nestjs/common';
 import { Counter, Histogram } from 'prom-client';
@@ -18,7 +24,6 @@ import { CertificatesOfLook } from './certificates-of-look';
 import { ConnectionPlaces } from './connection-places';
 import { readLookQuestion } from './look-question';
 import { type LookedUpHost, lookUpHost } from './look-up-host';
-import { notPresented } from './not-presented';
 import { selectAddresses } from './select-addresses';
 
 /** Maximum share of the total time for resolving addresses: a slow resolver must leave time for the servers. */
@@ -225,4 +230,32 @@ async function mapConcurrently<Item, Done>(
   };
   await Promise.all(Array.from({ length: max }, takeTurns));
   return done;
+}
+
+/** Hosts are looked up before, and no response is read: the last three cannot occur. */
+const reasonOf = {
+  refused_address: 'refused_address',
+  connect: 'connect',
+  tls: 'handshake',
+  timeout: 'timeout',
+  too_large: 'too_large',
+  bad_url: 'internal',
+  dns: 'internal',
+  protocol: 'internal',
+} as const satisfies Record<OutboundFaultKind, NotPresentedReason>;
+
+/**
+ * Why nothing was presented, as a message for the customer.
+ *
+ * @param signal of the whole look; once its time is up, that is the reason
+ * @returns null for an internal error
+ */
+function notPresented(error: unknown, signal: AbortSignal): NotPresented | null {
+  if (signal.aborted && error === signal.reason)
+    return { kind: 'not_presented', reason: 'busy', problem: 'There was no response in time.' };
+  if (!(error instanceof OutboundFault)) return null;
+  const reason = reasonOf[error.kind];
+  // The network matters only to the operator of the prober: it may differ from the customer's.
+  const problem = reason === 'refused_address' ? 'This is not a public address.' : error.message;
+  return { kind: 'not_presented', reason, problem };
 }

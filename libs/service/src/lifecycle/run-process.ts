@@ -1,13 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { StartFault } from '@certwright/errors';
 import { createLogger, type Logger } from '../logging/logger';
 import { Metrics } from '../operations/metrics';
 import { startOperationsServer } from '../operations/operations-server';
 import { Readiness, type ReadinessOptions } from '../operations/readiness';
 import { startTraces, type Traces } from '../tracing/otlp-tracer';
+import { fileFault, SettingsError } from '../config/settings';
 import { type Close, ClosingOrder } from './closing-order';
-import { writePidFile } from './pid-file';
 import type { ProcessConfig } from './process-settings';
-import { explainStartFault } from './start-fault';
 
 /** What a process has from its first moment on; also the token under which it is injected. */
 export abstract class RunningProcess {
@@ -184,4 +186,51 @@ async function bounded<T>(pending: Promise<T>, ms: number): Promise<T | 'late'> 
   const first = await Promise.race([pending, late]);
   clearTimeout(timer);
   return first;
+}
+
+/**
+ * Writes this process's id.
+ *
+ * @throws SettingsError when it cannot be written
+ * @returns removes the file, unless a later process has written its own id meanwhile; works while the process exits
+ */
+function writePidFile(file: string): () => void {
+  const id = `${process.pid}\n`;
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, id);
+  } catch (error) {
+    throw new SettingsError([{ name: 'PID_FILE', fault: `cannot be written: ${fileFault(error)}` }]);
+  }
+  return () => {
+    try {
+      if (readFileSync(file, 'utf8') === id) rmSync(file);
+    } catch {
+      // Somebody removed it already, which is what was to be done.
+    }
+  };
+}
+
+/**
+ * Why a process did not start, for the person who started it; `undefined` when the reason is none that this
+ * person can fix, so that the stack is more helpful.
+ */
+function explainStartFault(error: unknown): string | undefined {
+  if (error instanceof StartFault) return error.message;
+  const { code, address, port } = (error ?? {}) as {
+    readonly code?: unknown;
+    readonly address?: unknown;
+    readonly port?: unknown;
+  };
+  const where = `port ${String(port)} on ${String(address)}`;
+  switch (code) {
+    case 'EADDRINUSE':
+      return `${where} is taken by another process: stop that one, or set another port`;
+    case 'EACCES':
+      return port === undefined ? undefined : `${where} may not be used by this user: set a port above 1023`;
+    case 'EADDRNOTAVAIL':
+      return `${String(address)} is no address of this machine: set another host`;
+    default:
+      return undefined;
+  }
 }

@@ -14,7 +14,6 @@ import { type Authorization, bearer, fixed, JsonApi } from '../http/json-api';
 import { authorizationUrl } from '../oauth/oauth-access';
 import type { OauthClientSettings } from '../operator';
 import { recordChanges } from '../records/record-changes';
-import { authorizedBy } from './authorization';
 import { accountOf, DnsimpleClient, reading } from './dnsimple-client';
 
 export interface DnsimpleOptions {
@@ -118,3 +117,36 @@ const userToken = (): Problem =>
       message: 'credentials.token must be an account access token, not that of a user.',
     },
   ]);
+
+/** Stored data of an authorization. */
+interface Authorized {
+  readonly token: string;
+  readonly account: string;
+}
+
+/**
+ * Redeems the code (https://developer.dnsimple.com/v2/oauth/). The token is valid until the customer revokes it;
+ * there is no refresh token. The `state` must be sent again.
+ *
+ * @throws ProviderFault
+ */
+async function authorizedBy(
+  api: JsonApi,
+  { clientId, clientSecret, redirectUri }: OauthClientSettings,
+  { code, code_verifier, state }: Readonly<Record<string, string>>,
+): Promise<Authorized> {
+  const { json } = await api.request({
+    method: 'POST',
+    path: '/oauth/access_token',
+    body: {
+      grant_type: 'authorization_code',
+      client_id: clientId,
+      client_secret: clientSecret,
+      redirect_uri: redirectUri,
+      code,
+      state,
+      ...(code_verifier === undefined ? {} : { code_verifier }),
+    },
+  });
+  return { token: json.member('access_token').string(), account: json.member('account_id').id() };
+}

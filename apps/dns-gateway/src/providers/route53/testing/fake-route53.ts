@@ -2,9 +2,8 @@ import { normalName } from '../../records/names';
 import type { ApiReply, RecordedRequest } from '../../testing/api-server';
 import { clashes, type FakeRecord, type FakeZone, FakeZones } from '../../testing/fake-zones';
 import { plainValue, writtenValue } from '../../testing/written-values';
-import { escaped, failure, invalid, xml } from './aws-replies';
-import { isSigned } from './checked-signature';
 import { readXml, type XmlElement } from '../xml';
+import { type AwsCredentials, signed, type SigningScope } from '../signature';
 
 export interface FakeRole {
   /** Null: the role's trust policy requires none. */
@@ -196,3 +195,49 @@ const rrsetXml = ({ name, type, ttl, values, set }: PlainRrset): string =>
 const isSame = (one: PlainRrset, other: PlainRrset): boolean =>
   one.ttl === other.ttl &&
   JSON.stringify([...one.values].sort()) === JSON.stringify([...other.values].sort());
+
+const escaped = (text: string): string =>
+  text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
+
+const xml = (root: string, inner: string): ApiReply => ({
+  status: 200,
+  headers: { 'content-type': 'text/xml' },
+  body: `<?xml version="1.0" encoding="UTF-8"?>\n<${root} xmlns="https://route53.amazonaws.com/doc/2013-04-01/">${inner}</${root}>`,
+});
+
+const invalid = (message: string): ApiReply => failure(400, 'InvalidChangeBatch', `[${message}]`);
+
+const failure = (status: number, code: string, message: string): ApiReply => ({
+  status,
+  headers: { 'content-type': 'text/xml' },
+  body:
+    '<?xml version="1.0"?>\n<ErrorResponse xmlns="https://route53.amazonaws.com/doc/2013-04-01/">' +
+    `<Error><Type>Sender</Type><Code>${code}</Code><Message>${escaped(message)}</Message></Error>` +
+    '<RequestId>b25f48e8-84fd-11e6-80d9-574e0c4664cb</RequestId></ErrorResponse>',
+});
+
+/** Whether a received request is signed with these keys: signs the received content again and compares. */
+function isSigned(request: RecordedRequest, keys: AwsCredentials, scope: SigningScope): boolean {
+  const given = request.headers;
+  const time = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(given['x-amz-date'] ?? '');
+  if (time === null) return false;
+  const [, year, month, day, hour, minute, second] = time;
+  const names = /SignedHeaders=([^,]+)/.exec(given['authorization'] ?? '')?.[1]?.split(';') ?? [];
+  const kept = names.filter((name) => name !== 'host' && !name.startsWith('x-amz-'));
+  // The path as seen by the client, including the prefix of the local server.
+  const search = [...request.query].map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&');
+  const again = signed(
+    {
+      method: request.method as 'GET',
+      url: `http://${given['host']}${request.path}${search === '' ? '' : `?${search}`}`,
+      headers: Object.fromEntries(kept.map((name) => [name, given[name] ?? ''])),
+      body: request.body,
+    },
+    keys,
+    scope,
+    new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`),
+  );
+  return again.headers['authorization'] === given['authorization'];
+}
+
+const encode = (text: string): string => encodeURIComponent(text).replace(/\*/g, '%2A');
