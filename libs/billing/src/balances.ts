@@ -46,8 +46,8 @@ export async function balanceOf(
 export class Balances {
   constructor(private readonly database: DataSource) {}
 
-  async of(accountId: string, reader: Pick<Tx, 'query'> = this.database): Promise<Balance> {
-    return await balanceOf(reader, accountId);
+  async of(accountId: string): Promise<Balance> {
+    return await balanceOf(this.database, accountId);
   }
 
   /**

@@ -11,10 +11,7 @@ export class Pace {
   private gapMs: number;
   private nextAtMs = 0;
 
-  constructor(
-    private readonly usualGapMs: number,
-    private readonly nowMs: () => number = () => performance.now(),
-  ) {
+  constructor(private readonly usualGapMs: number) {
     this.gapMs = usualGapMs;
   }
 
@@ -25,7 +22,7 @@ export class Pace {
   /** Resolves when the next request may be sent. @throws the reason of the signal */
   async turn(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const now = this.nowMs();
+    const now = performance.now();
     const at = Math.max(now, this.nextAtMs);
     this.nextAtMs = at + this.gapMs;
     // Timers have a resolution of 1 ms: smaller gaps accumulate over several requests.

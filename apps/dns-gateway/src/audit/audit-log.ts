@@ -64,6 +64,7 @@ export class AuditLog {
   private readonly withoutOutcome = new Set<number>();
   private writing: Promise<void> | null = null;
   private fault: AuditFault | null = null;
+  private file: AuditFile | null = null;
   private fileBytes = 0;
 
   private constructor(
@@ -71,7 +72,6 @@ export class AuditLog {
     private readonly lock: InstanceLock,
     private last: ChainHead,
     private nextNumber: number,
-    private file: AuditFile | null = null,
   ) {}
 
   /** @throws Error when the directory, the lock or the existing chain prevents writing */

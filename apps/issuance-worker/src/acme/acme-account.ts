@@ -151,9 +151,23 @@ export class AcmeAccount {
     return { url, ...readChain(response.body), alternateUrls };
   }
 
-  /** @param certificate DER @param reason CRLReason, RFC 5280, section 5.3.1 */
-  async revoke(certificate: Uint8Array, reason: number): Promise<RevocationOutcome> {
-    return await revocation(this.conversation, this.#signer, certificate, reason);
+  /**
+   * RFC 8555, section 7.6.
+   *
+   * @param certificate DER
+   * @param reason CRLReason, RFC 5280, section 5.3.1
+   * @returns `already`: it was revoked before, for any reason
+   */
+  async revoke(certificate: Uint8Array, reason: number): Promise<'revoked' | 'already'> {
+    const payload = { certificate: Buffer.from(certificate).toString('base64url'), reason };
+    try {
+      const [operation, signer] = ['revokeCert', this.#signer] as const;
+      await this.conversation.post({ operation, signer, to: operation, payload, isRepeatable: true });
+      return 'revoked';
+    } catch (error) {
+      if (isProblem(error, 'alreadyRevoked')) return 'already';
+      throw error;
+    }
   }
 
   #at(what: string, url: string) {
@@ -196,26 +210,5 @@ export class AcmeAccount {
 
   #retryAt(response: HttpsResponse): Date | null {
     return readRetryAfter(response.header('retry-after'), this.conversation.now());
-  }
-}
-
-/** `already`: it was revoked before, for any reason. */
-type RevocationOutcome = 'revoked' | 'already';
-
-/** RFC 8555, section 7.6. @param reason CRLReason, RFC 5280, section 5.3.1 */
-async function revocation(
-  conversation: Conversation,
-  signer: Signer,
-  certificate: Uint8Array,
-  reason: number,
-): Promise<RevocationOutcome> {
-  const payload = { certificate: Buffer.from(certificate).toString('base64url'), reason };
-  try {
-    const operation = 'revokeCert';
-    await conversation.post({ operation, signer, to: operation, payload, isRepeatable: true });
-    return 'revoked';
-  } catch (error) {
-    if (isProblem(error, 'alreadyRevoked')) return 'already';
-    throw error;
   }
 }

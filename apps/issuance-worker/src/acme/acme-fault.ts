@@ -39,9 +39,8 @@ export class AcmeFault extends Error {
     readonly kind: AcmeFaultKind,
     message: string,
     { problem = null, status = null, retryAt = null, location = null, lasting = false }: FaultDetails = {},
-    options?: ErrorOptions,
   ) {
-    super(message, options);
+    super(message);
     this.name = 'AcmeFault';
     this.problem = problem;
     this.status = status;

@@ -128,12 +128,11 @@ export class CaLimitBuckets {
    *
    * @returns how many
    */
-  async forgetFull(limit = 10_000): Promise<number> {
+  async forgetFull(): Promise<number> {
     const [, gone] = await this.database.query<[unknown, number]>(
       `DELETE FROM ca_limit_bucket WHERE (ca_account_id, kind, key) IN (
          SELECT ca_account_id, kind, key FROM ca_limit_bucket WHERE spent_until < now() - interval '1 day'
-         LIMIT $1 FOR UPDATE SKIP LOCKED)`,
-      [limit],
+         LIMIT 10000 FOR UPDATE SKIP LOCKED)`,
     );
     return gone;
   }

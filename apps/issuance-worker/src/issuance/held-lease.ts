@@ -16,17 +16,16 @@ export class HeldLease {
     private readonly issuances: Pick<LeasedIssuances, 'save'>,
     readonly lease: Lease,
     forMs: number,
-    private readonly nowMs: () => number = () => performance.now(),
   ) {
-    this.endsMs = nowMs() + forMs;
+    this.endsMs = performance.now() + forMs;
   }
 
   /** Extends the lease when less than this is left of it, ms. @throws LeaseLost */
   readonly hold = async (forMs: number): Promise<void> => {
-    if (this.endsMs - this.nowMs() >= forMs) return;
+    if (this.endsMs - performance.now() >= forMs) return;
     // Longer, so that the next exchanges need no further write.
     const keepForMs = forMs + spareMs;
-    const requestedMs = this.nowMs();
+    const requestedMs = performance.now();
     await this.issuances.save(this.lease, {}, { keepForMs });
     this.endsMs = requestedMs + keepForMs;
   };

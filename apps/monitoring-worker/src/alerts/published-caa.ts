@@ -44,7 +44,8 @@ export class PublishedCaa {
   constructor(private readonly prober: Pick<ProbeQuestions, 'askCaa'>) {}
 
   /** One verdict for each, in their order: `forbids` if one of the names forbids the issuer. */
-  async of(subjects: readonly CaaSubject[], nowMs = performance.now()): Promise<readonly Verdict[]> {
+  async of(subjects: readonly CaaSubject[]): Promise<readonly Verdict[]> {
+    const nowMs = performance.now();
     const questions = new Map<string, CaaOfNameQuestion>();
     const keys = subjects.map((subject) =>
       questionsOf(subject).map((question) => [keyOf(question), question] as const),

@@ -91,8 +91,8 @@ export class EmailApprovals {
   }
 
   /** Approval state of the mailboxes of a plan, including those that the order no longer names. */
-  async ofPlan(planId: string, reader?: Pick<Tx, 'query'>): Promise<readonly AskedMailbox[]> {
-    return await this.ofPlans([planId], reader);
+  async ofPlan(planId: string): Promise<readonly AskedMailbox[]> {
+    return await this.ofPlans([planId]);
   }
 
   /** The same of many plans in one statement. */

@@ -84,8 +84,8 @@ export class WebhookEndpoints {
   }
 
   /** Oldest first. */
-  async ofAccount(accountId: string, reader: Pick<Tx, 'query'> = this.database): Promise<WebhookEndpoint[]> {
-    return await reader.query(
+  async ofAccount(accountId: string): Promise<WebhookEndpoint[]> {
+    return await this.database.query(
       `SELECT ${columns} FROM webhook_endpoint WHERE account_id = $1 ORDER BY created_at, id`,
       [accountId],
     );

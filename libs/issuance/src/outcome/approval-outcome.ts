@@ -114,7 +114,9 @@ export type ApprovalOutcome =
   | { readonly code: 'approval_mail_undeliverable'; readonly address: string; readonly askedAt: string }
   | { readonly code: 'approval_mail_unanswered'; readonly address: string; readonly askedAt: string };
 
-/** @param max how many of them a parameter holds */
-export function listed<T>(all: readonly T[], max = 3): Listed<T> {
-  return { first: all.slice(0, max), more: Math.max(0, all.length - max) };
+/** How many of them a parameter holds. */
+const maxListed = 3;
+
+export function listed<T>(all: readonly T[]): Listed<T> {
+  return { first: all.slice(0, maxListed), more: Math.max(0, all.length - maxListed) };
 }

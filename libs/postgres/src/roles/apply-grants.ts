@@ -260,8 +260,9 @@ const iterations = 4_096;
  *
  * @param password printable ASCII, so that SASLprep would not change it
  */
-function scramVerifier(password: string, salt: Buffer = randomBytes(16)): string {
+function scramVerifier(password: string): string {
   if (!/^[\x20-\x7e]+$/.test(password)) throw new TypeError('A password of a role is printable ASCII.');
+  const salt = randomBytes(16);
   const salted = pbkdf2Sync(password, salt, iterations, 32, 'sha256');
   const keyed = (text: string) => createHmac('sha256', salted).update(text).digest();
   const storedKey = createHash('sha256').update(keyed('Client Key')).digest('base64');

@@ -1,14 +1,10 @@
-import { type AddressGuard, guardedRequest, OutboundFault, type TlsTrust } from '@certwright/outbound';
+import { type AddressGuard, guardedRequest, OutboundFault } from '@certwright/outbound';
 import { ProviderFault } from '../provider-fault';
 import type { CallApi } from './call-api';
 import { type CallBounds, hostOf, usualBounds } from './platform-call';
 
 /** Calls a host chosen by a customer: checks the address and connects to the checked address. */
-export function customerCall(
-  guard: AddressGuard,
-  bounds: CallBounds = usualBounds,
-  tls: TlsTrust = {},
-): CallApi {
+export function customerCall(guard: AddressGuard, bounds: CallBounds = usualBounds): CallApi {
   return async ({ method, url, headers, body }, signal) => {
     const { timeoutMs, maxBytes: maxResponseBytes } = bounds;
     try {
@@ -20,7 +16,6 @@ export function customerCall(
         timeoutMs,
         maxResponseBytes,
         signal,
-        tls,
       });
       if (response.truncated) throw tooLong(url, maxResponseBytes);
       return {

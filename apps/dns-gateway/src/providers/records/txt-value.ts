@@ -48,8 +48,7 @@ export function unquotedTxt(presentation: string, base: EscapeBase = 'decimal'):
 /**
  * For APIs that return TXT in two forms: presentation format if it begins with a quote, otherwise the text itself.
  */
-export const eitherTxt = (text: string, base: EscapeBase = 'decimal'): string =>
-  (text.startsWith('"') ? unquotedTxt(text, base) : null) ?? text;
+export const eitherTxt = (text: string): string => (text.startsWith('"') ? unquotedTxt(text) : null) ?? text;
 
 const unescaped = (text: string, base: EscapeBase): string =>
   text.replace(/\\(\d{3}|[^])/g, (whole, what: string) => {

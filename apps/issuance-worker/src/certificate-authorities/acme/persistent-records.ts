@@ -40,10 +40,7 @@ const looksAtOnce = 16;
 
 /** Finds names with a dns-persist-01 record for this account at this CA. */
 export class PersistentRecords {
-  constructor(
-    private readonly lookUp: LookUp,
-    private readonly now: () => Date = () => new Date(),
-  ) {}
+  constructor(private readonly lookUp: LookUp) {}
 
   /** Checks the names with a pending dns-persist-01 challenge. @returns names, wildcards with `*.` */
   async standing(
@@ -90,7 +87,7 @@ export class PersistentRecords {
     const isWildcard = name.startsWith('*.');
     const ours = issuers?.map((issuer) => issuer.toLowerCase().replace(/\.$/, ''));
     return (await this.grantsAt(baseName(name), signal)).some((grant) => {
-      const inTime = grant.until === null || grant.until > this.now();
+      const inTime = grant.until === null || grant.until > new Date();
       const covers = !isWildcard || grant.wildcard;
       return (
         inTime &&

@@ -75,7 +75,6 @@ export class AuthorityHealth {
     private readonly stored: Pick<CertificateAuthorities, 'byName' | 'markDown' | 'markUp' | 'claimProbe'>,
     private readonly events: HealthEvents,
     readonly pace: HealthPace = healthPace,
-    private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
   /** Called for every exchange. */
@@ -181,7 +180,7 @@ export class AuthorityHealth {
 
   /** @returns null: no operation has failed often enough, for long enough */
   private scopeOfFailure(authority: string): CaOutage['scope'] | null {
-    const nowMs = this.nowMs();
+    const nowMs = performance.now();
     const failing = [...(this.streaks.get(authority) ?? [])]
       .filter(([, streak]) => nowMs - streak.lastMs <= staleAfterMs && this.isFailing(streak, nowMs))
       .map(([operation]) => operation);
@@ -194,7 +193,7 @@ export class AuthorityHealth {
   private count(authority: string, operation: string, isSuccess: boolean): void {
     const ofAuthority = this.streaks.get(authority) ?? new Map<string, Streak>();
     this.streaks.set(authority, ofAuthority);
-    const nowMs = this.nowMs();
+    const nowMs = performance.now();
     const streak = ofAuthority.get(operation);
     if (isSuccess) ofAuthority.delete(operation);
     else if (streak === undefined || nowMs - streak.lastMs > staleAfterMs)
@@ -208,7 +207,7 @@ export class AuthorityHealth {
   /** Many consecutive errors, not yet for long enough: attempts run one at a time. */
   isSuspect(authority: string): boolean {
     const [{ faults: max } = { faults: Infinity }] = this.pace.failing;
-    const nowMs = this.nowMs();
+    const nowMs = performance.now();
     return [...(this.streaks.get(authority)?.values() ?? [])].some(({ faults, lastMs }) => {
       return faults >= max && nowMs - lastMs <= staleAfterMs;
     });

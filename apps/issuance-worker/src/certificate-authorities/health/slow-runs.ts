@@ -10,13 +10,10 @@ interface RunInProgress {
 export class SlowRuns {
   private readonly runs = new Map<string, Set<RunInProgress>>();
 
-  constructor(
-    private readonly max: number,
-    private readonly nowMs: () => number = () => performance.now(),
-  ) {}
+  constructor(private readonly max: number) {}
 
   areTooMany(authority: string): boolean {
-    const startedBefore = this.nowMs() - slowAfterMs;
+    const startedBefore = performance.now() - slowAfterMs;
     const isSlow = ({ exchangeSinceMs }: RunInProgress) =>
       exchangeSinceMs !== null && exchangeSinceMs < startedBefore;
     return [...(this.runs.get(authority) ?? [])].filter(isSlow).length >= this.max;
