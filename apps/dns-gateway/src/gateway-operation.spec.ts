@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { eventually } from '@certwright/testing';
+import { serverOf } from './testing/certificates';
 import { aText, GatewayAtDesec, owner, record, shown } from './testing/gateway-at-desec';
 import { RunningGateway } from './testing/running-gateway';
 
@@ -46,7 +47,7 @@ it('reports its readiness and the free share of the volume of the audit log', as
 });
 
 it('certificates are renewed while it runs', async () => {
-  gateway.writeTls(gateway.authority.server(), gateway.authority.root);
+  gateway.writeTls(serverOf(gateway.authority), gateway.authority.pem);
   await gateway.child.says(/TLS certificates renewed/);
   expect(await gateway.request({ path: '/healthz' })).toMatchObject({ status: 200 });
 });

@@ -1,6 +1,6 @@
 import { CompactEncrypt, importJWK, type JWK } from 'jose';
 import { aText, GatewayAtDesec, owner, record, shown } from './testing/gateway-at-desec';
-import { spiffe } from './testing/certificates';
+import { clientOf, spiffe } from './testing/certificates';
 import type { RunningGateway, WireResponse } from './testing/running-gateway';
 
 let world: GatewayAtDesec;
@@ -212,7 +212,7 @@ describe('is refused:', () => {
 
 describe('a client', () => {
   it('that is listed may use its endpoints, and no other', async () => {
-    const orders = gateway.authority.client('orders-v3');
+    const orders = clientOf(gateway.authority, 'orders-v3');
     const handle = await world.integrated();
     expect(shown(await gateway.post('get_zones', handle, orders))).toMatchObject({ status: 200 });
     const refusal = {
@@ -225,7 +225,7 @@ describe('a client', () => {
   });
 
   it('is named in the log line of each of its requests, including refused ones', async () => {
-    const orders = gateway.authority.client('orders-v3');
+    const orders = clientOf(gateway.authority, 'orders-v3');
     await gateway.post('get_zones', { ...owner, integration: 'cwi1.x' }, orders);
     await gateway.post('add_record', {}, orders);
     await gateway.child.says(
@@ -243,7 +243,7 @@ describe('a client', () => {
     ['without a name', {}],
     ['whose name hides in a DNS name', { names: `@alt\n[alt]\nDNS.1=a, URI:${spiffe('issuance-worker')}` }],
   ])('%s gets 403, before its body is read', async (_what, leaf) => {
-    const other = gateway.authority.certify(leaf);
+    const other = gateway.authority.certify({ ...leaf, use: 'clientAuth' });
     expect(shown(await gateway.post('get_zones', '{', other))).toMatchObject({
       status: 403,
       code: 'unauthorized',
@@ -254,12 +254,12 @@ describe('a client', () => {
     ['without a certificate', () => null],
     [
       'with an expired one',
-      () => gateway.authority.certify({ names: `URI:${spiffe('issuance-worker')}`, days: -1 }),
+      () =>
+        gateway.authority.certify({ names: `URI:${spiffe('issuance-worker')}`, use: 'clientAuth', days: -1 }),
     ],
     [
       'with one for servers',
-      () =>
-        gateway.authority.certify({ names: `URI:${spiffe('issuance-worker')}`, use: 'serverAuth' as const }),
+      () => gateway.authority.certify({ names: `URI:${spiffe('issuance-worker')}`, use: 'serverAuth' }),
     ],
   ])('%s gets no connection', async (_what, holder) => {
     await expect(gateway.post('get_zones', {}, holder())).rejects.toThrow();

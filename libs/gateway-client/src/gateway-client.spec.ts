@@ -1,9 +1,8 @@
 import { inspect } from 'node:util';
 import type { Credentials, IntegrationOwner, SealedCredentials } from '@certwright/gateway-contract';
-import { freePort } from '@certwright/testing';
+import { freePort, TestRoot } from '@certwright/testing';
 import { GatewayClient } from './gateway-client';
 import { GatewayFault } from './gateway-fault';
-import { PrivateCa } from './testing/private-ca';
 import { cuts, says, TlsServer } from './testing/tls-server';
 
 const owner: IntegrationOwner = { account: '7', integration_id: 'i1', provider: 'desec' };
@@ -11,12 +10,12 @@ const opened = { ...owner, integration: 'h1.opaque' };
 const record = { fqdn: '_acme-challenge.example.com', type: 'CNAME', value: 'x.example.net' } as const;
 const identity = 'spiffe://certwright.internal/orders-v3';
 
-let ca: PrivateCa;
+let ca: TestRoot;
 let server: TlsServer;
 let client: GatewayClient;
 beforeAll(async () => {
-  ca = new PrivateCa();
-  server = await TlsServer.open(ca.certify('DNS:localhost'), ca.pem);
+  ca = new TestRoot();
+  server = await TlsServer.open(ca.certify({ names: 'DNS:localhost' }), ca.pem);
   client = connect();
 });
 afterAll(async () => {
@@ -32,9 +31,8 @@ function connect({
   own = ca,
   timeoutMs = 20_000,
 } = {}) {
-  const { key, cert } = own.certify(`URI:${identity}`);
   const url = `https://${host}:${port}`;
-  return new GatewayClient({ url, ca: trusted.pem, certificate: cert, key, timeoutMs });
+  return new GatewayClient({ url, ca: trusted.pem, ...own.certify({ names: `URI:${identity}` }), timeoutMs });
 }
 
 async function faultOf(asking: Promise<unknown>): Promise<GatewayFault> {
@@ -44,11 +42,10 @@ async function faultOf(asking: Promise<unknown>): Promise<GatewayFault> {
 }
 
 it('has a renewed certificate without being opened again', async () => {
-  const stranger = new PrivateCa();
+  const stranger = new TestRoot();
   const renewed = connect({ own: stranger });
   await expect(renewed.getZones(opened)).rejects.toMatchObject({ code: 'unreachable' });
-  const { key, cert } = ca.certify(`URI:${identity}`);
-  renewed.renew({ ca: ca.pem, certificate: cert, key });
+  renewed.renew({ ca: ca.pem, ...ca.certify({ names: `URI:${identity}` }) });
   server.willReply(says(200, { zones: [] }));
   expect(await renewed.getZones(opened)).toEqual({ zones: [] });
   server.received.length = 0;
@@ -215,7 +212,7 @@ describe('the gateway is not reached', () => {
   });
 
   it('when another CA made its certificate, or ours', async () => {
-    const other = new PrivateCa();
+    const other = new TestRoot();
     expect((await asking(connect({ trusted: other }))).code).toBe('unreachable');
     expect((await asking(connect({ own: other }))).code).toBe('unreachable');
     expect(server.received).toHaveLength(0);
@@ -231,8 +228,8 @@ describe('the gateway is not reached', () => {
   });
 
   it('without TLS', () => {
-    const { key, cert } = ca.certify('DNS:x.example.com');
-    const plain = { url: 'http://localhost:1', ca: ca.pem, certificate: cert, key };
+    const own = ca.certify({ names: 'DNS:x.example.com' });
+    const plain = { url: 'http://localhost:1', ca: ca.pem, ...own };
     expect(() => new GatewayClient(plain)).toThrow('https://');
   });
 });

@@ -16,6 +16,7 @@ export {
   startRedisSentinels,
   startRedisServer,
 } from './redis-servers';
+export { type KeyAndCertificate, TestRoot } from './test-root';
 export { rawRedis, type TestRedis, testRedis } from './test-redis';
 export { type SeverableLink, severableLink } from './severable-link';
 export { type ApiDocument, pastedKeyIn, pastedKeyRequests } from './pasted-keys';

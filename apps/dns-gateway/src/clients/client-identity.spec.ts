@@ -1,15 +1,15 @@
 import { X509Certificate } from 'node:crypto';
 import { defineSettings, list } from '@certwright/service';
-import { TestAuthority } from '../testing/certificates';
+import { TestRoot } from '@certwright/testing';
 import { clientGrant, ClientGrants } from './client-grants';
 import { identityIn, isInForce } from './client-identity';
 
 const worker = 'spiffe://certwright.internal/issuance-worker';
-const authority = new TestAuthority();
+const authority = new TestRoot();
 afterAll(() => authority.dispose());
 
 const certificateWith = (names?: string): X509Certificate =>
-  new X509Certificate(authority.certify(names === undefined ? {} : { names }).certificate);
+  new X509Certificate(authority.certify({ names, use: 'clientAuth' }).certificate);
 
 describe('the identity of a client', () => {
   it.each([

@@ -1,10 +1,10 @@
 import path from 'node:path';
 import { createLogger, followTls, type HttpTls } from '@certwright/service';
-import { eventually } from '@certwright/testing';
-import { TestAuthority } from '../testing/certificates';
+import { eventually, TestRoot } from '@certwright/testing';
+import { clientOf, serverOf } from '../testing/certificates';
 import { assertUsable, readTls, type TlsFiles } from './tls-files';
 
-const authority = new TestAuthority();
+const authority = new TestRoot();
 afterAll(() => authority.dispose());
 
 const files: TlsFiles = {
@@ -44,17 +44,17 @@ it('loads changed files once, and retries files that do not match', async () => 
 
 describe('files that no client would accept are refused with the setting', () => {
   const day = 86_400_000;
-  const good = { ...authority.server(), clientCa: authority.root };
+  const good = { ...serverOf(authority), clientCa: authority.pem };
 
   it.each<[string, HttpTls, RegExp]>([
     [
       'another key',
-      { ...good, key: authority.server().key },
+      { ...good, key: serverOf(authority).key },
       /^TLS_CERTIFICATE_FILE does not belong to the key in TLS_KEY_FILE/,
     ],
     [
       'a client certificate',
-      { ...authority.client('a'), clientCa: authority.root },
+      { ...clientOf(authority, 'a'), clientCa: authority.pem },
       /^TLS_CERTIFICATE_FILE is not for TLS servers/,
     ],
     ['no root', { ...good, clientCa: 'none' }, /^CLIENT_CA_FILE is not a certificate in PEM$/],

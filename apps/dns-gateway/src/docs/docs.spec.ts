@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import path from 'node:path';
-import type { KeyAndCertificate } from '../testing/certificates';
+import type { KeyAndCertificate } from '@certwright/testing';
+import { clientOf } from '../testing/certificates';
 import { RunningGateway } from '../testing/running-gateway';
 
 const kept: unknown = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'));
@@ -10,7 +11,7 @@ let gateway: RunningGateway;
 let stranger: KeyAndCertificate;
 beforeAll(async () => {
   gateway = await RunningGateway.start();
-  stranger = gateway.authority.client('stranger');
+  stranger = clientOf(gateway.authority, 'stranger');
 });
 afterAll(() => gateway.dispose());
 
@@ -28,7 +29,7 @@ const get = (at: string, accept = '*/*'): Promise<Got> =>
     request(
       {
         ...{ host: '127.0.0.1', port, path: at, headers: { accept }, agent: false },
-        ...{ ca: authority.root, key, cert },
+        ...{ ca: authority.pem, key, cert },
       },
       (response) => {
         let text = '';

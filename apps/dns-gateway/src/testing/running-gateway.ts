@@ -2,8 +2,14 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import path from 'node:path';
-import { type Child, DocumentedResponses, startChild } from '@certwright/testing';
-import { type KeyAndCertificate, spiffe, TestAuthority } from './certificates';
+import {
+  type Child,
+  DocumentedResponses,
+  type KeyAndCertificate,
+  startChild,
+  TestRoot,
+} from '@certwright/testing';
+import { clientOf, serverOf, spiffe } from './certificates';
 
 export const workspaceRoot = path.join(__dirname, '../../../..');
 
@@ -45,17 +51,17 @@ export class RunningGateway {
   port!: number;
 
   private constructor(
-    readonly authority: TestAuthority,
+    readonly authority: TestRoot,
     private readonly settings: Readonly<Record<string, string>>,
   ) {
-    this.worker = authority.client('issuance-worker');
+    this.worker = clientOf(authority, 'issuance-worker');
     this.auditFolder = path.join(authority.folder, 'audit');
   }
 
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<RunningGateway> {
     await (bundled ??= bundleGateway());
-    const gateway = new RunningGateway(new TestAuthority(), settings);
-    gateway.writeTls(gateway.authority.server(), gateway.authority.root);
+    const gateway = new RunningGateway(new TestRoot(), settings);
+    gateway.writeTls(serverOf(gateway.authority), gateway.authority.pem);
     gateway.authority.file('handle.keys', `${randomBytes(32).toString('base64')}\n`);
     gateway.authority.file('credentials.key', newCredentialsKey());
     await gateway.begin();
@@ -157,7 +163,7 @@ export class RunningGateway {
     const to = {
       host: '127.0.0.1',
       port: this.port,
-      ca: this.authority.root,
+      ca: this.authority.pem,
       agent: false,
       ...own,
       ...options,

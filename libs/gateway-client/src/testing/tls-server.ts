@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import type { KeyAndCertificate } from './private-ca';
+import type { KeyAndCertificate } from '@certwright/testing';
 
 export interface Received {
   readonly method: string;
@@ -24,8 +24,8 @@ export class TlsServer {
   readonly #server: Server;
   readonly #ports: number[] = [];
 
-  private constructor(own: KeyAndCertificate, ca: string) {
-    const options = { ...own, ca, requestCert: true, rejectUnauthorized: true };
+  private constructor({ key, certificate: cert }: KeyAndCertificate, ca: string) {
+    const options = { key, cert, ca, requestCert: true, rejectUnauthorized: true };
     this.#server = createServer(options, (request, response) => void this.#answer(request, response));
   }
 

@@ -254,7 +254,7 @@ describe('a request after the handshake', () => {
   it.each([301, 204])('gets the status %d', async (httpStatus) => {
     const requests: string[] = [];
     const server = await serveHttps(
-      { key: readFileSync(leaf.keyFile, 'utf8'), cert: readFileSync(leaf.certificateFile, 'utf8') },
+      { key: readFileSync(leaf.keyFile, 'utf8'), certificate: readFileSync(leaf.certificateFile, 'utf8') },
       ({ method, url, headers }, response) => {
         requests.push(`${method} ${url} ${headers.host} ${headers['user-agent']}`);
         response.writeHead(httpStatus, { location: '/' }).end();

@@ -1,6 +1,5 @@
-import { eventually } from '@certwright/testing';
+import { eventually, TestRoot } from '@certwright/testing';
 import { AddressGuard } from '../addresses/address-guard';
-import { TestRoot } from '../testing/certificates';
 import { NameServer } from '../testing/name-server';
 import { serveHttps, serveBytes, type WebServer } from '../testing/web-server';
 import { guardedRequest, type GuardedAnswer } from './guarded-request';
@@ -24,10 +23,13 @@ afterAll(async () => {
 });
 
 async function serve(dnsName: string, days?: number): Promise<number> {
-  const server = await serveHttps(root.certify(dnsName, days), ({ socket, headers }, response) => {
-    const { servername } = socket as unknown as { readonly servername: string | false };
-    response.end(JSON.stringify({ servername, host: headers.host }));
-  });
+  const server = await serveHttps(
+    root.certify({ names: `DNS:${dnsName}`, days }),
+    ({ socket, headers }, response) => {
+      const { servername } = socket as unknown as { readonly servername: string | false };
+      response.end(JSON.stringify({ servername, host: headers.host }));
+    },
+  );
   opened.push(server);
   return server.port;
 }

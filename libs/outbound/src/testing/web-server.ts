@@ -1,7 +1,7 @@
 import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import type { KeyAndCertificate } from './certificates';
+import type { KeyAndCertificate } from '@certwright/testing';
 
 export interface WebServer {
   readonly port: number;
@@ -15,8 +15,11 @@ export function serveHttp(listener: RequestListener): Promise<WebServer> {
   return listening(createHttpServer(listener));
 }
 
-export function serveHttps(identity: KeyAndCertificate, listener: RequestListener): Promise<WebServer> {
-  return listening(createHttpsServer({ ...identity }, listener));
+export function serveHttps(
+  { key, certificate }: KeyAndCertificate,
+  listener: RequestListener,
+): Promise<WebServer> {
+  return listening(createHttpsServer({ key, cert: certificate }, listener));
 }
 
 /** A server that sends arbitrary bytes. */

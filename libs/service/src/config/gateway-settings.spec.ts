@@ -1,11 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { eventually } from '@certwright/testing';
+import { eventually, TestRoot } from '@certwright/testing';
 import { createLogger } from '../logging/logger';
 import { Metrics } from '../operations/metrics';
 import { Readiness } from '../operations/readiness';
-import { TestRoot } from '../testing/certificates';
 import {
   followGateway,
   type GatewayConnection,
@@ -18,7 +17,7 @@ const { read } = defineSettings(gatewaySettings({ without: 'nothing is integrate
 
 const root = new TestRoot();
 afterAll(() => root.dispose());
-const client = root.certify('clientAuth');
+const client = root.certify({ use: 'clientAuth' });
 const whole = {
   GATEWAY_URL: 'https://gateway.test',
   GATEWAY_CA: root.pem,
@@ -52,7 +51,7 @@ describe('the connection to the DNS gateway', () => {
   it.each<[string, object, RegExp]>([
     [
       'a key of another pair',
-      { GATEWAY_KEY: root.certify('clientAuth').key },
+      { GATEWAY_KEY: root.certify({ use: 'clientAuth' }).key },
       /^GATEWAY_CERTIFICATE does not belong/,
     ],
     ['no PEM', { GATEWAY_CERTIFICATE: 'planted' }, /^GATEWAY_CERTIFICATE is not a certificate in PEM$/],
@@ -60,12 +59,12 @@ describe('the connection to the DNS gateway', () => {
     ['no key', { GATEWAY_KEY: 'planted' }, /^GATEWAY_KEY is not a private key in PEM/],
     [
       'an expired certificate',
-      settingsOf(root.certify('clientAuth', -1)),
+      settingsOf(root.certify({ use: 'clientAuth', days: -1 })),
       /^GATEWAY_CERTIFICATE expired at 20/,
     ],
     [
       'a server certificate',
-      settingsOf(root.certify('serverAuth')),
+      settingsOf(root.certify({ use: 'serverAuth' })),
       /^GATEWAY_CERTIFICATE is not for TLS clients/,
     ],
   ])('with %s is refused in one line', (_what, wrong, message) => {
@@ -111,7 +110,7 @@ describe('the connection to the DNS gateway', () => {
     followGateway(values, first, running, { use, isRequired: true, everyMs: 5 });
     expect(await running.readiness.report()).toMatchObject({ ready: true });
 
-    const renewed = root.certify('clientAuth');
+    const renewed = root.certify({ use: 'clientAuth' });
     writeFileSync(path.join(folder, 'GATEWAY_CERTIFICATE'), renewed.certificate);
     await eventually(() => expect(lines).toHaveLength(1));
     expect(lines[0]).toMatch(/GATEWAY_CERTIFICATE does not belong to the key in GATEWAY_KEY/);

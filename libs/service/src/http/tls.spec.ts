@@ -1,16 +1,16 @@
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https';
 import { connect as connectTcp, type TcpNetConnectOpts } from 'node:net';
 import { connect, TLSSocket } from 'node:tls';
-import { eventually } from '@certwright/testing';
-import { type KeyAndCertificate, TestRoot } from '../testing/certificates';
+import { eventually, type KeyAndCertificate, TestRoot } from '@certwright/testing';
 import { type SampleApi, startSampleApi } from '../testing/sample-api';
 import { closeHttpApp } from './http-app';
 import { type HttpTls, renewTls } from './tls';
 
 const ours = new TestRoot();
 const others = new TestRoot();
-const server = ours.certify('serverAuth');
-const client = ours.certify('clientAuth');
+const forServers = { names: 'IP:127.0.0.1', use: 'serverAuth' } as const;
+const server = ours.certify(forServers);
+const client = ours.certify({ use: 'clientAuth' });
 const tls: HttpTls = { ...server, clientCa: ours.pem };
 
 let api: SampleApi;
@@ -48,9 +48,9 @@ describe('with mutual TLS', () => {
 
   it.each([
     ['without a certificate', () => null],
-    ['with one of another root', () => others.certify('clientAuth')],
-    ['with an expired one', () => ours.certify('clientAuth', -1)],
-    ['with one for servers', () => ours.certify('serverAuth')],
+    ['with one of another root', () => others.certify({ use: 'clientAuth' })],
+    ['with an expired one', () => ours.certify({ use: 'clientAuth', days: -1 })],
+    ['with one for servers', () => ours.certify(forServers)],
   ])('a client %s gets no connection, and the log a line', async (_what, holder) => {
     const before = api.lines.length;
     expect(await send(as(holder()))).not.toMatch(/^\d/);
@@ -105,12 +105,12 @@ describe('with mutual TLS', () => {
   it('keys and certificates are renewed without a restart; those that do not fit are refused', async () => {
     const keepAlive = new Agent({ keepAlive: true });
     await send({ ...as(client), agent: keepAlive });
-    renewTls(api.app, { ...others.certify('serverAuth'), clientCa: others.pem });
-    expect(await send(as(others.certify('clientAuth')))).toMatch(/^200 /);
+    renewTls(api.app, { ...others.certify(forServers), clientCa: others.pem });
+    expect(await send(as(others.certify({ use: 'clientAuth' })))).toMatch(/^200 /);
     expect(await send(as(client))).not.toMatch(/^\d/);
     expect(await send({ ...as(client), agent: keepAlive })).not.toMatch(/^\d/);
     expect(() => renewTls(api.app, { ...tls, key: client.key })).toThrow();
-    expect(await send(as(others.certify('clientAuth')))).toMatch(/^200 /);
+    expect(await send(as(others.certify({ use: 'clientAuth' })))).toMatch(/^200 /);
     renewTls(api.app, tls);
     expect(await send(as(client))).toMatch(/^200 /);
     keepAlive.destroy();
