@@ -20,8 +20,8 @@ export type SpecSettings =
 
 type LogLevel = Parameters<typeof createLogger>[1];
 
-/** An API front end, as a spec starts it. */
-export interface FrontUnderTest<Config> {
+/** An API front end, as a spec starts it. `Caller` calls it for an account. */
+export interface FrontUnderTest<Config, Caller = Tenant> {
   /** Of the process and of its database role. */
   readonly name: string;
   readonly settings: { read(environment: Environment): Config };
@@ -32,12 +32,13 @@ export interface FrontUnderTest<Config> {
   readonly environment?: Environment;
   /** Whether a statement is of a background job and not of a request. Default: none is. */
   readonly isOfBackground?: (statement: string) => boolean;
+  readonly Tenant: new (api: Pick<RunningFront, 'call'>, accountId: string, apiKey: string) => Caller;
 }
 
-/** An account that calls the API over real HTTP. */
+/** An account that calls the API over real HTTP with its key as a bearer token. */
 export class Tenant {
   constructor(
-    private readonly api: RunningFront,
+    private readonly api: Pick<RunningFront, 'call'>,
     readonly accountId: string,
     readonly apiKey: string,
   ) {}
@@ -54,13 +55,12 @@ export class Tenant {
 }
 
 /** The whole API on a real PostgreSQL, a real Redis and a real port. */
-export class RunningFront {
+export class RunningFront<Caller = Tenant> {
   private readonly closes: (() => unknown)[] = [];
   /** Lines of its log; none below `LOG_LEVEL`, which defaults to `silent`. */
   readonly logged: string[] = [];
   /** The responses in `openapi.json`; every JSON response is compared with it. */
   readonly documented: DocumentedResponses;
-  private readonly isOfBackground: (statement: string) => boolean;
   app: NestFastifyApplication;
   url: string;
 
@@ -68,19 +68,18 @@ export class RunningFront {
     readonly database: TestDatabase,
     readonly redis: TestRedis,
     readonly readiness: Readiness,
-    { document, isOfBackground = () => false }: Pick<FrontUnderTest<unknown>, 'document' | 'isOfBackground'>,
+    private readonly front: Pick<FrontUnderTest<unknown, Caller>, 'document' | 'isOfBackground' | 'Tenant'>,
   ) {
-    this.documented = new DocumentedResponses(document);
-    this.isOfBackground = isOfBackground;
+    this.documented = new DocumentedResponses(front.document);
   }
 
-  static async start<Config extends { readonly LOG_LEVEL: LogLevel }>(
-    front: FrontUnderTest<Config>,
+  static async start<Config extends { readonly LOG_LEVEL: LogLevel }, Caller>(
+    front: FrontUnderTest<Config, Caller>,
     special: SpecSettings = {},
     openDatabase: () => Promise<TestDatabase> = testDatabase,
-  ): Promise<RunningFront> {
+  ): Promise<RunningFront<Caller>> {
     const [database, redis] = await Promise.all([openDatabase(), testRedis()]);
-    const api = new RunningFront(database, redis, new Readiness({ reuseMs: 0 }), front);
+    const api = new RunningFront<Caller>(database, redis, new Readiness({ reuseMs: 0 }), front);
     const { name, settings, start, environment } = front;
     const databaseUrl = database.urlOf(name);
     const config = settings.read({
@@ -117,14 +116,14 @@ export class RunningFront {
     await Promise.all([this.database.dispose(), this.redis.dispose()]);
   }
 
-  async tenant(...permissions: string[]): Promise<Tenant> {
+  async tenant(...permissions: string[]): Promise<Caller> {
     const { accountId, apiKey } = await apiAccount(this.database, permissions);
-    return new Tenant(this, accountId, apiKey);
+    return new this.front.Tenant(this, accountId, apiKey);
   }
 
   /** The texts of the statements that the API sends to the database for `work`. */
   async statementsOf(work: () => Promise<unknown>): Promise<string[]> {
-    return (await statementsOf(work)).filter((statement) => !this.isOfBackground(statement));
+    return (await statementsOf(work)).filter((statement) => !this.front.isOfBackground?.(statement));
   }
 
   /** @throws Error when a JSON response differs from `openapi.json` */

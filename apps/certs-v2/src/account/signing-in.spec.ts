@@ -1,5 +1,5 @@
 import { basic } from '../testing/tenant';
-import { type ReceivedResponse, RunningApi, type Tenant } from '../testing/running-api';
+import { asUser, type ReceivedResponse, RunningApi, type Tenant } from '../testing/running-api';
 
 // A machine that is busy with other specs must not fail these.
 jest.setTimeout(60_000);
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   tenant = await api.tenant();
-  user = await api.user(tenant, nextEmail(), 'Grüße 🔑 von:hier');
+  user = await asUser(api, tenant, nextEmail(), 'Grüße 🔑 von:hier');
 });
 afterAll(() => api.stop());
 
@@ -73,7 +73,7 @@ describe('user name and password', () => {
 
   it('follow the password at once when it is changed', async () => {
     expect((await user.get('/api/v2/account')).status).toBe(200);
-    const other = await api.user(await api.tenant(), nextEmail(), 'another');
+    const other = await asUser(api, await api.tenant(), nextEmail(), 'another');
     expect((await other.get('/api/v2/account')).status).toBe(200);
     await api.database.query(
       `UPDATE account_user SET password_hash = (SELECT password_hash FROM account_user WHERE email = $2)
@@ -148,7 +148,7 @@ describe('user name and password', () => {
 
 describe('the API key of an account', () => {
   it('is returned to its users, the same to all of them, and works', async () => {
-    const colleague = await api.user(tenant, nextEmail(), 'another');
+    const colleague = await asUser(api, tenant, nextEmail(), 'another');
     const responses = await Promise.all(
       [user, colleague, user, colleague].map((each) => each.get(credentials)),
     );
@@ -171,7 +171,7 @@ describe('the API key of an account', () => {
   });
 
   it('is another one in another account, and cannot be read in the database', async () => {
-    const other = await api.user(await api.tenant(), nextEmail(), 'another');
+    const other = await asUser(api, await api.tenant(), nextEmail(), 'another');
     const [mine, theirs] = [await user.get(credentials), await other.get(credentials)];
     expect(theirs.json.api_key).not.toBe(mine.json.api_key);
     const rows = await api.database.query(
@@ -185,7 +185,7 @@ describe('the API key of an account', () => {
 
   it('does not open for another account when the row is copied; that account gets its own key', async () => {
     const attacker = await api.tenant();
-    const theirs = await api.user(attacker, nextEmail(), 'another');
+    const theirs = await asUser(api, attacker, nextEmail(), 'another');
     const { api_key: mine } = (await user.get(credentials)).json;
     await theirs.get(credentials);
     await api.database.query(

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type DocumentedExample, examplesIn, shapeOf } from '@certwright/testing';
-import { RunningApi } from '../testing/running-api';
+import { asUser, RunningApi } from '../testing/running-api';
 import type { ReceivedResponse } from '@certwright/testing';
 import type { FormFields, Tenant } from '../testing/tenant';
 import { forgeInvoice } from '../testing/forged-invoices';
@@ -104,7 +104,7 @@ describe('with the API running', () => {
   );
 
   it('getApiCredentials returns the members of its example, to a user', async () => {
-    const user = await api.user(tenant, 'user@example.com', 'a long password');
+    const user = await asUser(api, tenant, 'user@example.com', 'a long password');
     const { status, json } = await user.get('/api/v2/api_credentials');
     expect([status, members(json)]).toEqual([200, members(responseOf('getApiCredentials'))]);
   });
@@ -149,7 +149,9 @@ describe('with the API running', () => {
     await tenant.get('/api/v2/account');
     await tenant.get(`${cn}/instances/1`);
     await api.call('GET', '/api/v2/latest_client_version', { headers: { 'user-agent': 'SSLMate/1.10.0' } });
-    await (await api.user(tenant, 'members@example.com', 'a long password')).get('/api/v2/api_credentials');
+    await (
+      await asUser(api, tenant, 'members@example.com', 'a long password')
+    ).get('/api/v2/api_credentials');
     await tenant.post('/api/v2/utils/parse_crt', requestOf('postUtilsParseCrt'));
     await tenant.post(`${cn}/revoke`, requestOf('postCertsCNRevoke'));
     await tenant.get('/api/v2/certs?limit=0');

@@ -1,5 +1,5 @@
 import type { ReceivedResponse, Sent } from '@certwright/testing';
-import type { RunningApi } from './running-api';
+import type { RunningFront } from '@certwright/core-testing';
 
 /** Fields of a form; as pairs where one comes more than once, as a text where it is to be exactly that. */
 export type FormFields = Readonly<Record<string, string>> | readonly [string, string][] | string;
@@ -7,7 +7,7 @@ export type FormFields = Readonly<Record<string, string>> | readonly [string, st
 /** An account that calls the API over real HTTP. */
 export class Tenant {
   constructor(
-    private readonly api: RunningApi,
+    private readonly api: Pick<RunningFront, 'call'>,
     readonly accountId: string,
     readonly apiKey: string,
     private readonly authorization = basic(apiKey, ''),
@@ -22,7 +22,7 @@ export class Tenant {
   postForm = (path: string, fields: FormFields, headers: Sent['headers'] = {}) =>
     this.call('POST', path, { body: encodedForm(fields), headers: { ...formType, ...headers } });
 
-  /** The same account, by a user of it; see `RunningApi.user`. */
+  /** The same account, by a user of it; see `asUser`. */
   as(userName: string, password: string): Tenant {
     return new Tenant(this.api, this.accountId, this.apiKey, basic(userName, password));
   }

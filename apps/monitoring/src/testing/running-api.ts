@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { RunningFront } from '@certwright/core-testing';
+import { RunningFront, Tenant } from '@certwright/core-testing';
 import { ctTestDatabase } from '@certwright/ct-testing';
 import { monitoringSettings } from '../config';
 import { start } from '../front';
@@ -8,6 +8,7 @@ import { start } from '../front';
 export type { Tenant } from '@certwright/core-testing';
 
 const front = {
+  Tenant,
   name: 'monitoring',
   settings: monitoringSettings,
   start,

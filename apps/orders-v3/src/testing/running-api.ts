@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { RunningFront, type SpecSettings, type Tenant } from '@certwright/core-testing';
+import { RunningFront, type SpecSettings, Tenant } from '@certwright/core-testing';
 import { ordersSettings } from '../config';
 import { start } from '../front';
 
@@ -11,6 +11,7 @@ export type { Tenant } from '@certwright/core-testing';
 export const specSealingKey = randomBytes(32).toString('base64');
 
 const front = {
+  Tenant,
   name: 'orders-v3',
   settings: ordersSettings,
   start,
