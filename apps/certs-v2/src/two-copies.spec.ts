@@ -1,5 +1,6 @@
 import { IssuanceNews } from '@certwright/redis';
 import { eventually } from '@certwright/testing';
+import { countWrongKeysTogether, startTwoCopies } from '@certwright/core-testing';
 import { PendingInstances } from './instances/pending-instances';
 import { activatePending, chargesOf, createObject, pathOf } from './instances/testing/bought';
 import { RunningApi } from './testing/running-api';
@@ -11,15 +12,7 @@ const cn = 'www.example.com';
 
 let one: RunningApi;
 let other: RunningApi;
-beforeAll(async () => {
-  const limits = { FAILED_AUTHENTICATION_PER_MIN: '1', TRUSTED_PROXIES: '127.0.0.1' };
-  one = await RunningApi.start(limits);
-  other = await RunningApi.start({
-    ...limits,
-    DATABASE_URL: one.database.urlOf('certs-v2'),
-    ...one.redis.environment,
-  });
-});
+beforeAll(async () => void ([one, other] = await startTwoCopies('certs-v2', RunningApi.start)));
 afterAll(async () => {
   await other.stop();
   await one.stop();
@@ -76,18 +69,5 @@ it('answer long polls of both when the worker publishes the instance once', asyn
 
 it('count wrong keys of an address together', async () => {
   const { accountId } = await one.tenant();
-  let address = 0;
-  const attempt = async (copy: RunningApi) =>
-    await copy.call('GET', '/api/v2/certs', {
-      headers: {
-        authorization: `Bearer ${accountId}_${'A'.repeat(32)}`,
-        'x-forwarded-for': `192.0.2.${address}`,
-      },
-    });
-  // While Redis is too slow on a busy machine, each copy counts by itself; then another address is tried.
-  await eventually(async () => {
-    address += 1;
-    const statuses = [(await attempt(one)).status, (await attempt(other)).status];
-    expect(statuses).toEqual([401, 429]);
-  });
+  await countWrongKeysTogether([one, other], accountId, '/api/v2/certs');
 });

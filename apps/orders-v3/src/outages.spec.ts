@@ -4,10 +4,11 @@ import { claimDeployment } from '@certwright/core-schema';
 import { disabledKeysChannel } from '@certwright/redis';
 import { apiKeySha256 } from '@certwright/service';
 import { eventually, freePort, type SeverableLink, severableLink } from '@certwright/testing';
+import { deliveriesOf } from '@certwright/core-testing';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { certificateRequest, keyPair } from './testing/certificate-request';
-import { changeCurrent, deliveriesOf } from './testing/current-certificate';
+import { changeCurrent } from './testing/current-certificate';
 import { RunningApi } from './testing/running-api';
 
 const csr = certificateRequest(keyPair('p256'), { dnsNames: ['example.com'] });

@@ -1,5 +1,4 @@
-import { eventually } from '@certwright/testing';
-import { Tenant } from '@certwright/core-testing';
+import { countWrongKeysTogether, startTwoCopies, Tenant } from '@certwright/core-testing';
 import { certificateRequest, keyPair } from './testing/certificate-request';
 import { attachCertificate, RunningApi } from './testing/running-api';
 
@@ -7,18 +6,9 @@ const keys = keyPair('p256');
 const csr = certificateRequest(keys, { dnsNames: ['example.com'] });
 const order = (name: string) => ({ name, dns_names: ['example.com'], csr });
 
-const limits = { FAILED_AUTHENTICATION_PER_MIN: '1', TRUSTED_PROXIES: '127.0.0.1' };
-
 let one: RunningApi;
 let other: RunningApi;
-beforeAll(async () => {
-  one = await RunningApi.start(limits);
-  other = await RunningApi.start({
-    ...limits,
-    DATABASE_URL: one.database.urlOf('orders-v3'),
-    ...one.redis.environment,
-  });
-});
+beforeAll(async () => void ([one, other] = await startTwoCopies('orders-v3', RunningApi.start)));
 afterAll(async () => {
   await other.stop();
   await one.stop();
@@ -64,18 +54,5 @@ it('return the same response to an Idempotency-Key, whichever of them has execut
 
 it('count wrong keys of an address together', async () => {
   const { accountId } = await one.tenant();
-  let address = 0;
-  const attempt = async (copy: RunningApi) =>
-    await copy.call('GET', '/api/v3/orders', {
-      headers: {
-        authorization: `Bearer ${accountId}_${'A'.repeat(32)}`,
-        'x-forwarded-for': `192.0.2.${address}`,
-      },
-    });
-  // While Redis is too slow on a busy machine, each copy counts by itself; then another address is tried.
-  await eventually(async () => {
-    address += 1;
-    const statuses = [(await attempt(one)).status, (await attempt(other)).status];
-    expect(statuses).toEqual([401, 429]);
-  });
+  await countWrongKeysTogether([one, other], accountId, '/api/v3/orders');
 });

@@ -1,3 +1,4 @@
+export { deliveriesOf, unannounced } from './announced';
 export { apiAccount, statementsOf } from './api-account';
 export { type AttachedCertificate, attachOpen, attachedCertificate, validity } from './attached-certificate';
 export { brokenRules } from './books';
@@ -9,4 +10,5 @@ export { issueOpen, manyPlans } from './many-plans';
 export { type PlanWithWays, byDns, byEmail, byHttp, planWithWays, sayOtherwise } from './plan-with-ways';
 export { PurchaseFixture, nothingPaid, prices, purchasesOver } from './purchase-fixture';
 export { RunningFront, type SpecSettings, Tenant } from './running-front';
+export { countWrongKeysTogether, startTwoCopies } from './two-copies';
 export { WebhookFixture } from './webhooks';

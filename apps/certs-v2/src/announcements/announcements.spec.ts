@@ -3,16 +3,11 @@ import { currentInstanceChanged } from '@certwright/jobs';
 import { AnnouncementRound } from '@certwright/delivery';
 import { Plans } from '@certwright/ordering';
 import { eventually } from '@certwright/testing';
+import { deliveriesOf, unannounced } from '@certwright/core-testing';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { forgedRoot } from '../instances/testing/forged-authority';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
-import {
-  addWebhook,
-  changeCurrent,
-  deliveriesOf,
-  reselectCurrent,
-  unannounced,
-} from '../testing/current-instance';
+import { addWebhook, changeCurrent, reselectCurrent } from '../testing/current-instance';
 import { RunningApi, type Tenant } from '../testing/running-api';
 import { AnnounceCurrentInstance } from './announce-current-instance.use-case';
 

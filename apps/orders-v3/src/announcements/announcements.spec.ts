@@ -2,9 +2,10 @@ import { JobQueues } from '@certwright/bullmq';
 import { currentCertificateChanged } from '@certwright/jobs';
 import { AnnouncementRound } from '@certwright/delivery';
 import { eventually } from '@certwright/testing';
+import { deliveriesOf, unannounced } from '@certwright/core-testing';
 import { OrdersRepository } from '../orders/orders.repository';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
-import { changeCurrent, deliveriesOf, unannounced } from '../testing/current-certificate';
+import { changeCurrent } from '../testing/current-certificate';
 import { RunningApi, type Tenant } from '../testing/running-api';
 import { AnnounceCurrentCertificate } from './announce-current-certificate.use-case';
 

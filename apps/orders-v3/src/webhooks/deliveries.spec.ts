@@ -1,6 +1,7 @@
 import { eventually } from '@certwright/testing';
+import { unannounced } from '@certwright/core-testing';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
-import { changeCurrent, unannounced } from '../testing/current-certificate';
+import { changeCurrent } from '../testing/current-certificate';
 import { RunningApi, type Tenant } from '../testing/running-api';
 
 const csr = certificateRequest(keyPair('p256'), { dnsNames: ['example.com'] });
