@@ -1,5 +1,7 @@
 export { Forge, type Forged, type ForgedParts } from './certificate-forge';
+export { certificationRequest, type KeyPair, keyPair, requestedNames, spkiOf } from './certification-request';
 export { type Child, isAlive, startChild } from './child';
+export { objectId, sequence, tlv } from './der';
 export { DocumentedResponses } from './documented-responses';
 export { eventually } from './eventually';
 export { freePort } from './free-port';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /** Minimal DER encoder for specs. */
-function tlv(tag: number, ...parts: readonly Uint8Array[]): Buffer {
+export function tlv(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(parts);
   if (body.length < 0x80) return Buffer.concat([Buffer.from([tag, body.length]), body]);
   const digits = body.length.toString(16);
@@ -9,8 +9,8 @@ function tlv(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   return Buffer.concat([Buffer.from([tag, 0x80 | length.length]), length, body]);
 }
 
-const seq = (...parts: readonly Uint8Array[]) => tlv(0x30, ...parts);
-const oid = (digits: string) => tlv(0x06, Buffer.from(digits, 'hex'));
+export const seq = (...parts: readonly Uint8Array[]) => tlv(0x30, ...parts);
+export const oid = (digits: string) => tlv(0x06, Buffer.from(digits, 'hex'));
 const text = (tag: number, value: string) => tlv(tag, Buffer.from(value, 'latin1'));
 const name = (commonName: string) => seq(tlv(0x31, seq(oid('550403'), text(0x0c, commonName))));
 const time = (date: Date) => text(0x18, `${date.toISOString().replace(/[-:T]/g, '').slice(0, 14)}Z`);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { nameOf, spki, tlv } from '../testing/forged-certificate';
+import { tlv } from '@certwright/testing';
+import { nameOf, spki } from '../testing/forged-certificate';
 import {
   anIssuance,
   type ForgedIssuance,

@@ -1,25 +1,21 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { objectId, sequence, tlv } from '@certwright/testing';
 
-/** Minimal DER encoder for specs; lengths and times are correct, the rest is arbitrary. */
-export function tlv(tag: number, ...parts: readonly Uint8Array[]): Buffer {
-  const body = Buffer.concat(parts);
-  if (body.length < 0x80) return Buffer.concat([Buffer.from([tag, body.length]), body]);
-  const digits = body.length.toString(16);
-  const length = Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex');
-  return Buffer.concat([Buffer.from([tag, 0x80 | length.length]), length, body]);
-}
-
-const seq = (...parts: readonly Uint8Array[]) => tlv(0x30, ...parts);
-const oid = (digits: string) => tlv(0x06, Buffer.from(digits, 'hex'));
 const text = (tag: number, value: string) => tlv(tag, Buffer.from(value));
 const time = (date: Date) => text(0x18, `${date.toISOString().replace(/[-:T]/g, '').slice(0, 14)}Z`);
-const ecdsaWithSha256 = seq(oid('2a8648ce3d040302'));
-const poison = seq(oid('2b06010401d679020403'), tlv(0x01, Buffer.from([0xff])), tlv(0x04, tlv(0x05)));
+const ecdsaWithSha256 = sequence(objectId('2a8648ce3d040302'));
+const poison = sequence(
+  objectId('2b06010401d679020403'),
+  tlv(0x01, Buffer.from([0xff])),
+  tlv(0x04, tlv(0x05)),
+);
 
 /** A Name from its most general attribute down: `['C', 'US']`. */
 export function nameOf(...attributes: readonly (readonly [keyof typeof attributeTypes, string])[]): Buffer {
-  return seq(
-    ...attributes.map(([type, value]) => tlv(0x31, seq(oid(attributeTypes[type]), text(0x0c, value)))),
+  return sequence(
+    ...attributes.map(([type, value]) =>
+      tlv(0x31, sequence(objectId(attributeTypes[type]), text(0x0c, value))),
+    ),
   );
 }
 
@@ -46,20 +42,20 @@ export interface CertificateFields {
 
 /** With an invalid signature: it is never verified. */
 export function forgeCertificate(fields: CertificateFields): Buffer {
-  const names = seq(...fields.names.map((name) => text(0x82, name)));
-  const extensions = [seq(oid('551d11'), tlv(0x04, names))];
+  const names = sequence(...fields.names.map((name) => text(0x82, name)));
+  const extensions = [sequence(objectId('551d11'), tlv(0x04, names))];
   if (fields.padding > 0)
-    extensions.push(seq(oid('2a030405'), tlv(0x04, Buffer.alloc(fields.padding, 0x5a))));
+    extensions.push(sequence(objectId('2a030405'), tlv(0x04, Buffer.alloc(fields.padding, 0x5a))));
   if (fields.precertificate) extensions.push(poison);
-  const tbs = seq(
+  const tbs = sequence(
     tlv(0xa0, tlv(0x02, Buffer.from([2]))),
     tlv(0x02, fields.serial),
     ecdsaWithSha256,
     fields.issuerName,
-    seq(time(fields.notBefore), time(fields.notAfter)),
-    seq(),
+    sequence(time(fields.notBefore), time(fields.notAfter)),
+    sequence(),
     fields.spkiDer,
-    tlv(0xa3, seq(...extensions)),
+    tlv(0xa3, sequence(...extensions)),
   );
-  return seq(tbs, ecdsaWithSha256, tlv(0x03, Buffer.from([0]), Buffer.alloc(70, 0x77)));
+  return sequence(tbs, ecdsaWithSha256, tlv(0x03, Buffer.from([0]), Buffer.alloc(70, 0x77)));
 }

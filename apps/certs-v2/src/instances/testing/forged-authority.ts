@@ -1,14 +1,7 @@
 import { sign } from 'node:crypto';
 import { encodePem } from '@certwright/pki';
-import {
-  type KeyPair,
-  keyPair,
-  objectId,
-  pubkeyHash,
-  sequence,
-  spkiOf,
-  tlv,
-} from '../../testing/certificate-request';
+import { type KeyPair, keyPair, objectId, sequence, spkiOf, tlv } from '@certwright/testing';
+import { pubkeyHash } from '../../testing/certificate-request';
 
 /** What a forged certificate is for. */
 export interface CertificateOptions {

@@ -1,16 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { oid, seq, tlv } from '../../testing/forged-entries';
 
-/** Minimal DER encoder for specs. */
-function tlv(tag: number, ...parts: readonly Uint8Array[]): Buffer {
-  const body = Buffer.concat(parts);
-  if (body.length < 0x80) return Buffer.concat([Buffer.from([tag, body.length]), body]);
-  const digits = body.length.toString(16);
-  const length = Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex');
-  return Buffer.concat([Buffer.from([tag, 0x80 | length.length]), length, body]);
-}
-
-const seq = (...parts: readonly Uint8Array[]) => tlv(0x30, ...parts);
-const oid = (digits: string) => tlv(0x06, Buffer.from(digits, 'hex'));
 const time = (ms: number) =>
   tlv(0x17, Buffer.from(`${new Date(ms).toISOString().replace(/[-:T]/g, '').slice(2, 14)}Z`));
 const integer = (hex: string) => tlv(0x02, Buffer.from(hex, 'hex'));
