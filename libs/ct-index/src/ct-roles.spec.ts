@@ -1,6 +1,5 @@
 import { applyGrants, privilegesOf } from '@certwright/postgres';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
-import { Client } from 'pg';
+import { RoleSessions, type TestDatabase, testDatabase } from '@certwright/testing';
 import { ctDataSource } from '@certwright/ct-schema';
 import { ensurePartitions } from './partitions';
 import { ctSchema } from '@certwright/ct-schema';
@@ -8,7 +7,7 @@ import { ctSchema } from '@certwright/ct-schema';
 const processes = Object.keys(ctSchema.roles);
 
 let database: TestDatabase;
-const sessions = new Map<string, Client>();
+let roles: RoleSessions;
 beforeAll(async () => {
   database = await testDatabase();
   const settings = { applicationName: 'spec', poolSize: 1, statementTimeoutMs: 30_000 };
@@ -18,33 +17,12 @@ beforeAll(async () => {
   await owner.transaction(async (tx) => await applyGrants(tx, ctSchema, { prefix, passwords: {} }));
   await ensurePartitions(owner, new Date(), 10, 10);
   await owner.destroy();
-  for (const process of processes) {
-    const session = new Client({
-      connectionString: database.urlOf(process),
-      // The comparison of grants with what code does leaves these sessions out (tools/grants).
-      application_name: 'tries what is forbidden',
-    });
-    await session.connect();
-    sessions.set(process, session);
-  }
+  roles = await RoleSessions.open(database, processes);
 }, 60_000);
 afterAll(async () => {
-  for (const session of sessions.values()) await session.end();
+  await roles.close();
   await database.dispose();
 });
-
-/** In a transaction that is rolled back. @returns the SQLSTATE of its failure; null: it was done */
-async function attempt(process: string, statement: string): Promise<string | null> {
-  const session = sessions.get(process);
-  if (session === undefined) throw new Error(`there is no role for ${process}`);
-  try {
-    await session.query(`BEGIN; ${statement}; ROLLBACK`);
-    return null;
-  } catch (error) {
-    await session.query('ROLLBACK');
-    return (error as { code: string }).code;
-  }
-}
 
 const refused = '42501';
 
@@ -61,7 +39,7 @@ describe.each(processes)('%s', (process) => {
     );
     const faults: string[] = [];
     const expectRefusal = async (statement: string, ...unless: readonly string[]) => {
-      const found = await attempt(process, statement);
+      const found = await roles.attempt(process, statement);
       if (found !== refused && !unless.some((privilege) => granted.has(privilege)))
         faults.push(`${statement}: ${found}`);
     };
@@ -88,7 +66,7 @@ describe.each(processes)('%s', (process) => {
     `SELECT ct_grant_as('ct_log', 'ct_issuer')`,
     `SELECT pg_read_file('PG_VERSION')`,
   ])('may not %s', async (statement) => {
-    expect(await attempt(process, statement)).toBe(refused);
+    expect(await roles.attempt(process, statement)).toBe(refused);
   });
 });
 
@@ -99,12 +77,12 @@ it.each([
   `SELECT ct_make_positions(10, 20)`,
   `SELECT ct_drop_partition('ct_issuance_p10')`,
 ])('ct-search only reads: it may not %s', async (statement) => {
-  expect(await attempt('ct-search', statement)).toBe(refused);
+  expect(await roles.attempt('ct-search', statement)).toBe(refused);
 });
 
 it('ct-ingest cannot read accounts', async () => {
   for (const table of ['account', 'api_key', 'plan', 'terms', 'issuance'])
-    expect([table, await attempt('ct-ingest', `SELECT 1 FROM ${table}`)]).toEqual([table, refused]);
+    expect([table, await roles.attempt('ct-ingest', `SELECT 1 FROM ${table}`)]).toEqual([table, refused]);
 });
 
 it('declares no write for ct-search', () => {

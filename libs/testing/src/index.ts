@@ -19,6 +19,7 @@ export {
   startRedisServer,
 } from './redis-servers';
 export { type KeyAndCertificate, TestRoot } from './test-root';
+export { RoleSessions } from './role-sessions';
 export { rawRedis, type TestRedis, testRedis } from './test-redis';
 export { type SeverableLink, severableLink } from './severable-link';
 export { type ApiDocument, pastedKeyIn, pastedKeyRequests } from './pasted-keys';

@@ -1,6 +1,5 @@
 import { applyGrants, privilegesOf } from '@certwright/postgres';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
-import { Client } from 'pg';
+import { RoleSessions, type TestDatabase, testDatabase } from '@certwright/testing';
 import { coreDataSource } from '../core-data-source';
 import { coreSchema } from './core-schema';
 
@@ -8,7 +7,7 @@ const processes = Object.keys(coreSchema.roles);
 const frontEnds = ['orders-v3', 'certs-v2'];
 
 let database: TestDatabase;
-const sessions = new Map<string, Client>();
+let roles: RoleSessions;
 beforeAll(async () => {
   database = await testDatabase();
   const settings = { applicationName: 'spec', poolSize: 1, statementTimeoutMs: 30_000 };
@@ -17,15 +16,7 @@ beforeAll(async () => {
   const { rolePrefix: prefix } = database;
   await owner.transaction(async (tx) => await applyGrants(tx, coreSchema, { prefix, passwords: {} }));
   await owner.destroy();
-  for (const process of processes) {
-    const session = new Client({
-      connectionString: database.urlOf(process),
-      // The comparison of grants with executed statements skips these sessions (tools/grants).
-      application_name: 'tries what is forbidden',
-    });
-    await session.connect();
-    sessions.set(process, session);
-  }
+  roles = await RoleSessions.open(database, processes);
   await database.query(`INSERT INTO account (id, name) VALUES (1, 'Spec')`);
   await database.query(
     `WITH made AS (INSERT INTO plan (account_id, revision, auto_renew, muted, paused, download_token)
@@ -37,22 +28,9 @@ beforeAll(async () => {
   );
 }, 60_000);
 afterAll(async () => {
-  for (const session of sessions.values()) await session.end();
+  await roles.close();
   await database.dispose();
 });
-
-/** In a transaction that is rolled back. @returns the SQLSTATE of its failure; null: it was done */
-async function attempt(process: string, statement: string): Promise<string | null> {
-  const session = sessions.get(process);
-  if (session === undefined) throw new Error(`there is no role for ${process}`);
-  try {
-    await session.query(`BEGIN; ${statement}; ROLLBACK`);
-    return null;
-  } catch (error) {
-    await session.query('ROLLBACK');
-    return (error as { code: string }).code;
-  }
-}
 
 const refused = '42501';
 const everyoneBut = (...names: readonly string[]) => processes.filter((name) => !names.includes(name));
@@ -214,7 +192,7 @@ const forbidden: readonly Forbidden[] = [
 describe.each(forbidden)('may not $what', ({ to, statements }) => {
   it.each(to)('%s', async (process) => {
     for (const statement of statements)
-      expect([statement, await attempt(process, statement)]).toEqual([statement, refused]);
+      expect([statement, await roles.attempt(process, statement)]).toEqual([statement, refused]);
   });
 });
 
@@ -228,7 +206,7 @@ describe.each(processes)('%s', (process) => {
     );
     const granted = new Set(privilegesOf(grants));
     const allowed = async (table: string, statement: string, privilege: string) => {
-      const found = await attempt(process, statement);
+      const found = await roles.attempt(process, statement);
       if (
         found !== refused &&
         !granted.has(privilege) &&
@@ -268,7 +246,7 @@ it('checks the privilege on the table, also when the session has a temporary tab
   await database.query(`GRANT TEMPORARY ON DATABASE "${name}" TO "${role}"`);
   const statement = `CREATE TEMPORARY TABLE certificate (issuance_id bigint);
     UPDATE issuance SET state = 'issued', closed_at = now() WHERE state = 'open'`;
-  expect(await attempt('orders-v3', statement)).toBe(refused);
+  expect(await roles.attempt('orders-v3', statement)).toBe(refused);
   await database.query(`REVOKE TEMPORARY ON DATABASE "${name}" FROM "${role}"`);
 });
 
@@ -279,20 +257,20 @@ it('lets the worker request a key for a renewal, and go on without it', async ()
      SELECT id, 'renewal', now(), now() FROM plan ON CONFLICT DO NOTHING`,
     `DELETE FROM key_request WHERE plan_id = 1 AND reason = 'renewal'`,
   ])
-    expect([statement, await attempt('issuance-worker', statement)]).toEqual([statement, null]);
+    expect([statement, await roles.attempt('issuance-worker', statement)]).toEqual([statement, null]);
 });
 
 it('lets a front end cancel an issuance, and the worker issue and fail it', async () => {
   for (const process of frontEnds)
     expect(
-      await attempt(
+      await roles.attempt(
         process,
         `UPDATE issuance SET state = 'canceled', closed_at = now() WHERE state = 'open'`,
       ),
     ).toBeNull();
   for (const state of ['issued', 'failed'])
     expect(
-      await attempt(
+      await roles.attempt(
         'issuance-worker',
         `UPDATE issuance SET state = '${state}', closed_at = now() WHERE state = 'open'`,
       ),
@@ -301,8 +279,11 @@ it('lets a front end cancel an issuance, and the worker issue and fail it', asyn
 
 it('shows approval-responder no link without its token', async () => {
   for (const table of ['email_approval_token', 'email_approval', 'account', 'plan', 'issuance'])
-    expect([table, await attempt('approval-responder', `SELECT 1 FROM ${table}`)]).toEqual([table, refused]);
-  expect(await attempt('approval-responder', `SELECT approval_link('\\x01')`)).toBeNull();
+    expect([table, await roles.attempt('approval-responder', `SELECT 1 FROM ${table}`)]).toEqual([
+      table,
+      refused,
+    ]);
+  expect(await roles.attempt('approval-responder', `SELECT approval_link('\\x01')`)).toBeNull();
   for (const process of everyoneBut('approval-responder'))
-    expect(await attempt(process, `SELECT approve_link('\\x01')`)).toBe(refused);
+    expect(await roles.attempt(process, `SELECT approve_link('\\x01')`)).toBe(refused);
 });

@@ -1,5 +1,5 @@
 import { type SampleApi, sampleKeys, startSampleApi } from '../testing/sample-api';
-import { exchange, parseResponse, request } from '../testing/wire';
+import { exchange, expectUnharmed, parseResponse, refusalOf, request } from '../testing/wire';
 
 let api: SampleApi;
 beforeAll(async () => {
@@ -7,24 +7,11 @@ beforeAll(async () => {
 });
 afterAll(() => api.app.close());
 
-/** After each attack the process lives, and has never answered 5xx nor logged an error. */
-afterEach(async () => {
-  const health = parseResponse(await exchange(api.port, request('GET /healthz')));
-  expect(health.status).toBe(200);
-  expect(api.lines.filter((line) => /"level":"(error|fatal)"/.test(line))).toEqual([]);
-});
+afterEach(async () => await expectUnharmed(api));
 
 const bearer = `Authorization: Bearer ${sampleKeys.owner}`;
 
-/** Status and code of the answer to these bytes, which must be a Problem in the API's dialect. */
-async function refusal(...parts: readonly (string | Buffer)[]): Promise<[number, unknown]> {
-  const raw = await exchange(api.port, ...parts);
-  const { status, headers, body } = parseResponse(raw);
-  expect(headers['x-request-id']).toMatch(/^[\w.-]{1,128}$/);
-  expect(headers['content-type']).toBe('application/json; charset=utf-8');
-  expect(headers['content-length']).toBe(String(Buffer.byteLength(body, 'latin1')));
-  return [status, (JSON.parse(body) as { code: unknown }).code];
-}
+const refusal = async (...parts: readonly (string | Buffer)[]) => await refusalOf(api, ...parts);
 
 describe('credentials', () => {
   it.each([

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import type { SampleApi } from './sample-api';
 
 export interface WireResponse {
   readonly status: number;
@@ -60,4 +61,23 @@ export function request(line: string, headers: readonly string[] = [], body: str
     ...headers,
   ];
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'), Buffer.from(body)]);
+}
+
+/** Status and code of the response to these bytes, which must be a Problem in the API's dialect. */
+export async function refusalOf(
+  { port }: SampleApi,
+  ...parts: readonly (string | Buffer)[]
+): Promise<[number, unknown]> {
+  const { status, headers, body } = parseResponse(await exchange(port, ...parts));
+  expect(headers['x-request-id']).toMatch(/^[\w.-]{1,128}$/);
+  expect(headers['content-type']).toBe('application/json; charset=utf-8');
+  expect(headers['content-length']).toBe(String(Buffer.byteLength(body, 'latin1')));
+  return [status, (JSON.parse(body) as { code: unknown }).code];
+}
+
+/** After an attack: the process lives, and has not logged an error. */
+export async function expectUnharmed({ port, lines }: SampleApi): Promise<void> {
+  const health = parseResponse(await exchange(port, request('GET /healthz')));
+  expect(health.status).toBe(200);
+  expect(lines.filter((line) => /"level":"(error|fatal)"/.test(line))).toEqual([]);
 }
