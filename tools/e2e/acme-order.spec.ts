@@ -17,6 +17,7 @@ import {
 import type { Fault } from './faulty-link';
 import { missingPrograms } from './installed';
 import { type NameServers, startNameServers } from './name-servers';
+import { csrFor } from './platform';
 import { descendantsOf } from './span-tree';
 
 const missing = missingPrograms(['named', 'pdns_server', 'unbound', 'nsupdate', 'pebble']);
@@ -309,16 +310,6 @@ function faultOf(turn: number): Fault {
     { kind: 'none' },
   ];
   return faults[turn % faults.length] ?? { kind: 'none' };
-}
-
-/** A CSR with a new P-256 key, by OpenSSL. @returns DER in base64, as the API accepts it */
-function csrFor(dnsNames: readonly string[], folder: string): string {
-  const key = path.join(folder, 'order.key');
-  const curve = ['-algorithm', 'EC', '-pkeyopt', 'ec_paramgen_curve:P-256'];
-  execFileSync('openssl', ['genpkey', ...curve, '-out', key]);
-  const names = `subjectAltName=${dnsNames.map((name) => `DNS:${name}`).join(',')}`;
-  const args = ['req', '-new', '-key', key, '-subj', '/', '-addext', names, '-outform', 'DER'];
-  return execFileSync('openssl', args).toString('base64');
 }
 
 /** A customer's web server with a rule that proxies challenge paths of all its names to the approval responder. */

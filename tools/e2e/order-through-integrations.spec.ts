@@ -5,7 +5,14 @@ import path from 'node:path';
 import { eventually, rawRedis } from '@certwright/testing';
 import { Client } from 'pg';
 import { type NameServers, startNameServers } from './name-servers';
-import { logsBesidesTheGateway, type Platform, readText, startPlatform, workspaceRoot } from './platform';
+import {
+  csrFor,
+  logsBesidesTheGateway,
+  type Platform,
+  readText,
+  startPlatform,
+  workspaceRoot,
+} from './platform';
 
 const programs = ['named', 'knotd', 'pdns_server', 'unbound', 'dig'];
 const isThere = (program: string) =>
@@ -154,22 +161,6 @@ whole('an order with three names in three zones at two providers', () => {
     return [secret, key, ...spellings(Buffer.from(secret, 'base64')), ...spellings(Buffer.from(key))];
   }
 });
-
-function csrFor(dnsNames: readonly string[], folder: string): string {
-  const key = path.join(folder, 'order.key');
-  execFileSync('openssl', [
-    'genpkey',
-    '-algorithm',
-    'EC',
-    '-pkeyopt',
-    'ec_paramgen_curve:P-256',
-    '-out',
-    key,
-  ]);
-  const names = `subjectAltName=${dnsNames.map((name) => `DNS:${name}`).join(',')}`;
-  const args = ['req', '-new', '-key', key, '-subj', '/', '-addext', names, '-outform', 'DER'];
-  return execFileSync('openssl', args).toString('base64');
-}
 
 /** Every row of every table, bytes in hex. */
 async function databaseText(url: string): Promise<string> {

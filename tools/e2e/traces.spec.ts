@@ -15,7 +15,7 @@ import {
   startChild,
 } from '@certwright/testing';
 import { Client } from 'pg';
-import { approvalZone, type Platform, startPlatform, workspaceRoot } from './platform';
+import { approvalZone, csrFor, type Platform, startPlatform, workspaceRoot } from './platform';
 import { asWritten, childrenOf, descendantsOf } from './span-tree';
 
 const issuedWithinMs = 120_000;
@@ -126,19 +126,8 @@ const call = async (method: string, at: string, body?: object, headers: Record<s
 
 /** @returns the order's name */
 async function order(dnsName: string, headers: Record<string, string>): Promise<string> {
-  const key = path.join(folder, `${dnsName}.key`);
-  execFileSync('openssl', [
-    'genpkey',
-    '-algorithm',
-    'EC',
-    '-pkeyopt',
-    'ec_paramgen_curve:P-256',
-    '-out',
-    key,
-  ]);
-  const args = ['req', '-new', '-key', key, '-subj', '/', '-addext', `subjectAltName=DNS:${dnsName}`];
-  const csr = execFileSync('openssl', [...args, '-outform', 'DER']).toString('base64');
-  secrets.push(csr, readFileSync(key, 'latin1').split('\n')[1] ?? '');
+  const csr = csrFor([dnsName], folder);
+  secrets.push(csr, readFileSync(path.join(folder, 'order.key'), 'latin1').split('\n')[1] ?? '');
   const { status, json } = await call('POST', '/orders', { dns_names: [dnsName], csr }, headers);
   expect({ status, json }).toMatchObject({ status: 201 });
   return String(json['name']);
