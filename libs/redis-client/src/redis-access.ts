@@ -20,9 +20,10 @@ export interface RedisUse {
   readonly name: string;
   /** Timeout of a command, ms. Default: 500 for `commands`, 5,000 for `queue`; a worker has none. */
   readonly commandTimeoutMs?: number;
-  /** Timeout of connecting, ms. Default: 5,000. */
-  readonly connectTimeoutMs?: number;
 }
+
+/** Timeout of connecting. */
+const connectTimeoutMs = 5_000;
 
 /** First and maximum delay of reconnecting, ms. */
 const reconnect = { firstMs: 50, maxMs: 2_000 };
@@ -171,7 +172,7 @@ export class RedisAccess {
     return this.#process === undefined || name.startsWith(this.#process) ? name : `${this.#process}-${name}`;
   }
 
-  #options({ kind, name, commandTimeoutMs, connectTimeoutMs = 5_000 }: RedisUse) {
+  #options({ kind, name, commandTimeoutMs }: RedisUse) {
     const timeoutMs = commandTimeoutMs ?? { commands: 500, queue: 5_000, worker: undefined }[kind];
     return {
       ...this.#credentials.options(),

@@ -14,8 +14,6 @@ export interface RedisConnectionOptions {
   readonly log: RedisLog;
   /** Timeout of a command, in milliseconds. Default: 500. */
   readonly commandTimeoutMs?: number;
-  /** Timeout of connecting, in milliseconds. Default: 5,000. */
-  readonly connectTimeoutMs?: number;
 }
 
 export interface RedisConnection<C extends RedisClient = RedisClient> {

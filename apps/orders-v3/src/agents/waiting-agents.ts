@@ -20,9 +20,10 @@ export interface Waiter {
 export interface WaitingAgentsOptions {
   /** Maximum waiting agents of this process. */
   readonly maxWaiting: number;
-  /** Precision of the end of a wait, ms. It ends earlier by at most this time, never later. */
-  readonly tickMs?: number;
 }
+
+/** Precision of the end of a wait. It ends earlier by at most this time, never later. */
+const tickMs = 100;
 
 /** From this share on, no account may have more than `shareOfAccount`. */
 const crowdedFrom = 0.9;
@@ -100,7 +101,7 @@ export class WaitingAgents {
     cluster.waiters.set(waiter.agent.id, waiter);
     this.#ofAccount.set(key.accountId, (this.#ofAccount.get(key.accountId) ?? 0) + 1);
     this.#count += 1;
-    this.#timer ??= setInterval(() => this.#tick(), this.#tickMs);
+    this.#timer ??= setInterval(() => this.#tick(), tickMs);
   }
 
   /** @returns false when it has ended already */
@@ -120,12 +121,8 @@ export class WaitingAgents {
     return true;
   }
 
-  get #tickMs(): number {
-    return this.options.tickMs ?? 100;
-  }
-
   #tick(): void {
-    const dueMs = performance.now() + this.#tickMs;
+    const dueMs = performance.now() + tickMs;
     // A map may lose entries while it is iterated.
     for (const { waiters } of this.#clusters.values())
       for (const waiter of waiters.values()) if (waiter.endsAtMs <= dueMs) waiter.end({ kind: 'timeout' });

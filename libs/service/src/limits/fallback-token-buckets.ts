@@ -1,11 +1,13 @@
 import type { Take, Taken, TokenBuckets } from './token-buckets';
 import { within } from '../lifecycle/within';
 
+/** Timeout of the shared buckets; a limit must not make requests slow. */
+const patienceMs = 50;
+
+/** After a failure the shared buckets are not used for this long, so that an outage delays one request, not each. */
+const restMs = 1_000;
+
 export interface FallbackOptions {
-  /** Timeout of the shared buckets; a limit must not make requests slow. */
-  readonly patienceMs?: number;
-  /** After a failure the shared buckets are not used for this long, so that an outage delays one request, not each. */
-  readonly restMs?: number;
   /** Monotonic, in milliseconds. */
   readonly nowMs?: () => number;
   /** Called once per failure that starts such a pause. */
@@ -26,8 +28,6 @@ export class FallbackTokenBuckets implements TokenBuckets {
     options: FallbackOptions = {},
   ) {
     this.#options = {
-      patienceMs: 50,
-      restMs: 1_000,
       nowMs: () => performance.now(),
       onFailure: () => undefined,
       ...options,
@@ -35,7 +35,7 @@ export class FallbackTokenBuckets implements TokenBuckets {
   }
 
   async take(key: string, take: Take): Promise<Taken> {
-    const { patienceMs, restMs, nowMs, onFailure } = this.#options;
+    const { nowMs, onFailure } = this.#options;
     if (nowMs() < this.#restingUntilMs) return this.own.take(key, take);
     try {
       return await within(patienceMs, this.shared.take(key, take));
