@@ -44,7 +44,7 @@ const SETTINGS = {
 };
 
 /** Two copies, both of which run unless a part stops one. */
-class App {
+export class App {
   /**
    * @param {string} name
    * @param {readonly Copy[]} copies

@@ -109,6 +109,22 @@ describe('the key ceremony', () => {
     expect(existsSync(key)).toBe(false);
   });
 
+  it.each(['sign-intermediate', 'sign-root-list'])('%s replaces no file of the root', async (command) => {
+    await createCa();
+    const before = readFileSync(at('root.key'), 'utf8');
+    const more =
+      command === 'sign-intermediate' ? [at('intermediate.csr'), '--publication-url', publicationUrl] : [];
+    for (const [option, file] of Object.entries({
+      'root-key': 'root.key',
+      root: 'root.pem',
+      'passphrase-file': 'passphrase',
+    }))
+      await expect(
+        ca(command, ...more, ...rootFiles(), ...withPassphrase(), '--out', at(file)),
+      ).rejects.toThrow(`--out and --${option} name the same file`);
+    expect(readFileSync(at('root.key'), 'utf8')).toBe(before);
+  });
+
   it('refuses one file for key and certificate of a root, in any spelling', async () => {
     const [key, certificate] = [at('both.pem'), `${folder}/./both.pem`];
     await expect(

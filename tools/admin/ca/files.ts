@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
 import { decodePem, encodePem } from '@certwright/pki';
 import {
   exists,
@@ -35,6 +36,22 @@ export async function writeRootKey(file: string, key: KeyObject, passphrase: str
 export async function assertNew(file: string): Promise<void> {
   if (await exists(file))
     throw new Error(`${file} exists already. Choose another file: roots are not replaced.`);
+}
+
+/** A result must not replace the certificate or the only copy of the key of its root. */
+export function assertNoneOfRoot(out: string, { root, rootKey, passphraseFile }: RootFiles): void {
+  assertOther('--out', out, { root: root, 'root-key': rootKey, 'passphrase-file': passphraseFile });
+}
+
+/** @param others file by option */
+export function assertOther(
+  option: string,
+  file: string,
+  others: Readonly<Record<string, string | undefined>>,
+): void {
+  for (const [other, otherFile] of Object.entries(others))
+    if (otherFile !== undefined && path.resolve(otherFile) === path.resolve(file))
+      throw new Error(`${option} and --${other} name the same file. Choose two files.`);
 }
 
 /** @returns the passphrase for a new key */

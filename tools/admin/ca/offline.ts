@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import {
   createRoot,
@@ -8,6 +7,8 @@ import {
 import { integer } from '../option-values';
 import {
   assertNew,
+  assertNoneOfRoot,
+  assertOther,
   readDer,
   readNewPassphrase,
   readRoot,
@@ -47,8 +48,7 @@ function createRootCommand(): Command {
     .requiredOption('--root-key <file>', 'where to write the key (mode 0600)')
     .requiredOption('--root <file>', 'where to write the certificate (PEM)')
     .action(async ({ name, passphraseFile, rootKey, root }: RootFiles & { name: string }) => {
-      if (path.resolve(rootKey) === path.resolve(root))
-        throw new Error('--root and --root-key name the same file. Choose two files.');
+      assertOther('--root', root, { 'root-key': rootKey, 'passphrase-file': passphraseFile });
       for (const file of [rootKey, root]) await assertNew(file);
       const passphrase = await readNewPassphrase(passphraseFile ?? '');
       const created = await createRoot(name, rootBits, new Date());
@@ -73,6 +73,7 @@ function signCommand(): Command {
     .requiredOption('--out <file>', 'where to write the certificate (PEM)')
     .action(async (csr: string, options: SignOptions) => {
       const publication = { baseUrl: options.publicationUrl, rootName: options.rootName };
+      assertNoneOfRoot(options.out, options);
       const request = await readDer(csr, 'CERTIFICATE REQUEST');
       const der = await signIntermediate(await readRoot(options), request, publication, new Date());
       await writePem(options.out, 'CERTIFICATE', der);
@@ -98,6 +99,7 @@ function signListCommand(): Command {
     )
     .requiredOption('--out <file>', 'where to write the list (PEM)')
     .action(async ({ days, revoke, out, ...files }: ListOptions) => {
+      assertNoneOfRoot(out, files);
       const now = new Date();
       const revoked = await Promise.all(
         revoke.map(async ({ file, reason, at }) => ({

@@ -29,7 +29,7 @@ const UNFINISHED = `
  * @typedef {import('./platform.mjs').MonitoringPlatform} Platform
  */
 
-class Tenant {
+export class Tenant {
   /** @type {Delivery[]} */
   deliveries = [];
   /** By TBS digest, when the log accepted them, ms. @type {Map<string, number>} */

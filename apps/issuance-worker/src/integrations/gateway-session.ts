@@ -9,7 +9,7 @@ import type {
 import { repeatDuringOutage } from '@certwright/service';
 
 /** Longer than the slowest message (30 s), so that a lease is lost only by accident. */
-export const leaseMs = 60_000;
+export const leaseMs = 45_000;
 
 /** Failures that further requests would meet as well. */
 const lastingCodes: readonly GatewayFaultCode[] = [
