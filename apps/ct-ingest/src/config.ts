@@ -192,7 +192,7 @@ export const settings = defineSettings({
   }),
   CRL_MAX_INTERVAL: durationMs({
     meaning:
-      'How often a revocation list is fetched at least: CAs publish lists long before the old ones run out. A revocation is known this long after its publication at the latest',
+      'How often a revocation list is fetched at least: CAs publish lists long before the old ones run out. A revocation is known this long after its publication at the latest, and a new certificate has a status',
     minMs: 100,
     maxMs: 7 * 86_400_000,
     default: 3_600_000,

@@ -214,10 +214,10 @@ describe('revocation', () => {
     });
   });
 
-  it('is false as of the request of a fresh list, also when the certificate was discovered later', async () => {
+  it('is unknown until a list was requested after the discovery', async () => {
     expect(await listed('new.example.com', null, '2026-11-20T10:00:01Z')).toMatchObject({
-      revoked: false,
-      revocation: { time: null, reason: null, checked_at: '2026-11-20T10:00:00Z' },
+      revoked: null,
+      revocation: { time: null, reason: null, checked_at: null },
     });
   });
 

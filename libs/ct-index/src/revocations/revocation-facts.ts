@@ -31,8 +31,8 @@ export type Coverage = (lists: readonly NamedList[]) => Promise<readonly (Date |
 const unknown: RevocationFacts = { status: 'unknown', revokedAt: null, reason: null, checkedAt: null };
 
 /**
- * For a whole page, in its order, as of `checkedAt`, which may be before a certificate was discovered. Unknown when the certificate
- * is expired, when its serial number could not be read, and when no list covers it.
+ * For a whole page, in its order. Unknown when the certificate is expired, when its serial number could not be read, when no list
+ * covers it, and while the covering list was requested before the certificate was discovered: the list may be older than it.
  */
 export async function revocationFacts(
   issuances: readonly StoredIssuance[],
@@ -56,7 +56,8 @@ export async function revocationFacts(
     if (isUnknown(each)) return unknown;
     if (each.revocation !== null) return { status: 'revoked', ...each.revocation };
     const list = ofIssuer.get(each.issuer)?.get(each.crl);
-    return (list && covered.get(list)) ?? unknown;
+    const facts = (list && covered.get(list)) ?? unknown;
+    return facts.checkedAt !== null && facts.checkedAt > each.discoveredAt ? facts : unknown;
   });
 }
 

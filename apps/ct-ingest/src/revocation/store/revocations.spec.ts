@@ -147,21 +147,26 @@ describe('the facts about certificates', () => {
     ).toEqual([unknown, unknown, unknown, unknown]);
   });
 
-  it('come from a fresh list also when it was requested before the certificate was discovered', async () => {
+  it('are unknown when the list was read before the certificate was discovered, unless it is on the list', async () => {
     const crl = await named('http://a/1.crl');
     await apply(crl, [revoked('01')]);
     const later = { crl, discoveredAt: new Date(Date.now() + 60_000) };
-    expect(await statuses({ ...later, serial: serial('02') }, later)).toEqual(['good', 'revoked']);
+    expect(await statuses({ ...later, serial: serial('02') }, later)).toEqual(['unknown', 'revoked']);
+    expect(await facts({ ...later, serial: serial('02') })).toEqual([unknown]);
   });
 
   it('use the time when the list was requested, not when it was applied', async () => {
     const crl = await named('http://a/1.crl');
     const requestedAt = new Date(Date.now() - 60_000);
     await crls.apply({ id: crl, lease: await holderOf(crl), requestedAt }, list([]), 1_000, never);
-    expect(await facts({ crl })).toMatchObject([{ status: 'good', checkedAt: requestedAt }]);
-    const again = new Date();
-    await crls.unchanged({ id: crl, lease: await holderOf(crl), requestedAt: again }, 1_000);
-    expect(await facts({ crl })).toMatchObject([{ status: 'good', checkedAt: again }]);
+    const discovered = (ms: number) => ({ crl, discoveredAt: new Date(requestedAt.getTime() + ms) });
+    expect(await statuses(discovered(-1), discovered(0), discovered(1))).toEqual([
+      'good',
+      'unknown',
+      'unknown',
+    ]);
+    await crls.unchanged({ id: crl, lease: await holderOf(crl), requestedAt: new Date() }, 1_000);
+    expect(await statuses(discovered(1))).toEqual(['good']);
   });
 
   it('are unknown once the list is out of date, revoked or not', async () => {
