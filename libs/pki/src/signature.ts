@@ -44,21 +44,19 @@ export interface SignatureAlgorithm {
 /**
  * Reads an AlgorithmIdentifier. Throws DerError for any other structure; the result states whether it is accepted.
  *
- * @param anyNull requests only: parameters are absent or NULL with either key. RFC 4055, section 5, requires NULL with
- *   RSA, but also that readers accept none; RFC 5758, section 3.2, requires none with ECDSA, but mbedTLS writes NULL
+ * @param ecdsaNull requests only: mbedTLS writes NULL as the parameters of ECDSA; RFC 5758, section 3.2, requires
+ *   none
  */
-export function readSignatureAlgorithm(element: DerElement, anyNull = false): SignatureAlgorithm {
+export function readSignatureAlgorithm(element: DerElement, ecdsaNull = false): SignatureAlgorithm {
   const reader = DerReader.sequence(element, 'the signature algorithm');
   const oid = objectIdentifierValue(reader.next('identifier'), 'the signature algorithm');
   const parameters = reader.optionalAny();
   reader.end();
   const algorithm = accepted[oid];
   if (algorithm === undefined) return { name: refused[oid] ?? oid, accepted: undefined };
-  const hasNull = algorithm.key === 'rsa';
-  const allowed =
-    parameters === undefined
-      ? anyNull || !hasNull
-      : isUniversal(parameters, tags.null) && (anyNull || hasNull);
+  const isNull = parameters !== undefined && isUniversal(parameters, tags.null);
+  // RFC 4055, section 5: NULL with RSA.
+  const allowed = algorithm.key === 'rsa' ? isNull : parameters === undefined || (ecdsaNull && isNull);
   return allowed
     ? { name: algorithm.name, accepted: algorithm }
     : { name: `${algorithm.name} with wrong parameters`, accepted: undefined };
