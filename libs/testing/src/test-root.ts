@@ -25,8 +25,8 @@ export class TestRoot {
   readonly folder = mkdtempSync(path.join(tmpdir(), 'certwright-root-'));
   readonly pem: string;
 
-  constructor() {
-    const root = ['root.key', '-out', 'root.pem', '-subj', '/CN=root', '-days', '10'];
+  constructor(name = 'root') {
+    const root = ['root.key', '-out', 'root.pem', '-subj', `/CN=${name}`, '-days', '10'];
     this.#openssl('req', '-x509', ...ecKey, ...root);
     this.pem = this.#read('root.pem');
   }

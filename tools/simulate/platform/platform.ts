@@ -24,6 +24,7 @@ import { AnnounceCurrentCertificate } from '../../../apps/orders-v3/src/announce
 import { withConnectionBreak } from '../faults/broken-connections';
 import { type JobHandlers, JobRunner, type RunnerFaults } from './job-runner';
 import { type Processes, publicationUrl } from './processes';
+import { mailBeingSent } from '../world/mail-server';
 
 const dayMs = 86_400_000;
 const daily: ReadonlySet<string> = new Set([
@@ -131,7 +132,9 @@ function otherJobs({ orders, certs, notifier }: Processes): JobHandlers {
     },
     'deliver-webhook': async ({ deliveryId }: { deliveryId: string }) =>
       await deliverAll(deliveryId, deliveries, deliver),
-    'send-mail': async (payload: { mailId: string }) => await mail['send-mail'](payload),
+    'send-mail': async (payload: { mailId: string }) => {
+      await mailBeingSent.run(payload.mailId, async () => await mail['send-mail'](payload));
+    },
   };
 }
 

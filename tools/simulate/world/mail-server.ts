@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Pool } from 'pg';
 import type { Message } from '../../../apps/notifier/src/mail/message';
 
@@ -21,6 +22,9 @@ interface MailRow {
   readonly current: boolean;
 }
 
+/** The id of the mail that is being sent: a message does not reveal it. */
+export const mailBeingSent = new AsyncLocalStorage<string>();
+
 /** Accepts every mail, and stores the data to check. */
 export class MailServer {
   readonly taken: TakenMail[] = [];
@@ -34,13 +38,12 @@ export class MailServer {
 
   async send({ messageId }: Message): Promise<void> {
     if (this.isDown()) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
-    const mailId = /^<(\d+)\./.exec(messageId)?.[1] ?? '';
     const { rows } = await this.auditor.query<MailRow>(
       `SELECT kind, mail.account_id, facts, mail.created_at,
          coalesce(certificate.is_current AND certificate.revoked_at IS NULL AND plan.closed_at IS NULL, false) AS current
        FROM mail LEFT JOIN certificate ON certificate.id = (facts ->> 'certificateId')::bigint
        LEFT JOIN plan ON plan.id = certificate.plan_id WHERE mail.id = $1`,
-      [mailId],
+      [mailBeingSent.getStore()],
     );
     const [row] = rows;
     if (row === undefined) throw new Error(`the mail ${messageId} is not in the database`);

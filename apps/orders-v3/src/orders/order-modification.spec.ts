@@ -193,9 +193,9 @@ it('loses none of several modifications that wait for each other', async () => {
   const holder = new Client({ connectionString: api.database.url });
   await holder.connect();
   await holder.query(`BEGIN; SELECT 1 FROM plan WHERE account_id = ${tenant.accountId} FOR UPDATE`);
+  // As many as one account may have in progress.
   const changes = [
-    { muted: true },
-    { cluster: 'web' },
+    { muted: true, cluster: 'web' },
     { product: 'paid_ca' },
     { key_type: 'rsa' },
     { auto_renew: false },
@@ -210,9 +210,9 @@ it('loses none of several modifications that wait for each other', async () => {
   await holder.query('COMMIT');
   await holder.end();
 
-  expect((await Promise.all(responses)).map(({ json }) => json.revision).sort()).toEqual([2, 3, 4, 5, 6]);
+  expect((await Promise.all(responses)).map(({ json }) => json.revision).sort()).toEqual([2, 3, 4, 5]);
   const { json } = await tenant.get(path);
-  expect(json).toMatchObject({ ...Object.assign({}, ...changes), revision: 6 });
+  expect(json).toMatchObject({ ...Object.assign({}, ...changes), revision: 5 });
 });
 
 it('does not deadlock with a creation of the same name that adds the same DNS name', async () => {

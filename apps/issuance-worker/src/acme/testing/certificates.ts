@@ -6,7 +6,7 @@ export interface LocalCertificate extends KeyAndCertificate {
 }
 
 export function makeLocalCertificate(): LocalCertificate {
-  const root = new TestRoot();
+  const root = new TestRoot('Fake root');
   try {
     return { root: root.pem, ...root.certify({ names: 'DNS:localhost, DNS:one.example.com' }) };
   } finally {

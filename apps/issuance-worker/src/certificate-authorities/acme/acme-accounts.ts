@@ -55,6 +55,18 @@ const minLifeMs = 60 * 60 * 1_000;
  */
 const keptMs = 1_000;
 
+/**
+ * How long orders share a failed request for an account, ms: some checked whether the CA is down before that was
+ * stored.
+ */
+const failureSharedMs = 1_000;
+
+interface Creation {
+  readonly account: Promise<CaAccountEntity>;
+  /** In progress: Infinity. */
+  untilMs: number;
+}
+
 const keyContext = (authority: string) => `ca-account:${authority}`;
 const externalContext = (authority: string) => `ca-eab:${authority}`;
 const nonceBytes = 12;
@@ -65,8 +77,8 @@ export class AcmeAccounts {
   private readonly opened = new Map<string, { readonly sealed: Buffer; readonly key: AccountKey }>();
   /** Row ids of accounts that a CA has denied to this process, and not used successfully since. */
   private readonly denied = new Set<string>();
-  /** Requests for a new account in progress, by CA. */
-  private readonly creating = new Map<string, Promise<CaAccountEntity>>();
+  /** Requests for a new account in progress, and those that failed a moment ago, by CA. */
+  private readonly creating = new Map<string, Creation>();
   /** Valid accounts by CA. */
   private readonly kept = new Map<string, { readonly row: CaAccountEntity; readonly untilMs: number }>();
 
@@ -86,11 +98,17 @@ export class AcmeAccounts {
     if (standing?.state === 'valid') return this.session(authority, standing);
     await beforeExchange();
     // CAs limit new accounts: orders of this process share one request and its outcome.
-    const creating =
-      this.creating.get(authority.name) ??
-      this.create(authority, standing).finally(() => this.creating.delete(authority.name));
-    this.creating.set(authority.name, creating);
-    return this.session(authority, await creating);
+    let creation = this.creating.get(authority.name);
+    if (creation === undefined || performance.now() >= creation.untilMs) {
+      creation = { account: this.create(authority, standing), untilMs: Infinity };
+      this.creating.set(authority.name, creation);
+    }
+    try {
+      return this.session(authority, await creation.account);
+    } catch (error) {
+      if (creation.untilMs === Infinity) creation.untilMs = performance.now() + failureSharedMs;
+      throw error;
+    }
   }
 
   private async create(
@@ -106,6 +124,7 @@ export class AcmeAccounts {
       externalAccount: this.externalAccountOf(authority),
     });
     await accounts.opened(row.id, url);
+    this.creating.delete(authority.name);
     if (isNew) this.ports.events.accountMade(authority.name, url);
     return { ...row, state: 'valid', accountUrl: url };
   }
