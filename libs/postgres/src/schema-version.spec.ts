@@ -22,7 +22,7 @@ const query = async (text: string) => await database.query(text);
 
 async function migrated(...names: readonly string[]): Promise<void> {
   await database.query(`CREATE TABLE IF NOT EXISTS spec_migration (name text)`);
-  for (const name of names) await database.query(`INSERT INTO spec_migration VALUES ($1)`, [name]);
+  await database.query(`INSERT INTO spec_migration SELECT unnest($1::text[])`, [names]);
 }
 const minimum = async (timestamp: string) =>
   await database.query(`COMMENT ON TABLE spec_migration IS 'minimum_migration=${timestamp}'`);
