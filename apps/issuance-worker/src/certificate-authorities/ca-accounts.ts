@@ -111,9 +111,9 @@ export class CaAccounts {
   async denied(id: string, maxGapMs: number): Promise<number> {
     try {
       const [[row]] = await this.database.query<[{ for_ms: number }[], number]>(
-        `UPDATE ca_account SET denied_at = clock_timestamp(), denied_since = CASE
-           WHEN denied_at > clock_timestamp() - $2 * interval '1 millisecond' THEN denied_since
-           ELSE clock_timestamp() END
+        `UPDATE ca_account SET denied_at = statement_timestamp(), denied_since = CASE
+           WHEN denied_at > statement_timestamp() - $2 * interval '1 millisecond' THEN denied_since
+           ELSE statement_timestamp() END
          WHERE id = $1
          RETURNING extract(epoch FROM denied_at - denied_since)::float8 * 1000 AS for_ms`,
         [id, maxGapMs],
