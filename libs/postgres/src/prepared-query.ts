@@ -12,7 +12,7 @@ export type ColumnsOfStatements = Map<string, Columns>;
 
 /** What `pg` has, and does not declare. */
 interface Internals {
-  readonly name: string;
+  name: string;
   readonly values: readonly unknown[];
   readonly _result: Columns;
   callback: Callback;
@@ -34,7 +34,7 @@ interface Connection {
  * `pg` returns a query that it is given, instead of a promise. This one is a promise itself.
  */
 export class PreparedQuery
-  extends (pg.Query as unknown as new (config: pg.QueryConfig) => pg.Query & Internals)
+  extends (pg.Query as unknown as new (text: string, values?: unknown[]) => pg.Query & Internals)
   implements PromiseLike<pg.QueryResult>
 {
   /** Read by `pg`. */
@@ -42,10 +42,12 @@ export class PreparedQuery
   readonly #result: Promise<pg.QueryResult>;
 
   constructor(
-    config: pg.QueryConfig & { readonly query_timeout?: number },
+    config: pg.QueryConfig & { readonly name: string; readonly query_timeout?: number },
     private readonly columns: ColumnsOfStatements,
   ) {
-    super(config);
+    // `pg` would clone the whole configuration by its property descriptors.
+    super(config.text, config.values);
+    this.name = config.name;
     this.query_timeout = config.query_timeout;
     this.#result = new Promise((resolve, reject) => {
       this.callback = (error, result) => (error === null ? resolve(result) : reject(error));

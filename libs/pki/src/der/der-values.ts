@@ -48,18 +48,33 @@ export function bitStringBytes(element: DerElement, what: string): Uint8Array {
 /** In dotted form (X.690, section 8.19.4: the first two arcs share one number). */
 export function objectIdentifierValue(element: DerElement, what: string): string {
   const { content } = expectUniversal(element, tags.objectIdentifier, what);
-  const numbers: bigint[] = [];
-  let number = 0n;
-  for (const byte of content) {
-    number = (number << 7n) | BigInt(byte & 0x7f);
-    if (byte < 0x80) {
-      numbers.push(number);
-      number = 0n;
-    }
+  let text = '';
+  let start = 0;
+  for (let at = 0; at < content.length; at += 1) {
+    if ((content[at] ?? 0) >= 0x80) continue;
+    const arc = arcAt(content, start, at);
+    text += text === '' ? firstArcs(arc) : `.${arc}`;
+    start = at + 1;
   }
-  const joined = numbers.shift() ?? 0n;
-  const first = joined < 40n ? 0n : joined < 80n ? 1n : 2n;
-  return [first, joined - 40n * first, ...numbers].join('.');
+  return text;
+}
+
+/** Bytes of an arc whose number is exact: 49 bits. */
+const maxExactBytes = 7;
+
+function arcAt(content: Uint8Array, start: number, last: number): number | bigint {
+  if (last - start < maxExactBytes) {
+    let arc = 0;
+    for (let at = start; at <= last; at += 1) arc = arc * 0x80 + ((content[at] ?? 0) & 0x7f);
+    return arc;
+  }
+  return content.subarray(start, last + 1).reduce((arc, byte) => (arc << 7n) | BigInt(byte & 0x7f), 0n);
+}
+
+function firstArcs(joined: number | bigint): string {
+  if (typeof joined === 'bigint') return `2.${joined - 80n}`;
+  if (joined < 40) return `0.${joined}`;
+  return joined < 80 ? `1.${joined - 40}` : `2.${joined - 80}`;
 }
 
 /** The text of a DirectoryString or IA5String (RFC 5280, section 4.1.2.4). Teletex is read as Latin-1, as usual. */
