@@ -83,8 +83,12 @@ export function reasonNotPublic({ base, isWildcard }: NormalName): string | unde
   return 'it is itself a public suffix, which many parties register names under';
 }
 
+/** Nearly every name; nothing that `unreadableIn` looks for. */
+const plainName = /^[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*$/;
+
 /** Why the text is not a name at all; checked before it is split into labels. */
 function unreadableIn(input: string): string | undefined {
+  if (plainName.test(input)) return undefined;
   if (input === '' || input === '.') return 'it is empty';
   // PostgreSQL stores a lone surrogate as U+FFFD, so different names would collide.
   if (/\p{Surrogate}/u.test(input)) return 'it is not well-formed Unicode';

@@ -19,6 +19,12 @@ const columns = ` order_v3.plan_id AS "planId", order_v3.account_id AS "accountI
 
 const orders = `SELECT ${columns} FROM order_v3 JOIN plan ON plan.id = order_v3.plan_id`;
 
+/** LATERAL … LIMIT has one plan, whatever the planner knows of the tables. */
+const wantedOrders = `
+  SELECT wanted.nth::int, found.* FROM ${keysOf('bigint', 'text')} AS wanted (account_id, name, nth)
+  CROSS JOIN LATERAL (
+    ${orders} WHERE order_v3.account_id = wanted.account_id AND order_v3.name = wanted.name LIMIT 1) AS found`;
+
 interface OrderKey {
   readonly accountId: string;
   readonly name: string;
@@ -39,13 +45,10 @@ export class OrdersRepository {
   }
 
   private async findAll(keys: readonly OrderKey[]): Promise<(StoredOrder | null)[]> {
-    // LATERAL … LIMIT has one plan, whatever the planner knows of the tables.
-    const rows: (OrderRow & { readonly nth: number })[] = await this.database.query(
-      `SELECT wanted.nth::int, found.* FROM ${keysOf('bigint', 'text')} AS wanted (account_id, name, nth)
-       CROSS JOIN LATERAL (
-         ${orders} WHERE order_v3.account_id = wanted.account_id AND order_v3.name = wanted.name LIMIT 1) AS found`,
-      [keys.map(({ accountId }) => accountId), keys.map(({ name }) => name)],
-    );
+    const rows: (OrderRow & { readonly nth: number })[] = await this.database.query(wantedOrders, [
+      keys.map(({ accountId }) => accountId),
+      keys.map(({ name }) => name),
+    ]);
     return inOrderOf<OrderRow>(keys, rows).map((row) => row && storedOrder(row));
   }
 
