@@ -48,6 +48,10 @@ export class PackingThread {
     return this.jobs.length < maxJobs;
   }
 
+  get isBusy(): boolean {
+    return this.jobs.length > 0;
+  }
+
   take(job: Job): void {
     const { bytes, ends } = joined(job.ders);
     this.jobs.push(job);

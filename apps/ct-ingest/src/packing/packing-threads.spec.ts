@@ -63,6 +63,23 @@ it('packs the rest in other threads, and finally in the process itself, when thr
   expect(threads()).toEqual([]);
 });
 
+it('ends threads that have nothing to do, and starts them again', async () => {
+  const setTimer = jest.spyOn(globalThis, 'setTimeout');
+  const packer = packing(1);
+  const pack = async () => bodies(await packer.pack([withBody(issuerDer)]));
+  const packed = [packBody(issuerDer, 'deflate')];
+  expect(await pack()).toEqual(packed);
+  const timers = setTimer.mock.calls.flatMap(([work, ms]) => (ms === 10_000 ? [work] : []));
+  setTimer.mockRestore();
+  const [first] = threads();
+  const ended = new Promise((resolve) => first?.once('exit', resolve));
+  timers.at(-1)?.();
+  await ended;
+  expect(await pack()).toEqual(packed);
+  expect(threads()).toHaveLength(2);
+  expect(faults).toEqual([]);
+});
+
 it('finishes running jobs when it is closed, and leaves no thread', async () => {
   const packer = packing(2);
   const packed = packer.pack(ders.map(withBody));
