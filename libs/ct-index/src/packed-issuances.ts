@@ -65,9 +65,9 @@ export function unpackIssuances(packed: string | null): readonly StoredIssuance[
       notBefore: reader.timestamp(),
       notAfter: reader.timestamp(),
       discoveredAt: reader.timestamp(),
-      revocation: earliest(reader.array((length) => reader.revocation(length))),
+      revocation: reader.earliestRevocation(),
       serial: reader.bytes(reader.integer()),
-      dnsNames: reader.array((length) => reader.text(length)),
+      dnsNames: reader.texts(),
     });
   }
   return issuances;
@@ -92,42 +92,37 @@ export async function addRevocations(
 
 function revocationIn(packed: string): Revocation | null {
   const reader = new PackedReader(Buffer.from(packed, 'base64'));
-  return reader.isDone ? null : earliest(reader.array((length) => reader.revocation(length)));
-}
-
-function earliest(revocations: readonly Revocation[]): Revocation | null {
-  let first: Revocation | null = null;
-  for (const each of revocations) if (first === null || each.revokedAt < first.revokedAt) first = each;
-  return first;
+  return reader.isDone ? null : reader.earliestRevocation();
 }
 
 /** Reads values in the binary form of PostgreSQL. */
 export class PackedReader {
   private at = 0;
+  /** Reads numbers in a fifth of the time that `Buffer` takes. */
+  private readonly view: DataView;
 
-  constructor(private readonly packed: Buffer) {}
+  constructor(private readonly packed: Buffer) {
+    this.view = new DataView(packed.buffer, packed.byteOffset, packed.length);
+  }
 
   get isDone(): boolean {
     return this.at >= this.packed.length;
   }
 
-  /** Max 53 bits. */
+  /** Exact up to 53 bits. */
   bigint(): number {
-    return this.integer() * 2 ** 32 + this.unsigned();
+    this.at += 8;
+    return this.view.getInt32(this.at - 8) * 2 ** 32 + this.view.getUint32(this.at - 4);
   }
 
-  /** Microseconds, more than 53 bits for late years: divided in two halves. */
+  /** Microseconds: exact until the year 2285, and whole seconds, as times in certificates are, until 20,000. */
   timestamp(): Date {
-    const upper = this.integer();
-    const lower = this.unsigned();
-    const upperMs = Math.floor(upper / 1_000);
-    const restMs = Math.floor(((upper - upperMs * 1_000) * 2 ** 32 + lower) / 1_000);
-    return new Date(epochMs + upperMs * 2 ** 32 + restMs);
+    return new Date(epochMs + Math.floor(this.bigint() / 1_000));
   }
 
   integer(): number {
     this.at += 4;
-    return this.packed.readInt32BE(this.at - 4);
+    return this.view.getInt32(this.at - 4);
   }
 
   boolean(): boolean {
@@ -144,36 +139,43 @@ export class PackedReader {
     return this.packed.toString('hex', this.at - length, this.at);
   }
 
-  /** @param read reads one element of this many bytes */
-  array<T>(read: (length: number) => T): T[] {
+  texts(): string[] {
+    const texts: string[] = [];
+    for (let left = this.arrayLength(); left > 0; left -= 1) {
+      const length = this.integer();
+      this.at += length;
+      texts.push(this.packed.toString('utf8', this.at - length, this.at));
+    }
+    return texts;
+  }
+
+  earliestRevocation(): Revocation | null {
+    let earliest: Revocation | null = null;
+    for (let left = this.arrayLength(); left > 0; left -= 1) {
+      const revocation = this.revocation(this.integer());
+      if (earliest === null || revocation.revokedAt < earliest.revokedAt) earliest = revocation;
+    }
+    return earliest;
+  }
+
+  /** Its elements follow, each after its length. */
+  private arrayLength(): number {
     const begin = this.at;
-    const dimensions = this.integer();
+    const isEmpty = this.integer() === 0;
     this.at = begin + arrayHead.empty;
-    if (dimensions === 0) return [];
-    const count = this.integer();
+    if (isEmpty) return 0;
+    const length = this.integer();
     this.at = begin + arrayHead.one;
-    const elements: T[] = [];
-    for (let nth = 0; nth < count; nth += 1) elements.push(read(this.integer()));
-    return elements;
+    return length;
   }
 
-  text(length: number): string {
-    this.at += length;
-    return this.packed.toString('utf8', this.at - length, this.at);
-  }
-
-  revocation(length: number): Revocation {
+  private revocation(length: number): Revocation {
     const end = this.at + length;
     const revokedAt = this.timestamp();
     this.at += 2;
-    const reason = this.packed.readInt16BE(this.at - 2);
+    const reason = this.view.getInt16(this.at - 2);
     const checkedAt = this.timestamp();
     this.at = end;
     return { revokedAt, reason, checkedAt };
-  }
-
-  private unsigned(): number {
-    this.at += 4;
-    return this.packed.readUInt32BE(this.at - 4);
   }
 }

@@ -88,7 +88,6 @@ async function read(
 function unpack(packed: string | null): readonly IssuanceToMatch[] {
   if (packed === null) return [];
   const reader = new PackedReader(Buffer.from(packed, 'base64'));
-  const text = (length: number) => reader.text(length);
   const issuances: IssuanceToMatch[] = [];
   while (!reader.isDone) {
     issuances.push({
@@ -101,8 +100,8 @@ function unpack(packed: string | null): readonly IssuanceToMatch[] {
       notBefore: reader.timestamp(),
       notAfter: reader.timestamp(),
       discoveredAt: reader.timestamp(),
-      dnsNames: reader.array(text),
-      oddNames: reader.array(text),
+      dnsNames: reader.texts(),
+      oddNames: reader.texts(),
     });
   }
   return issuances;
