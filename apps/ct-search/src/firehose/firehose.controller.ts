@@ -10,6 +10,7 @@ import { type IndexReader, IndexReaders } from '../ct-index/index-readers';
 import { sendJson } from '../wire/response';
 import { Describes, pageHeadersDescribed } from '../wire/openapi';
 import { AfterMember, ExpandQuery, pageHeaders } from '../wire/paging';
+import { PageTurns } from './page-turns';
 
 class FirehoseQuery extends ExpandQuery {
   @AfterMember('what was discovered an hour ago')
@@ -22,6 +23,7 @@ class FirehoseQuery extends ExpandQuery {
 @UseGuards(AdmissionGuard, FirehoseGuard)
 export class FirehoseController {
   private readonly address: string;
+  private readonly turns = new PageTurns();
 
   constructor(
     private readonly readers: IndexReaders,
@@ -52,12 +54,15 @@ export class FirehoseController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const reader = this.readers.within(access);
-    const expansion = issuanceExpansion(expand);
-    const { issuances, isCut } = await streamPage(reader, after, new Date(), expansion.dnsNames);
-    const page = await this.present.page(reader, issuances, expansion);
-    const mayGoOn = isCut || issuances.length === streamPageSize;
-    const next = { address: this.address, parameters: {}, expand };
-    sendJson(reply, page.json, pageHeaders(issuances, page.count, mayGoOn, next));
+    const { json, headers } = await this.turns.run(access, async () => {
+      const expansion = issuanceExpansion(expand);
+      const { issuances, isCut } = await streamPage(reader, after, new Date(), expansion.dnsNames);
+      const page = await this.present.page(reader, issuances, expansion);
+      const mayGoOn = isCut || issuances.length === streamPageSize;
+      const next = { address: this.address, parameters: {}, expand };
+      return { json: page.json, headers: pageHeaders(issuances, page.count, mayGoOn, next) };
+    });
+    sendJson(reply, json, headers);
   }
 }
 

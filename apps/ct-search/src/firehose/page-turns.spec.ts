@@ -1,0 +1,64 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { PageTurns } from './page-turns';
+
+/** Longer than the spec. */
+const longMs = 60_000;
+
+/** Pages that end when `end` is called. */
+function pages() {
+  const turns = new PageTurns();
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  const request = async (name: string, accountId: string, timeLimitMs = longMs) =>
+    await turns.run({ accountId, timeLimitMs }, async () => {
+      begun.push(name);
+      await new Promise<void>((end) => ends.set(name, end));
+      return name;
+    });
+  const end = async (name: string) => {
+    ends.get(name)?.();
+    await pause(0);
+  };
+  return { turns, begun, request, end };
+}
+
+it('makes three pages at a time, two of one account, in the order of requests', async () => {
+  const { begun, request, end } = pages();
+  const results = [
+    ...['a1', 'a2', 'a3', 'a4'].map(async (name) => await request(name, 'a')),
+    ...['b1', 'b2'].map(async (name) => await request(name, 'b')),
+  ];
+  await pause(0);
+  expect(begun).toEqual(['a1', 'a2', 'b1']);
+  await end('b1');
+  expect(begun).toEqual(['a1', 'a2', 'b1', 'b2']);
+  await end('a2');
+  expect(begun.at(-1)).toBe('a3');
+  for (const name of ['a1', 'a3', 'a4', 'b2']) await end(name);
+  expect(await Promise.all(results)).toEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'b2']);
+});
+
+it('waits no longer than the time limit of the request', async () => {
+  const { begun, request, end } = pages();
+  const [first, second] = [request('first', 'a'), request('second', 'a')];
+  await expect(request('late', 'a', 10)).rejects.toMatchObject({ code: 'timeout' });
+  const third = request('third', 'a');
+  await end('first');
+  for (const name of ['second', 'third']) await end(name);
+  expect(await Promise.all([first, second, third])).toEqual(['first', 'second', 'third']);
+  expect(begun).toEqual(['first', 'second', 'third']);
+});
+
+it('gives the turn of a page that failed to the next one', async () => {
+  const { turns, request, end } = pages();
+  const failing = async () =>
+    await turns.run(
+      { accountId: 'a', timeLimitMs: longMs },
+      async () => await Promise.reject(new Error('lost')),
+    );
+  for (let nth = 0; nth < 4; nth += 1) await expect(failing()).rejects.toThrow('lost');
+  const page = request('page', 'a');
+  await pause(0);
+  await end('page');
+  expect(await page).toBe('page');
+});
