@@ -62,6 +62,7 @@ export {
 export { addressKey } from './limits/client-address';
 export { FallbackTokenBuckets } from './limits/fallback-token-buckets';
 export { HandfulTokenBuckets } from './limits/handful-token-buckets';
+export { InProgress } from './limits/in-progress';
 export { MemoryTokenBuckets, type Rate, type TokenBuckets } from './limits/token-buckets';
 export { limitSettings, type RequestLimits, requestLimits } from './limits/request-limits';
 export { Metrics } from './operations/metrics';

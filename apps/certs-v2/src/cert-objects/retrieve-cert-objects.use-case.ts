@@ -1,4 +1,5 @@
 import { withinDatabaseTime } from '@certwright/core-schema';
+import { InProgress } from '@certwright/service';
 import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
 import { type HttpResponse, jsonResponse, type StreamedList } from '../wire/response';
@@ -48,7 +49,7 @@ interface Part {
 
 @Injectable()
 export class RetrieveCertObjects {
-  readonly #lists = new Map<string, number>();
+  readonly #lists = new InProgress(maxListsOfAccount);
 
   constructor(
     private readonly objects: CertObjectsRepository,
@@ -85,17 +86,10 @@ export class RetrieveCertObjects {
 
   /** @returns ends it */
   private beginList(accountId: string): () => void {
-    const others = this.#lists.get(accountId) ?? 0;
-    if (others >= maxListsOfAccount) {
-      const message = `${maxListsOfAccount} lists of this account are being sent; request pages with limit, or wait for one of them.`;
-      throw new Refusal('rate_limited', message, { retryAfterS: busyRetryAfterS });
-    }
-    this.#lists.set(accountId, others + 1);
-    return () => {
-      const left = (this.#lists.get(accountId) ?? 1) - 1;
-      if (left === 0) this.#lists.delete(accountId);
-      else this.#lists.set(accountId, left);
-    };
+    const end = this.#lists.begin(accountId);
+    if (end !== null) return end;
+    const message = `${maxListsOfAccount} lists of this account are being sent; request pages with limit, or wait for one of them.`;
+    throw new Refusal('rate_limited', message, { retryAfterS: busyRetryAfterS });
   }
 
   private async *parts(listing: Listing, first: Part): AsyncGenerator<readonly CertObjectJson[]> {

@@ -2,28 +2,18 @@ import { once } from 'node:events';
 import { CompactTree } from '@certwright/ct';
 import { issuanceBodies, pageOfAll, readingAlone, unpackBody } from '@certwright/ct-index';
 import { eventually } from '@certwright/testing';
-import { FakeLog, type FakeLogKind } from '../testing/fake-log';
 import { forgeMany, forgePair, issuerDer, issuerSpkiSha256, sha256 } from '../testing/forged-entries';
 import { IngestFixture } from '../testing/ingest-fixture';
 import type { IndexedScope } from '../reading/indexed-scope';
 
 jest.setTimeout(60_000);
 
-const logs: FakeLog[] = [];
 let ingest: IngestFixture;
 beforeAll(async () => void (ingest = await IngestFixture.open()));
 afterAll(async () => await ingest.close());
 afterEach(async () => {
-  await Promise.all(logs.splice(0).map(async (log) => await log.close()));
   await ingest.empty();
 });
-
-async function opened(kind: FakeLogKind, entries: number): Promise<FakeLog> {
-  const log = await FakeLog.open(kind, forgeMany(entries));
-  logs.push(log);
-  await ingest.keep(...logs);
-  return log;
-}
 
 const kinds = ['rfc6962', 'static'] as const;
 const issuances = async () =>
@@ -31,7 +21,7 @@ const issuances = async () =>
 
 describe.each(kinds)('a log with the interface %s', (kind) => {
   it('is read to its head, and hashes to its signed root', async () => {
-    const log = await opened(kind, 700);
+    const log = await ingest.openLog(kind, 700);
     const followed = await ingest.turn(ingest.follower());
     expect(followed).toMatchObject({
       position: '700',
@@ -46,7 +36,7 @@ describe.each(kinds)('a log with the interface %s', (kind) => {
   });
 
   it('provides the certificate data and the issuer of an issuance', async () => {
-    await opened(kind, 1);
+    await ingest.openLog(kind, 1);
     await ingest.turn(ingest.follower());
     const { precertificate } = forgePair(0);
     const [issuance] = await issuances();
@@ -61,7 +51,7 @@ describe.each(kinds)('a log with the interface %s', (kind) => {
   });
 
   it('is read from its last position when it grows', async () => {
-    const log = await opened(kind, 300);
+    const log = await ingest.openLog(kind, 300);
     const follower = ingest.follower();
     await ingest.turn(follower);
     log.add(forgeMany(301, 150));
@@ -74,7 +64,7 @@ describe.each(kinds)('a log with the interface %s', (kind) => {
   });
 
   it('receives only a request for its head when it has nothing new', async () => {
-    const log = await opened(kind, 300);
+    const log = await ingest.openLog(kind, 300);
     const follower = ingest.follower();
     await ingest.turn(follower);
     log.requests.length = 0;
@@ -83,7 +73,7 @@ describe.each(kinds)('a log with the interface %s', (kind) => {
   });
 
   it('is followed when it has no entries', async () => {
-    const log = await opened(kind, 0);
+    const log = await ingest.openLog(kind, 0);
     const follower = ingest.follower();
     expect(await ingest.turn(follower)).toMatchObject({ position: '0', headSize: '0', failures: 0 });
     log.add(forgeMany(3));
@@ -96,7 +86,7 @@ describe.each(kinds)('a log with the interface %s', (kind) => {
     ['now', 'now', 700],
     ['an index beyond its end', '5000', 700],
   ])('begins at %s: what lies before is proved to be part of the tree', async (_, start, index) => {
-    const log = await opened(kind, 700);
+    const log = await ingest.openLog(kind, 700);
     const follower = ingest.follower({ start });
     const begun = await ingest.turn(follower);
     expect(begun).toMatchObject({ startIndex: String(index), position: '700', verifiedSize: '700' });
@@ -108,7 +98,7 @@ describe.each(kinds)('a log with the interface %s', (kind) => {
   });
 
   it('starts with its first entry when START is now and it has no entries', async () => {
-    const log = await opened(kind, 0);
+    const log = await ingest.openLog(kind, 0);
     await ingest.turn(ingest.follower({ start: 'now' }));
     log.add(forgeMany(5));
     expect(await ingest.turn(ingest.follower({ start: 'now' }))).toMatchObject({
@@ -118,7 +108,7 @@ describe.each(kinds)('a log with the interface %s', (kind) => {
   });
 
   it('with a backlog yields to other logs, and continues later', async () => {
-    await opened(kind, 700);
+    await ingest.openLog(kind, 700);
     const follower = ingest.follower({ turnMs: 0, parallel: 1 });
     const positions: number[] = [];
     for (let turn = 0; turn < 20 && positions.at(-1) !== 700; turn += 1)
@@ -128,7 +118,7 @@ describe.each(kinds)('a log with the interface %s', (kind) => {
   });
 
   it('is released when the process stops, without partial writes', async () => {
-    const log = await opened(kind, 700);
+    const log = await ingest.openLog(kind, 700);
     const stopping = new AbortController();
     log.intercept = (path) => {
       if (path.includes('001') || path.includes('start=300')) stopping.abort(new Error('stop'));
@@ -150,7 +140,7 @@ it.each([
 ])(
   'a log with smaller, %s pages is read in whole pages, wherever reading begins (%s, %i)',
   async (_, aligns, parallel) => {
-    const log = await opened('rfc6962', 650);
+    const log = await ingest.openLog('rfc6962', 650);
     Object.assign(log, { page: 50, aligns });
     await ingest.turn(ingest.follower({ start: '49', pageSize: 100, parallel }));
     expect(await ingest.log()).toMatchObject({ position: '650' });
@@ -161,8 +151,8 @@ it.each([
 );
 
 it('an issuance in several logs, or with a certificate after its precertificate, is stored once', async () => {
-  await opened('rfc6962', 100);
-  await opened('static', 200);
+  await ingest.openLog('rfc6962', 100);
+  await ingest.openLog('static', 200);
   await ingest.turn(ingest.follower());
   await ingest.turn(ingest.follower());
   const found = await issuances();
@@ -171,10 +161,10 @@ it('an issuance in several logs, or with a certificate after its precertificate,
 });
 
 it('an issuance that was recently seen in another log is not looked up again', async () => {
-  await opened('rfc6962', 100);
+  await ingest.openLog('rfc6962', 100);
   const follower = ingest.follower();
   await ingest.turn(follower);
-  await opened('static', 100);
+  await ingest.openLog('static', 100);
   await ingest.database.query('UPDATE ct_log SET enabled = (position = 0)');
   await ingest.turn(follower);
   // For each pair of the first log, the certificate has replaced its precertificate.
@@ -182,7 +172,7 @@ it('an issuance that was recently seen in another log is not looked up again', a
 });
 
 it('a certificate keeps the issuer of its precertificate when the log lacks the certificate of the issuer', async () => {
-  const log = await opened('static', 0);
+  const log = await ingest.openLog('static', 0);
   log.intercept = (path, response) => {
     if (!path.startsWith('/issuer/')) return false;
     response.writeHead(404).end();
@@ -197,7 +187,7 @@ it('a certificate keeps the issuer of its precertificate when the log lacks the 
 });
 
 it('expired certificates are part of the tree, but not of the index', async () => {
-  const log = await opened('static', 0);
+  const log = await ingest.openLog('static', 0);
   const yesterday = new Date(Date.now() - 2 * 86_400_000);
   log.add(forgeMany(10, 0, { notAfter: yesterday }));
   log.add(forgeMany(2, 5));
@@ -207,14 +197,14 @@ it('expired certificates are part of the tree, but not of the index', async () =
 });
 
 it('issuances without a monitored name are not stored, but the tree is verified', async () => {
-  await opened('static', 40);
+  await ingest.openLog('static', 40);
   const scope: IndexedScope = { covers: (names) => names.includes('n7.example.com') };
   expect(await ingest.turn(ingest.follower({ scope }))).toMatchObject({ position: '40', verifiedSize: '40' });
   expect((await issuances()).map(({ dnsNames }) => dnsNames)).toEqual([['n7.example.com']]);
 });
 
 it('a log keeps its lease when a turn takes longer than the lease', async () => {
-  const log = await opened('rfc6962', 20);
+  const log = await ingest.openLog('rfc6962', 20);
   log.intercept = async (path) => {
     if (!path.includes('get-entries')) return false;
     const leasedUntil = async () => (await ingest.log()).leasedUntil?.getTime() ?? 0;
@@ -232,7 +222,7 @@ it('a log keeps its lease when a turn takes longer than the lease', async () => 
 });
 
 it('a copy with an expired lease writes nothing, and sends no more requests', async () => {
-  const log = await opened('rfc6962', 20);
+  const log = await ingest.openLog('rfc6962', 20);
   const follower = ingest.follower({ leaseMs: 300 });
   log.intercept = async (path, response) => {
     if (!path.includes('get-entries')) return false;

@@ -19,7 +19,8 @@ import { asTheyAre } from '../packing/body-packer';
 import { everything, type IndexedScope } from '../reading/indexed-scope';
 import { Issuers } from '../reading/issuers';
 import { RecentIssuances } from '../reading/recent-issuances';
-import type { FakeLog } from './fake-log';
+import { FakeLog, type FakeLogKind } from './fake-log';
+import { forgeMany } from './forged-entries';
 
 export interface FollowerOptions {
   readonly start?: string;
@@ -45,6 +46,7 @@ export class IngestFixture {
   readonly outcomes: Partial<Record<EntryOutcome, number>> = {};
   leasesLost = 0;
   restored = 0;
+  private readonly opened: FakeLog[] = [];
 
   private constructor(
     /** Connection of the spec, with all privileges. */
@@ -72,8 +74,17 @@ export class IngestFixture {
     return new IngestFixture(database, asIngest, roleUrl, new CtLogs(asIngest), folder, close);
   }
 
-  /** Deletes logs and issuances. Row by row: there are few rows, and TRUNCATE would rewrite dozens of partitions. */
+  /** A log with entries, which is followed like those opened before. `empty` closes it. */
+  async openLog(kind: FakeLogKind, entries: number, from = 0): Promise<FakeLog> {
+    const log = await FakeLog.open(kind, forgeMany(entries, from));
+    this.opened.push(log);
+    await this.keep(...this.opened);
+    return log;
+  }
+
+  /** Closes logs that it has opened, and deletes all logs and issuances. Row by row: there are few rows, and TRUNCATE would rewrite dozens of partitions. */
   async empty(): Promise<void> {
+    await Promise.all(this.opened.splice(0).map(async (log) => await log.close()));
     for (const table of [
       'ct_log_evidence',
       'ct_unverified',

@@ -1,6 +1,6 @@
 import { Problem } from '@certwright/errors';
 import { type Gateway, GatewayClient } from '@certwright/gateway-client';
-import { followGateway, gatewayConnection, type RunningProcess } from '@certwright/service';
+import { followGateway, gatewayConnection, InProgress, type RunningProcess } from '@certwright/service';
 import type { OrdersConfig } from '../config';
 
 /**
@@ -14,7 +14,7 @@ const busyRetryAfterS = 5;
 
 /** The DNS gateway, if the operator has set one up: without it no integrations are possible; all else works. */
 export class DnsGateway {
-  readonly #ofAccount = new Map<string, number>();
+  readonly #atProviders = new InProgress(maxRequestsOfAccount);
 
   constructor(readonly client: Gateway | null) {}
 
@@ -24,15 +24,12 @@ export class DnsGateway {
    * @throws Problem `rate_limited` when too many do already
    */
   async atProvider<T>(accountId: string, work: () => Promise<T>): Promise<T> {
-    const running = this.#ofAccount.get(accountId) ?? 0;
-    if (running >= maxRequestsOfAccount) throw tooManyAtProviders();
-    this.#ofAccount.set(accountId, running + 1);
+    const end = this.#atProviders.begin(accountId);
+    if (end === null) throw tooManyAtProviders();
     try {
       return await work();
     } finally {
-      const left = (this.#ofAccount.get(accountId) ?? 1) - 1;
-      if (left === 0) this.#ofAccount.delete(accountId);
-      else this.#ofAccount.set(accountId, left);
+      end();
     }
   }
 }
