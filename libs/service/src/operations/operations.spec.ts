@@ -136,6 +136,28 @@ it('readiness runs the checks once for concurrent requests, and again after a se
   expect(checks).toBe(2);
 });
 
+it('readiness runs the checks again after a tenth of a second until the process was ready for the first time', async () => {
+  let nowMs = 0;
+  let runs = 0;
+  const readiness = new Readiness({ nowMs: () => nowMs });
+  readiness.add('connection', () =>
+    Promise.resolve((runs += 1) < 3 ? Promise.reject(new Error('not yet')) : 1),
+  );
+  readiness.started();
+  for (const [atMs, ready, expected] of [
+    [0, false, 1],
+    [99, false, 1],
+    [100, false, 2],
+    [200, true, 3],
+    [300, true, 4],
+    [1_299, true, 4],
+    [1_300, true, 5],
+  ] as const) {
+    nowMs = atMs;
+    expect([(await readiness.report()).ready, runs]).toEqual([ready, expected]);
+  }
+});
+
 it('readiness logs one line without a stack for each change of a check', async () => {
   const lines: string[] = [];
   const log = createLogger('spec', 'info', { write: (line) => void lines.push(line) });

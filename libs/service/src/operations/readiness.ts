@@ -21,7 +21,10 @@ export interface CheckOptions {
 export interface ReadinessOptions {
   /** Timeout of a check. */
   readonly boundMs?: number;
-  /** How long a result is reused, so that frequent polling puts no load on dependencies. */
+  /**
+   * How long a result is reused, so that frequent polling puts no load on dependencies. Until the process is ready for the
+   * first time, a tenth of it: what it connects to takes some ten milliseconds.
+   */
   readonly reuseMs?: number;
   /** Monotonic, in milliseconds. */
   readonly nowMs?: () => number;
@@ -34,6 +37,7 @@ export class Readiness {
   readonly #checks = new Map<string, { readonly check: ReadinessCheck; readonly isRequired: boolean }>();
   readonly #options: Required<ReadinessOptions>;
   #state: ReadinessReport['state'] = 'starting';
+  #wasReady = false;
   readonly #results = new Map<string, CheckResult>();
   readonly #clockOffsetsMs = new Map<string, number>();
   #last: { readonly report: Promise<ReadinessReport>; readonly untilMs: number } | undefined;
@@ -88,7 +92,8 @@ export class Readiness {
   report(): Promise<ReadinessReport> {
     const now = this.#options.nowMs();
     if (this.#last === undefined || now >= this.#last.untilMs) {
-      this.#last = { report: this.#runChecks(), untilMs: now + this.#options.reuseMs };
+      const reuseMs = this.#options.reuseMs / (this.#wasReady ? 1 : 10);
+      this.#last = { report: this.#runChecks(), untilMs: now + reuseMs };
     }
     return this.#last.report;
   }
@@ -104,6 +109,7 @@ export class Readiness {
     const failed = results.flatMap(([name, result]) => (result === 'ok' ? [] : [name]));
     const isRequired = (name: string) => this.#checks.get(name)?.isRequired ?? true;
     const ready = state === 'running' && !failed.some(isRequired);
+    this.#wasReady ||= ready;
     const checks = Object.fromEntries(results);
     return ready && failed.length > 0 ? { ready, state, degraded: failed, checks } : { ready, state, checks };
   }
