@@ -54,14 +54,14 @@ export interface Page {
 /** LATERAL … LIMIT has one plan, whatever the planner knows of the tables. */
 const wantedObjects = `
   SELECT wanted.nth::int, account.country, account.state, account.locality, account.organization, found.*,
-  (SELECT secret FROM web_rule WHERE web_rule.account_id = wanted.account_id) AS secret,
-  (SELECT coalesce(jsonb_object_agg(dns_name, label), '{}') FROM delegation
-   WHERE delegation.account_id = wanted.account_id AND delegation.dns_name = ANY (ARRAY[wanted.base_cn, wanted.added] ||
-     ARRAY(SELECT ${baseNameInSql(`san ->> 'value'`)} FROM jsonb_array_elements(found.sans) AS san))) AS labels
-   FROM ${keysOf('bigint', 'text', 'text', 'text')} AS wanted (account_id, cn, base_cn, added, nth)
-   CROSS JOIN LATERAL (SELECT * FROM account WHERE account.id = wanted.account_id LIMIT 1) AS account
-   LEFT JOIN LATERAL (
-  ${objects} WHERE object.account_id = wanted.account_id AND object.cn = wanted.cn LIMIT 1) AS found ON true`;
+    (SELECT secret FROM web_rule WHERE web_rule.account_id = wanted.account_id) AS secret,
+    (SELECT coalesce(jsonb_object_agg(dns_name, label), '{}') FROM delegation
+     WHERE delegation.account_id = wanted.account_id AND delegation.dns_name = ANY (ARRAY[wanted.base_cn, wanted.added] ||
+       ARRAY(SELECT ${baseNameInSql(`san ->> 'value'`)} FROM jsonb_array_elements(found.sans) AS san))) AS labels
+  FROM ${keysOf('bigint', 'text', 'text', 'text')} AS wanted (account_id, cn, base_cn, added, nth)
+  CROSS JOIN LATERAL (SELECT * FROM account WHERE account.id = wanted.account_id LIMIT 1) AS account
+  LEFT JOIN LATERAL (
+    ${objects} WHERE object.account_id = wanted.account_id AND object.cn = wanted.cn LIMIT 1) AS found ON true`;
 
 /** Certificate objects: their own table, and the plan that each points to. They are never deleted. */
 @Injectable()
