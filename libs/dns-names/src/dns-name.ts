@@ -83,7 +83,7 @@ export function reasonNotPublic({ base, isWildcard }: NormalName): string | unde
   return 'it is itself a public suffix, which many parties register names under';
 }
 
-/** Nearly every name; nothing that `unreadableIn` looks for. */
+/** Matches nearly every name, and nothing that `unreadableIn` refuses. */
 const plainName = /^[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*$/;
 
 /** Why the text is not a name at all; checked before it is split into labels. */

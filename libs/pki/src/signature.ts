@@ -89,7 +89,7 @@ function importKey(spkiDer: Uint8Array): KeyObject | undefined {
   const imported = importedKeys.get(spkiDer);
   if (imported !== undefined) return imported;
   try {
-    // Of DER, Node examines the object around it first, which takes longer than reading the key.
+    // PEM: DER is passed within an object, and Node takes longer to examine that than to read the key.
     const key = createPublicKey(encodePem('PUBLIC KEY', spkiDer));
     importedKeys.set(spkiDer, key);
     return key;

@@ -22,8 +22,8 @@ export class PageTurns {
   private waiting: Waiting[] = [];
 
   /**
-   * @param work begins when it is its turn. What it reads should not become part of objects that have waited: those are in the old
-   *   generation, and keep it there when they are no longer used themselves
+   * @param work begins when it is its turn. Objects that existed during the wait must not refer to what it reads: V8 has moved them to
+   *   the old generation, where they keep it alive until a full collection, even when they are no longer used
    * @throws Problem `timeout` if it is not its turn within the time limit; what `work` throws
    */
   async run<T>(

@@ -23,7 +23,7 @@ export interface ReadinessOptions {
   readonly boundMs?: number;
   /**
    * How long a result is reused, so that frequent polling puts no load on dependencies. Until the process is ready for the
-   * first time, a tenth of it: what it connects to takes some ten milliseconds.
+   * first time, a tenth of it: its connections open within some ten milliseconds.
    */
   readonly reuseMs?: number;
   /** Monotonic, in milliseconds. */
