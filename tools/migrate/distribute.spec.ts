@@ -175,7 +175,9 @@ describeOnCitus('a database on Citus', () => {
         for (let after = '0'; ;) {
           const { issuances } = await page(after);
           if (issuances.length === 0) return found;
-          found.push(...issuances.map(({ position, tbsSha256 }) => `${position} ${tbsSha256}`));
+          found.push(
+            ...issuances.map(({ position, digests }) => `${position} ${digests.toString('hex', 0, 32)}`),
+          );
           after = issuances.at(-1)?.position ?? '';
         }
       };

@@ -4,20 +4,20 @@ import type { PageReader } from './page-reader';
 import { findPositions, type Reach } from './runs/find-positions';
 import { endOfReading } from './visible-end';
 
-/** Digests are in lower-case hexadecimal. */
 export interface StoredIssuance {
   readonly position: string;
-  readonly tbsSha256: string;
-  readonly certSha256: string;
+  /** SHA-256 of its TBSCertificate, certificate or precertificate, and SubjectPublicKeyInfo, one after the other. */
+  readonly digests: Buffer;
   readonly precertificate: boolean;
-  readonly spkiSha256: string;
   readonly issuer: number;
   /** The revocation list that the certificate names; null: none. */
   readonly crl: number | null;
-  readonly serial: Buffer;
-  readonly notBefore: Date;
-  readonly notAfter: Date;
-  readonly discoveredAt: Date;
+  /** False: it could not be read. */
+  readonly hasSerial: boolean;
+  /** Since 1970. */
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+  readonly discoveredAtMs: number;
   readonly dnsNames: readonly string[];
   /** Null: on no fresh list. */
   readonly revocation: Revocation | null;
@@ -29,12 +29,21 @@ export interface PageRequest {
   readonly limit: number;
 }
 
-/** Reads the issuances at some positions, ascending. */
-export type IssuancesAt<Issuance> = (
-  reader: PageReader,
-  positions: readonly number[],
-  partitions: ReadonlySet<number>,
-) => Promise<{ readonly issuances: readonly Issuance[]; readonly isCut: boolean }>;
+/** How issuances are read. */
+export interface ReadingOf<Issuance> {
+  /** At some positions, ascending. */
+  at(
+    reader: PageReader,
+    positions: readonly number[],
+    partitions: ReadonlySet<number>,
+  ): Promise<{ readonly issuances: readonly Issuance[]; readonly isCut: boolean }>;
+  notAfterMs(issuance: Issuance): number;
+}
+
+const reading: ReadingOf<StoredIssuance> = {
+  at: issuancesAt,
+  notAfterMs: ({ notAfterMs }) => notAfterMs,
+};
 
 /**
  * The next unexpired issuances under any of the keys, in the order of discovery. Each key costs one descent per run of
@@ -48,7 +57,7 @@ export async function pageOfKeys(
   keys: readonly Buffer[],
   request: PageRequest,
 ): Promise<IssuancePage> {
-  return await pageOfKeysBy(issuancesAt, reader, keys, request);
+  return await pageOfKeysBy(reading, reader, keys, request);
 }
 
 /**
@@ -56,8 +65,8 @@ export async function pageOfKeys(
  *
  * @param upTo last position; absent: no limit
  */
-export async function pageOfKeysBy<Issuance extends Pick<StoredIssuance, 'position' | 'notAfter'>>(
-  read: IssuancesAt<Issuance>,
+export async function pageOfKeysBy<Issuance extends Pick<StoredIssuance, 'position'>>(
+  read: ReadingOf<Issuance>,
   reader: PageReader,
   keys: readonly Buffer[],
   { after, limit, upTo = Infinity }: PageRequest & { readonly upTo?: number },
@@ -80,9 +89,9 @@ export async function pageOfKeysBy<Issuance extends Pick<StoredIssuance, 'positi
       reach = { where: found.goesOn ? 'onward' : 'anywhere', looked: reach.looked + 1 };
     }
     if (positions.length === 0) break;
-    const { issuances, isCut } = await read(reader, positions, partitions);
+    const { issuances, isCut } = await read.at(reader, positions, partitions);
     // Some of them may have expired today.
-    for (const each of issuances) if (each.notAfter >= now) page.push(each);
+    for (const each of issuances) if (read.notAfterMs(each) >= now.getTime()) page.push(each);
     if (isCut && page.length > 0) return { issuances: page, isCut };
     if (isCut) from = Number(issuances.at(-1)?.position);
   }

@@ -1,6 +1,12 @@
 import type { PageRequest, StoredIssuance } from './issuance-pages';
 import { issuanceTable } from './partitions';
-import { addRevocations, packedIssuances, type RevocationsRead, unpackIssuances } from './packed-issuances';
+import {
+  addRevocations,
+  type PackedIssuance,
+  packedIssuances,
+  type RevocationsRead,
+  unpackIssuances,
+} from './packed-issuances';
 import type { Lookup, PageReader } from './page-reader';
 import { isUndefinedTable } from '@certwright/ct-schema';
 import { behindPosition, endOfReading } from './visible-end';
@@ -18,6 +24,12 @@ export interface IssuancePage {
  */
 const maxNameBytes = { stored: 1_048_576, sent: 4_194_304 };
 
+/**
+ * Positions whose issuances are one value, where a page has a thousand of them. PostgreSQL and V8 map new memory for each value above
+ * 128 KiB.
+ */
+const together = 256;
+
 /** Max bytes of the names of an issuance that are read before the length of all is known. */
 const short = 10_240;
 
@@ -32,7 +44,7 @@ const inAll = `FROM ct_issuance AS issuance
   WHERE position BETWEEN ($1::bigint[])[1] AND ($1::bigint[])[cardinality($1::bigint[])] AND position = ANY ($1::bigint[])`;
 
 /** Positions in any order; undefined: it is deleted, or its names are too long for a batched lookup. */
-type IssuanceLookup = Lookup<number, StoredIssuance | undefined>;
+type IssuanceLookup = Lookup<number, PackedIssuance | undefined>;
 
 function lookupIn(from: string, read: RevocationsRead): IssuanceLookup {
   const packed = packedIssuances(shortNames(shortLength), read);
@@ -42,9 +54,7 @@ function lookupIn(from: string, read: RevocationsRead): IssuanceLookup {
       const [row] = await reader.query<{ packed: string | null }[]>(`SELECT ${packed} AS packed ${from}`, [
         wanted,
       ]);
-      const found = new Map(
-        unpackIssuances(row?.packed ?? null).map((each) => [Number(each.position), each]),
-      );
+      const found = new Map(unpackIssuances(row?.packed ?? null).map((each) => [each.positionNumber, each]));
       return positions.map((position) => found.get(position));
     },
   };
@@ -101,7 +111,7 @@ async function lookUp(
   positions: readonly number[],
   partition: number | undefined,
   lookupsOf: IssuanceLookups,
-): Promise<readonly (StoredIssuance | undefined)[]> {
+): Promise<readonly (PackedIssuance | undefined)[]> {
   try {
     return await reader.look(
       partition === undefined ? lookupsOf.anywhere : lookupsOf.in(partition),
@@ -123,16 +133,19 @@ export async function issuancesBehind(
   const read = await readBy(reader);
   const names = withNames ? shortNames('length') : `'{}'::text[]`;
   // Nearly every page fits, and comparing sums costs a third of comparing the sum at each row.
-  const fits = `bool_and(coalesce(length, ${short} + 1) <= ${short}) AND sum(length) <= ${maxNameBytes.sent}
-    AND sum(pg_column_size(dns_names)) <= ${maxNameBytes.stored}`;
-  // A page that does not fit is not sent: the short names of a thousand issuances may have 10 MB.
-  const [row] = await reader.query<{ packed: string | null; fits: boolean | null }[]>(
-    `SELECT CASE WHEN ${fits} THEN ${packedIssuances(names, read, 'ORDER BY position')} END AS packed, ${fits} AS fits
-     FROM (SELECT *, ${shortLength} AS length ${from}) AS issuance`,
+  const share = Math.min(1, together / limit);
+  const fits = `bool_and(coalesce(length, ${short} + 1) <= ${short}) AND sum(length) <= ${Math.ceil(maxNameBytes.sent * share)}
+    AND sum(pg_column_size(dns_names)) <= ${Math.ceil(maxNameBytes.stored * share)}`;
+  // What does not fit is not sent: the short names of a thousand issuances may have 10 MB.
+  const rows = await reader.query<{ packed: string | null }[]>(
+    `SELECT CASE WHEN ${fits} THEN ${packedIssuances(names, read)} END AS packed
+     FROM (SELECT *, ${shortLength} AS length ${from}) AS issuance GROUP BY position / ${together}`,
     values,
   );
-  if (row?.fits === false) return await cutPage(reader, read, from, values);
-  const issuances = unpackIssuances(row?.packed ?? null);
+  if (rows.some(({ packed }) => packed === null)) return await cutPage(reader, read, from, values);
+  const issuances = rows
+    .flatMap(({ packed }) => unpackIssuances(packed))
+    .sort((one, other) => one.positionNumber - other.positionNumber);
   return { issuances: await withRevocations(reader, read, issuances), isCut: false };
 }
 
@@ -158,7 +171,8 @@ async function cutPage(
 async function withRevocations(
   reader: Pick<PageReader, 'query'>,
   read: RevocationsRead,
-  issuances: readonly StoredIssuance[],
-): Promise<readonly StoredIssuance[]> {
-  return read === 'later' ? await addRevocations(reader, issuances) : issuances;
+  issuances: readonly PackedIssuance[],
+): Promise<readonly PackedIssuance[]> {
+  if (read === 'later') await addRevocations(reader, issuances);
+  return issuances;
 }

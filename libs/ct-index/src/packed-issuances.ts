@@ -39,55 +39,118 @@ export function packedIssuances(
 }
 
 export const hashBytes = 32;
-const hashDigits = 2 * hashBytes;
 /** 2000-01-01, the epoch of PostgreSQL timestamps, ms. */
 const epochMs = 946_684_800_000;
 /** Binary form of an array: number of dimensions; NULLs; type; and for the one dimension: length, lower bound. */
 const arrayHead = { empty: 12, one: 20 };
 
+/** Where the values of a packed issuance are that follow its position. */
+const offset = {
+  ...{ digests: 8, precertificate: 104, issuer: 105, crl: 109 },
+  ...{ notBefore: 113, notAfter: 121, discoveredAt: 129, revocations: 137 },
+};
+
 /** Reads the result of `packedIssuances`. */
-export function unpackIssuances(packed: string | null): readonly StoredIssuance[] {
+export function unpackIssuances(packed: string | null): PackedIssuance[] {
   if (packed === null) return [];
   const reader = new PackedReader(Buffer.from(packed, 'base64'));
-  const issuances: StoredIssuance[] = [];
-  while (!reader.isDone) {
-    const position = String(reader.bigint());
-    // At once: three calls take longer.
-    const digests = reader.hex(3 * hashBytes);
-    issuances.push({
-      position,
-      tbsSha256: digests.slice(0, hashDigits),
-      certSha256: digests.slice(hashDigits, 2 * hashDigits),
-      spkiSha256: digests.slice(2 * hashDigits),
-      precertificate: reader.boolean(),
-      issuer: reader.integer(),
-      crl: reader.integer() || null,
-      notBefore: reader.timestamp(),
-      notAfter: reader.timestamp(),
-      discoveredAt: reader.timestamp(),
-      revocation: reader.earliestRevocation(),
-      serial: reader.bytes(reader.integer()),
-      dnsNames: reader.texts(),
-    });
-  }
+  const issuances: PackedIssuance[] = [];
+  while (!reader.isDone) issuances.push(new PackedIssuance(reader));
   return issuances;
+}
+
+/** Its values are read when they are used: of most issuances on a page of a thousand, some are not. */
+export class PackedIssuance implements StoredIssuance {
+  readonly positionNumber: number;
+  readonly hasSerial: boolean;
+  /** Null until it is known. */
+  revocation: Revocation | null;
+  private readonly begin: number;
+  private readonly serialAt: number;
+  private names: readonly string[] | undefined;
+
+  /** @param packed at its begin; is behind it afterwards */
+  constructor(private readonly packed: PackedReader) {
+    this.begin = packed.at;
+    this.positionNumber = packed.bigint();
+    packed.at = this.begin + offset.revocations;
+    this.revocation = packed.earliestRevocation();
+    this.serialAt = packed.at;
+    const serialBytes = packed.integer();
+    this.hasSerial = serialBytes > 0;
+    packed.at += serialBytes;
+    packed.skipTexts();
+  }
+
+  get position(): string {
+    return String(this.positionNumber);
+  }
+
+  get digests(): Buffer {
+    return this.reading(offset.digests).bytes(3 * hashBytes);
+  }
+
+  get precertificate(): boolean {
+    return this.reading(offset.precertificate).boolean();
+  }
+
+  get issuer(): number {
+    return this.reading(offset.issuer).integer();
+  }
+
+  get crl(): number | null {
+    return this.reading(offset.crl).integer() || null;
+  }
+
+  get serial(): Buffer {
+    const reader = this.readingSerial();
+    return reader.bytes(reader.integer());
+  }
+
+  get notBeforeMs(): number {
+    return this.reading(offset.notBefore).timestampMs();
+  }
+
+  get notAfterMs(): number {
+    return this.reading(offset.notAfter).timestampMs();
+  }
+
+  get discoveredAtMs(): number {
+    return this.reading(offset.discoveredAt).timestampMs();
+  }
+
+  get dnsNames(): readonly string[] {
+    if (this.names !== undefined) return this.names;
+    const reader = this.readingSerial();
+    const serialBytes = reader.integer();
+    reader.at += serialBytes;
+    return (this.names = reader.texts());
+  }
+
+  private reading(from: number): PackedReader {
+    this.packed.at = this.begin + from;
+    return this.packed;
+  }
+
+  private readingSerial(): PackedReader {
+    this.packed.at = this.serialAt;
+    return this.packed;
+  }
 }
 
 /** The status of issuances that were read without it: in one statement, where the lists are. */
 export async function addRevocations(
   reader: Pick<EntityManager, 'query'>,
-  issuances: readonly StoredIssuance[],
-): Promise<readonly StoredIssuance[]> {
-  if (issuances.length === 0) return issuances;
+  issuances: readonly PackedIssuance[],
+): Promise<void> {
+  if (issuances.length === 0) return;
   const rows = await reader.query<{ packed: string }[]>(
     `SELECT encode(array_send(${revocationsOf('given')}), 'base64') AS packed
      FROM unnest($1::int[], $2::bytea[]) WITH ORDINALITY AS given (issuer, serial, nth) ORDER BY nth`,
     [issuances.map(({ issuer }) => issuer), issuances.map(({ serial }) => serial)],
   );
-  return issuances.map((issuance, nth) => ({
-    ...issuance,
-    revocation: revocationIn(rows[nth]?.packed ?? ''),
-  }));
+  for (const [nth, issuance] of issuances.entries())
+    issuance.revocation = revocationIn(rows[nth]?.packed ?? '');
 }
 
 function revocationIn(packed: string): Revocation | null {
@@ -97,7 +160,8 @@ function revocationIn(packed: string): Revocation | null {
 
 /** Reads values in the binary form of PostgreSQL. */
 export class PackedReader {
-  private at = 0;
+  /** Where it reads next. */
+  at = 0;
   /** Reads numbers in a fifth of the time that `Buffer` takes. */
   private readonly view: DataView;
 
@@ -116,8 +180,12 @@ export class PackedReader {
   }
 
   /** Microseconds: exact until the year 2285, and whole seconds, as times in certificates are, until 20,000. */
+  timestampMs(): number {
+    return epochMs + Math.floor(this.bigint() / 1_000);
+  }
+
   timestamp(): Date {
-    return new Date(epochMs + Math.floor(this.bigint() / 1_000));
+    return new Date(this.timestampMs());
   }
 
   integer(): number {
@@ -134,11 +202,6 @@ export class PackedReader {
     return this.packed.subarray(this.at - length, this.at);
   }
 
-  hex(length: number): string {
-    this.at += length;
-    return this.packed.toString('hex', this.at - length, this.at);
-  }
-
   texts(): string[] {
     const texts: string[] = [];
     for (let left = this.arrayLength(); left > 0; left -= 1) {
@@ -147,6 +210,13 @@ export class PackedReader {
       texts.push(this.packed.toString('utf8', this.at - length, this.at));
     }
     return texts;
+  }
+
+  skipTexts(): void {
+    for (let left = this.arrayLength(); left > 0; left -= 1) {
+      const length = this.integer();
+      this.at += length;
+    }
   }
 
   earliestRevocation(): Revocation | null {

@@ -91,7 +91,11 @@ export function anIssuance(name: string, change: Partial<NewIssuance> = {}): New
   };
 }
 
-export type CheckedIssuance = Pick<StoredIssuance, 'issuer' | 'crl' | 'serial' | 'notAfter' | 'discoveredAt'>;
+export interface CheckedIssuance extends Pick<StoredIssuance, 'issuer' | 'crl'> {
+  readonly serial: Buffer;
+  readonly notAfter: Date;
+  readonly discoveredAt: Date;
+}
 
 /** Facts about certificates that are stored for it, in their order. */
 export async function factsAbout(

@@ -5,7 +5,8 @@ import { type Certificate, publicKeyOf, spkiDerOf } from './certificate';
 import { type Issuer, issuerJson, IssuerSchema } from './issuer';
 import type { IssuanceExpansion } from './expansion';
 import { hexDigest, instant, integer, orNull, text } from './schema-options';
-import { timestamp, timestampOrNull } from './timestamp';
+import { JsonBytes, sha256Bytes } from './json-bytes';
+import { timestampOrNull } from './timestamp';
 
 /** The data of an issuance. */
 export interface IssuanceFacts {
@@ -100,35 +101,45 @@ export class IssuanceSchema extends ExpandableMembers {
   readonly revoked: boolean | null;
 }
 
-/**
- * The text of an `IssuanceSchema`. Most of a page is ids, digests and times, which need no escaping: this takes half of
- * the time of `JSON.stringify`.
- */
+/** Bytes of an issuance without expanded members, about. */
+export const usualBytes = 384;
+
+/** The text of an `IssuanceSchema`. */
 export function issuanceJson(facts: IssuanceFacts, expansion: IssuanceExpansion): string {
+  const json = new JsonBytes(usualBytes);
+  writeIssuance(json, facts, expansion);
+  return json.written().toString();
+}
+
+/** The same; ids, digests and times need no escaping. */
+export function writeIssuance(json: JsonBytes, facts: IssuanceFacts, expansion: IssuanceExpansion): void {
   const { issuance, revocation, certificate } = facts;
+  const { digests } = issuance;
+  json.ascii('{"id":"');
+  json.ascii(issuance.position);
+  json.ascii('","tbs_sha256":"');
+  json.sha256(digests, 0);
+  json.ascii('","cert_sha256":"');
   // A body that was read after the issuance may already be the certificate's.
-  const certSha256 = certificate?.sha256.toString('hex') ?? issuance.certSha256;
-  const members: Omit<IssuanceSchema, keyof ExpandableMembers> = {
-    id: issuance.position,
-    tbs_sha256: issuance.tbsSha256,
-    cert_sha256: certSha256,
-    pubkey_sha256: issuance.spkiSha256,
-    not_before: timestamp(issuance.notBefore),
-    not_after: timestamp(issuance.notAfter),
-    revoked: revocation.status === 'unknown' ? null : revocation.status === 'revoked',
-  };
-  const { id, tbs_sha256, cert_sha256, pubkey_sha256, not_before, not_after, revoked } = members;
-  const json =
-    `{"id":"${id}","tbs_sha256":"${tbs_sha256}","cert_sha256":"${cert_sha256}","pubkey_sha256":"${pubkey_sha256}"` +
-    `,"not_before":"${not_before}","not_after":"${not_after}","revoked":${revoked}`;
-  const expanded = expandedMembers(facts, expansion, certSha256);
-  return Object.keys(expanded).length === 0 ? `${json}}` : `${json},${JSON.stringify(expanded).slice(1)}`;
+  if (certificate === null) json.sha256(digests, sha256Bytes);
+  else json.sha256(certificate.sha256, 0);
+  json.ascii('","pubkey_sha256":"');
+  json.sha256(digests, 2 * sha256Bytes);
+  json.ascii('","not_before":"');
+  json.timestamp(issuance.notBeforeMs);
+  json.ascii('","not_after":"');
+  json.timestamp(issuance.notAfterMs);
+  json.ascii('","revoked":');
+  json.ascii(revocation.status === 'unknown' ? 'null' : String(revocation.status === 'revoked'));
+  const expanded = expandedMembers(facts, expansion);
+  if (Object.keys(expanded).length === 0) return json.ascii('}');
+  json.ascii(',');
+  json.text(JSON.stringify(expanded).slice(1));
 }
 
 function expandedMembers(
   { issuance, revocation, issuer, certificate }: IssuanceFacts,
   expansion: IssuanceExpansion,
-  certSha256: string,
 ): ExpandableMembers {
   const members: ExpandableMembers = {};
   if (expansion.dnsNames) members.dns_names = issuance.dnsNames;
@@ -145,8 +156,10 @@ function expandedMembers(
   if (expansion.cert || expansion.certDer) {
     const data = certificate.der.toString('base64');
     if (expansion.certDer) members.cert_der = data;
-    if (expansion.cert)
-      members.cert = { type: certificate.precertificate ? 'precert' : 'cert', sha256: certSha256, data };
+    if (expansion.cert) {
+      const sha256 = certificate.sha256.toString('hex');
+      members.cert = { type: certificate.precertificate ? 'precert' : 'cert', sha256, data };
+    }
   }
   return members;
 }

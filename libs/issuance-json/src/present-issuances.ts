@@ -12,7 +12,8 @@ import type { KnownIssuers } from './known-issuers';
 import type { Issuer } from './issuer';
 import type { KnownCoverage } from './known-coverage';
 import type { IssuanceExpansion } from './expansion';
-import { issuanceJson, needsCertificate, needsIssuer } from './issuance-json';
+import { needsCertificate, needsIssuer, usualBytes, writeIssuance } from './issuance-json';
+import { JsonBytes } from './json-bytes';
 
 type Reader = Pick<EntityManager, 'query'>;
 
@@ -28,12 +29,9 @@ const maxBodyBytes = 16 * 1024 * 1024;
 /** The same, processed before yielding to other requests: some milliseconds. */
 const workAtOnce = 256 * 1024;
 
-/** Max characters of a page that are in one string. */
-const textAtOnce = 16 * 1024;
-
 export interface PresentedPage {
-  /** A JSON array; a long one in UTF-8. */
-  readonly json: string | Buffer;
+  /** A JSON array. */
+  readonly json: Buffer;
   /** Number of its elements. */
   readonly count: number;
 }
@@ -51,29 +49,30 @@ export class PresentIssuances {
     issuances: readonly StoredIssuance[],
     expansion: IssuanceExpansion,
   ): Promise<PresentedPage> {
-    if (issuances.length === 0) return { json: '[]', count: 0 };
+    if (issuances.length === 0) return { json: Buffer.from('[]'), count: 0 };
     const [revocations, issuers, bodies] = await Promise.all([
       revocationFacts(issuances, async (lists) => await this.coverage.of(reader, lists)),
       this.issuersOf(reader, issuances, expansion),
       bodiesOf(reader, issuances, expansion),
     ]);
-    const json = new PageText();
+    const json = new JsonBytes(usualBytes * issuances.length);
     let count = 0;
     const work = new PageWork();
-    for (const [nth, issuance] of issuances.entries()) {
+    for (const issuance of issuances) {
       const body = bodies?.get(issuance.position);
-      const revocation = revocations[nth];
+      const revocation = revocations[count];
       if (revocation === undefined || (bodies !== null && body === undefined) || work.isEnough) break;
       if (work.mustGiveWay) await work.giveWay();
       const certificate = body === undefined ? null : certificateOf(body);
       const issuer = issuers?.get(issuance.issuer) ?? null;
-      const member = issuanceJson({ issuance, revocation, issuer, certificate }, expansion);
-      json.add(`${nth === 0 ? '[' : ','}${member}`);
-      work.add(member.length + (certificate?.der.length ?? 0));
+      const begin = json.length;
+      json.ascii(count === 0 ? '[' : ',');
+      writeIssuance(json, { issuance, revocation, issuer, certificate }, expansion);
+      work.add(json.length - begin + (certificate?.der.length ?? 0));
       count += 1;
     }
-    json.add(count === 0 ? '[]' : ']');
-    return { json: json.all(), count };
+    json.ascii(count === 0 ? '[]' : ']');
+    return { json: json.written(), count };
   }
 
   /** A single one, a JSON object. @throws Problem `not_found` once it is deleted; what the reader throws */
@@ -90,23 +89,6 @@ export class PresentIssuances {
   ): Promise<ReadonlyMap<number, Issuer> | null> {
     if (!needsIssuer(expansion)) return null;
     return await this.issuers.of(reader, new Set(issuances.map(({ issuer }) => issuer)));
-  }
-}
-
-/** A text of unknown length. A long string would be copied several times until it is sent, and its parts kept until then. */
-class PageText {
-  private readonly bytes: Buffer[] = [];
-  private text = '';
-
-  add(text: string): void {
-    this.text += text;
-    if (this.text.length < textAtOnce) return;
-    this.bytes.push(Buffer.from(this.text));
-    this.text = '';
-  }
-
-  all(): string | Buffer {
-    return this.bytes.length === 0 ? this.text : Buffer.concat([...this.bytes, Buffer.from(this.text)]);
   }
 }
 

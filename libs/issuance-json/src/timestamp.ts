@@ -1,4 +1,4 @@
-const dayMs = 86_400_000;
+export const dayMs = 86_400_000;
 
 /** Number of cached days: certificates begin and end on few. */
 const maxDays = 4_096;
@@ -17,15 +17,20 @@ const [firstMs, lastMs] = [Date.parse('0000-01-01T00:00:00Z'), Date.parse('9999-
  * `toISOString`: half of a page is timestamps and digests.
  */
 export function timestamp(instant: Date): string {
-  const ms = Math.min(lastMs, Math.max(firstMs, instant.getTime()));
+  const ms = withinYears(instant.getTime());
   const day = Math.floor(ms / dayMs);
   const second = Math.floor((ms - day * dayMs) / 1_000);
   const time = `${pairs[Math.floor(second / 3_600)]}:${pairs[Math.floor(second / 60) % 60]}:${pairs[second % 60]}`;
   return `${dateOf(day)}T${time}Z`;
 }
 
+/** The nearest time that has such a year. */
+export function withinYears(ms: number): number {
+  return Math.min(lastMs, Math.max(firstMs, ms));
+}
+
 /** @param day since 1970-01-01 */
-function dateOf(day: number): string {
+export function dateOf(day: number): string {
   let date = days.get(day);
   if (date === undefined) {
     date = new Date(day * dayMs).toISOString().slice(0, 10);

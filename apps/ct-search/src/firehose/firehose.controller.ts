@@ -89,7 +89,7 @@ async function streamPage(
   const from = after ?? (await positionBefore(reader, new Date(now.getTime() - beginsBackMs)));
   const page = await pageOfAll(reader, { after: from, limit: streamPageSize }, withNames);
   const [next] = page.issuances;
-  if (next !== undefined && next.discoveredAt.getTime() < now.getTime() - retainedMs) {
+  if (next !== undefined && next.discoveredAtMs < now.getTime() - retainedMs) {
     throw new Problem(
       'lagging_client',
       'Issuances after this id were discovered more than 24 hours ago and are no longer streamed. Omit after to start again with the last hour.',

@@ -5,7 +5,12 @@ it('returns the digest of the returned certificate, even if it was stored after 
   const [before, after] = [anIssuance('example.com', { precertificate: true }), anIssuance('example.com')];
   const bytes = (digits: string) => Buffer.from(digits, 'hex');
   const more = { position: '7', issuer: 1, crl: null };
-  const issuance = { ...before, ...more, discoveredAt: new Date(), revocation: null };
+  const { tbsSha256, certSha256, spkiSha256 } = before;
+  const issuance = {
+    ...{ ...before, ...more, hasSerial: true, revocation: null },
+    ...{ digests: bytes(tbsSha256 + certSha256 + spkiSha256) },
+    ...{ notBeforeMs: Date.now(), notAfterMs: Date.now(), discoveredAtMs: Date.now() },
+  };
   const revocation = { status: 'unknown', revokedAt: null, reason: null, checkedAt: null } as const;
   const certificate = { sha256: bytes(after.certSha256), precertificate: false, der: after.der };
   const facts = { issuance, revocation, issuer: null, certificate };

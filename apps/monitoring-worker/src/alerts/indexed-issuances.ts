@@ -23,6 +23,8 @@ export interface IndexedPage {
 /** A new certificate is on no list. */
 const notKnown = { status: 'unknown', revokedAt: null, reason: null, checkedAt: null } as const;
 
+const ms = (column: string) => `(extract(epoch FROM ${column}) * 1000)::float8`;
+
 /** Reads what alerts say of certificates. */
 @Injectable()
 export class IndexedIssuances {
@@ -34,8 +36,8 @@ export class IndexedIssuances {
     const last = BigInt(bodies.at(-1)?.position ?? -1);
     const rest = bodies.length === 0 ? [] : positions.filter((position) => BigInt(position) > last);
     const rows = await this.ct.query<StoredIssuance[]>(
-      `SELECT position, encode(tbs_sha256, 'hex') AS "tbsSha256", encode(cert_sha256, 'hex') AS "certSha256",
-         encode(spki_sha256, 'hex') AS "spkiSha256", precertificate, issuer, crl, serial, not_before AS "notBefore", not_after AS "notAfter", discovered_at AS "discoveredAt",
+      `SELECT position, tbs_sha256 || cert_sha256 || spki_sha256 AS digests, precertificate, issuer, crl, serial <> '' AS "hasSerial",
+         ${ms('not_before')} AS "notBeforeMs", ${ms('not_after')} AS "notAfterMs", ${ms('discovered_at')} AS "discoveredAtMs",
          dns_names AS "dnsNames", NULL AS revocation
        FROM ct_issuance WHERE position = ANY ($1::bigint[])`,
       [bodies.map(({ position }) => position)],

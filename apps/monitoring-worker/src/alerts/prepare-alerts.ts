@@ -36,7 +36,7 @@ export class PrepareAlerts {
     const issuanceOf = ({ position, tbsSha256 }: DueAlert) => {
       const issuance = issuances.get(position ?? '');
       // After the index was restored, the position may be another certificate's.
-      return issuance?.issuance.tbsSha256 === tbsSha256.toString('hex') ? issuance : null;
+      return issuance?.issuance.digests.subarray(0, tbsSha256.length).equals(tbsSha256) ? issuance : null;
     };
     const [operators, caa] = await Promise.all([
       this.operatorsOf(now),
@@ -69,7 +69,8 @@ export class PrepareAlerts {
       const body = alertBody({ tbsSha256, endpoints, reason, isTest: source === 'test', issuance, alert });
       bytes += Buffer.byteLength(body);
       if (ready.length > 0 && bytes > maxBytes) break;
-      ready.push({ finding, alert, body, discoveredAt: issuance?.issuance.discoveredAt ?? null });
+      const discoveredAt = issuance === null ? null : new Date(issuance.issuance.discoveredAtMs);
+      ready.push({ finding, alert, body, discoveredAt });
     }
     return ready;
   }

@@ -1,7 +1,12 @@
 import { oddQueryKeys, queryKeys } from '@certwright/ct';
-import { pageOfKeysBy } from '../issuance-pages';
+import { pageOfKeysBy, type ReadingOf } from '../issuance-pages';
 import type { PageReader } from '../page-reader';
-import { type IssuancesToMatch, issuancesToMatchAt } from './issuances-to-match';
+import { type IssuancesToMatch, issuancesToMatchAt, type IssuanceToMatch } from './issuances-to-match';
+
+const reading: ReadingOf<IssuanceToMatch> = {
+  at: issuancesToMatchAt,
+  notAfterMs: ({ notAfter }) => notAfter.getTime(),
+};
 
 export interface ConcernedPage {
   /** Last position of the previous page; `0`: from the first. */
@@ -29,5 +34,5 @@ export async function concernedIssuances(
     ...queryKeys({ domain: name, includeSubdomains: isTree, matchWildcards: true }),
     ...oddQueryKeys(name),
   ].map((key) => Buffer.from(key, 'hex'));
-  return await pageOfKeysBy(issuancesToMatchAt, reader, keys, { after, limit, upTo: Number(upTo) });
+  return await pageOfKeysBy(reading, reader, keys, { after, limit, upTo: Number(upTo) });
 }

@@ -39,8 +39,7 @@ export async function revocationFacts(
   coverage: Coverage,
 ): Promise<readonly RevocationFacts[]> {
   const nowMs = Date.now();
-  const isUnknown = ({ serial, notAfter }: StoredIssuance) =>
-    serial.length === 0 || notAfter.getTime() <= nowMs;
+  const isUnknown = ({ hasSerial, notAfterMs }: StoredIssuance) => !hasSerial || notAfterMs <= nowMs;
   // Nested: texts as keys would take longer to build than to find.
   const ofIssuer = new Map<number, Map<NamedList['crl'], NamedList>>();
   for (const each of issuances) {
@@ -57,7 +56,7 @@ export async function revocationFacts(
     if (each.revocation !== null) return { status: 'revoked', ...each.revocation };
     const list = ofIssuer.get(each.issuer)?.get(each.crl);
     const facts = (list && covered.get(list)) ?? unknown;
-    return facts.checkedAt !== null && facts.checkedAt > each.discoveredAt ? facts : unknown;
+    return facts.checkedAt !== null && facts.checkedAt.getTime() > each.discoveredAtMs ? facts : unknown;
   });
 }
 
