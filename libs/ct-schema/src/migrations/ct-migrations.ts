@@ -6,6 +6,7 @@ import { CtPartitionFunctions1796400000000 } from './1796400000000-ct-partition-
 import { CtMonitoring1796700000000 } from './1796700000000-ct-monitoring';
 import { CtIssuerNames1796900000000 } from './1796900000000-ct-issuer-names';
 import { CtShrinkPartition1797200000000 } from './1797200000000-ct-shrink-partition';
+import { CtRevokedSerials1797300000000 } from './1797300000000-ct-revoked-serials';
 import { CtPostings1795651300000 } from './1795651300000-ct-postings';
 
 /** Every migration of the `ct` database, oldest first. */
@@ -19,4 +20,5 @@ export const ctMigrations = [
   CtMonitoring1796700000000,
   CtIssuerNames1796900000000,
   CtShrinkPartition1797200000000,
+  CtRevokedSerials1797300000000,
 ];

@@ -8,6 +8,7 @@ export class CtRevocationEntity {
   @PrimaryColumn('integer', { primaryKeyConstraintName })
   issuer!: number;
 
+  @Index('ct_revocation_serial', { type: 'hash' })
   @PrimaryColumn('bytea', { primaryKeyConstraintName, comment: 'as in ct_issuance' })
   serial!: Buffer;
 
