@@ -1,8 +1,7 @@
-import type { EntityManager } from 'typeorm';
 import type { Lookup } from '../page-reader';
 import { anywhereStatement, nearStatement, onwardStatement, type RowStatement } from './postings-statements';
 import { shardOf } from '@certwright/posting-index';
-import type { Home } from '@certwright/ct-schema';
+import { type Home, young } from '@certwright/ct-schema';
 
 /** The lookup. */
 export interface KeyBehind {
@@ -34,67 +33,103 @@ export interface BlocksOfKey {
 export type PostingsLookup = Lookup<KeyBehind, BlocksOfKey>;
 
 /** Runs of the home, as far as they are the first ones after the cursor. */
-export const postingsNear = byHome(nearStatement);
+export const postingsNear = byHome(nearStatement, (rows, home, maxBlocks) => {
+  const elsewhere = rows.find((row) => row.home !== home);
+  return Math.min(elsewhere?.from ?? Infinity, endOfAll(rows, maxBlocks));
+});
 
 /** The first run after the cursor, if it is in the home. */
-export const postingsOnward = byHome(onwardStatement);
+export const postingsOnward = byHome(onwardStatement, ([first], home) => {
+  if (first === undefined) return Infinity;
+  return first.home === home ? first.runEnd : first.from;
+});
 
 /** All runs. */
-export const postingsAnywhere = lookupBy(anywhereStatement);
+export const postingsAnywhere = lookupBy(anywhereStatement, (rows, { maxBlocks }) => ({
+  notFrom: endOfAll(rows, maxBlocks),
+  home: young,
+}));
+
+/** A block, or a run in another home. In the order of the runs. */
+interface FoundRow extends FoundBlock {
+  readonly home: Home;
+  /** Start of its run. */
+  readonly from: number;
+}
+
+/** Where the unread rest begins, when there may be more rows. */
+function endOfAll(rows: readonly FoundRow[], maxBlocks: number): number {
+  return rows.length === maxBlocks ? (rows.at(-1)?.runEnd ?? Infinity) : Infinity;
+}
 
 /** One lookup per home. */
-function byHome(statement: (home: Home) => RowStatement): (home: Home) => PostingsLookup {
+function byHome(
+  statement: (home: Home) => RowStatement,
+  notFrom: (rows: readonly FoundRow[], home: Home, maxBlocks: number) => number,
+): (home: Home) => PostingsLookup {
   const lookups = new Map<Home, PostingsLookup>();
   return (home) => {
-    const known = lookups.get(home) ?? lookupBy(statement(home));
+    const known =
+      lookups.get(home) ??
+      lookupBy(statement(home), (rows, { maxBlocks }) => {
+        const others = rows.map((row) => row.home).filter((other) => other !== home && other !== young);
+        return {
+          notFrom: notFrom(rows, home, maxBlocks),
+          home: others.length === 0 ? young : Math.min(...others),
+        };
+      });
     lookups.set(home, known);
     return known;
   };
 }
 
-function lookupBy({ one, many }: RowStatement): PostingsLookup {
-  const query = async (reader: Pick<EntityManager, 'query'>, rows: readonly (readonly number[])[]) => {
-    const [first] = rows;
-    if (first === undefined) return '';
-    const isOne = rows.length === 1;
-    const values = isOne ? [...first] : first.map((_, column) => rows.map((row) => row[column]));
-    const [row] = await reader.query<{ packed: string }[]>(isOne ? one : many, values);
-    return row?.packed ?? '';
+function lookupBy(
+  { one, many }: RowStatement,
+  unreadOf: (rows: readonly FoundRow[], key: KeyBehind) => Omit<BlocksOfKey, 'blocks'>,
+): PostingsLookup {
+  const resultOf = (packed: Buffer, key: KeyBehind): BlocksOfKey => {
+    const rows = readRows(packed);
+    return { ...unreadOf(rows, key), blocks: rows.filter(({ postings }) => postings.length > 0) };
   };
   return {
     async of(reader, keys) {
-      const rows = keys.map(({ after, key, maxBlocks }) => [after, shardOf(key), key, maxBlocks]);
-      return readResults(Buffer.from(await query(reader, rows), 'base64'));
+      const [key] = keys;
+      if (key === undefined) return [];
+      const rows = keys.map(({ after, key: number, maxBlocks }) => [
+        after,
+        shardOf(number),
+        number,
+        maxBlocks,
+      ]);
+      const isOne = keys.length === 1;
+      const values = isOne ? rows.flat() : [0, 1, 2, 3].map((column) => rows.map((row) => row[column]));
+      const [row] = await reader.query<{ packed: string | null }[]>(isOne ? one : many, values);
+      const packed = Buffer.from(row?.packed ?? '', 'base64');
+      if (isOne) return [resultOf(packed, key)];
+      let at = 0;
+      return keys.map((each) => {
+        const begin = at + lengthBytes;
+        at = begin + packed.readInt32BE(at);
+        return resultOf(packed.subarray(begin, at), each);
+      });
     },
   };
 }
 
-/** Precedes the blocks of a lookup: home, the start of the unread range, number of bytes. */
-const headBytes = 20;
-/** Precedes each block: ends of its run and partition, number of bytes. */
-const blockHeadBytes = 20;
+const lengthBytes = 4;
+/** Precedes the postings of each row: home, start and end of the run, end of the partition, number of bytes. */
+const headBytes = 36;
 
-function readResults(packed: Buffer): BlocksOfKey[] {
-  const results: BlocksOfKey[] = [];
+function readRows(packed: Buffer): FoundRow[] {
+  const rows: FoundRow[] = [];
   for (let at = 0; at < packed.length;) {
-    const home = bigintAt(packed, at);
-    const notFrom = bigintAt(packed, at + 8) || Infinity;
+    const head = { home: bigintAt(packed, at), from: bigintAt(packed, at + 8) };
+    const run = { runEnd: bigintAt(packed, at + 16), partition: bigintAt(packed, at + 24) };
     const begin = at + headBytes;
-    at = begin + packed.readInt32BE(begin - 4);
-    results.push({ home, notFrom, blocks: readBlocks(packed.subarray(begin, at)) });
+    at = begin + packed.readInt32BE(begin - lengthBytes);
+    rows.push({ ...head, ...run, postings: packed.subarray(begin, at) });
   }
-  return results;
-}
-
-function readBlocks(packed: Buffer): FoundBlock[] {
-  const blocks: FoundBlock[] = [];
-  for (let at = 0; at < packed.length;) {
-    const begin = at + blockHeadBytes;
-    const [runEnd, partition] = [bigintAt(packed, at), bigintAt(packed, at + 8)];
-    at = begin + packed.readInt32BE(begin - 4);
-    blocks.push({ runEnd, partition, postings: packed.subarray(begin, at) });
-  }
-  return blocks;
+  return rows;
 }
 
 /** Max 53 bits. */

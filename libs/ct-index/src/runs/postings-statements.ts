@@ -14,29 +14,30 @@ const requested = {
  */
 export type RowStatement = Readonly<Record<keyof typeof requested, string>>;
 
+/** A found row; `found-blocks.ts` reads it. Rows of other homes have no block. */
+const foundRow = `int8send(home) || int8send(from_position) || int8send(to_position) || int8send(partition)
+  || int4send(coalesce(octet_length(postings), 0)) || coalesce(postings, '')`;
+
 /**
- * The results of all rows are one value, which is faster to send and to read than many; as text, since the driver reads bytea
- * slowly. Read by `found-blocks.ts`.
+ * All found rows are one value, which is faster to send and to read than many; as text, since the driver reads bytea slowly. Of
+ * several lookups, those of each follow their length.
  *
- * @param found with `home`, `not_from`, `blocks`; how it looks for a block depends on the number of rows
+ * @param found has `home`, `from_position`, `to_position`, `partition`, `postings`; how it looks for a block depends on the number of
+ *   lookups
+ * @param order of the found rows, unless they are in order
  */
-function rowStatement(found: (blockAt: BlockAt) => string): RowStatement {
-  const result = `int8send(coalesce(home, 0)) || int8send(coalesce(not_from, 0))
-      || int4send(coalesce(octet_length(blocks), 0)) || coalesce(blocks, '')`;
-  const text = (packed: string, rows: string, blockAt: BlockAt) => `
-    SELECT encode(${packed}, 'base64') AS packed FROM ${rows} CROSS JOIN LATERAL (${found(blockAt)}) AS found`;
+function rowStatement(found: (blockAt: BlockAt) => string, order = ''): RowStatement {
+  const rows = `string_agg(${foundRow}, ''::bytea ${order})`;
   return {
-    one: text(result, requested.one, blockBefore),
-    many: text(`string_agg(${result}, ''::bytea ORDER BY nth)`, requested.many, blockNearby),
+    one: `SELECT encode(${rows}, 'base64') AS packed FROM ${requested.one} CROSS JOIN LATERAL (${found(blockBefore)}) AS found`,
+    many: `
+      SELECT encode(string_agg(int4send(coalesce(octet_length(rows), 0)) || coalesce(rows, ''), ''::bytea ORDER BY nth), 'base64') AS packed
+      FROM ${requested.many} CROSS JOIN LATERAL (SELECT ${rows} AS rows FROM (${found(blockNearby)}) AS found) AS found`,
   };
 }
 
 /** Whether the key passes the filter of a block; see posting-block.ts. */
 const mayHave = `get_bit(postings, 16 + requested.key % (8 * (get_byte(postings, 0) * 256 + get_byte(postings, 1)))) = 1`;
-
-/** @param order of the blocks of one run */
-const blocks = (order = '') => `
-  string_agg(int8send(to_position) || int8send(partition) || int4send(octet_length(postings)) || postings, ''::bytea ${order}) AS blocks`;
 
 /**
  * In a run: a key is nearly always within this distance of the first key of its block. It is ten times the average distance of
@@ -67,28 +68,22 @@ const blockFrom = (table: string, isThere: string, lowerBound: string) => `
     ${lowerBound}
   ORDER BY first_key DESC, first_position DESC LIMIT 1`;
 
-/** One descent per run after the cursor, until there are enough blocks; runs of other homes are skipped, but reported. */
+/** One descent per run after the cursor, until there are enough rows; runs of other homes are skipped, but reported. */
 export function nearStatement(home: Home): RowStatement {
   return rowStatement(
     (blockAt) => `
-    SELECT min(nullif(home, 0)) FILTER (WHERE home <> ${home}) AS home,
-      least(min(from_position) FILTER (WHERE home <> ${home}), CASE WHEN count(*) = most_blocks THEN max(to_position) END) AS not_from,
-      ${blocks()}
-    FROM (
-      SELECT home, partition, from_position, to_position, postings
-      FROM (${runsBehind}) AS behind LEFT JOIN LATERAL (${blockAt(blockTable(home), `behind.home = ${home}`)}) AS block ON true
-      WHERE home <> ${home} OR ${mayHave} ORDER BY to_position LIMIT most_blocks) AS block`,
+    SELECT home, from_position, to_position, partition, postings
+    FROM (${runsBehind}) AS behind LEFT JOIN LATERAL (${blockAt(blockTable(home), `behind.home = ${home}`)}) AS block ON true
+    WHERE home <> ${home} OR ${mayHave} ORDER BY to_position LIMIT most_blocks`,
   );
 }
 
 /** The same for runs of all homes. */
 export const anywhereStatement = rowStatement(
   () => `
-  SELECT 0 AS home, CASE WHEN count(*) = most_blocks THEN max(to_position) END AS not_from, ${blocks()}
-  FROM (
-    SELECT partition, to_position, postings
-    FROM (${runsBehind}) AS behind CROSS JOIN LATERAL (${blockBefore('ct_block', 'ct_block.home = behind.home')}) AS block
-    WHERE ${mayHave} ORDER BY to_position LIMIT most_blocks) AS block`,
+  SELECT home, from_position, to_position, partition, postings
+  FROM (${runsBehind}) AS behind CROSS JOIN LATERAL (${blockBefore('ct_block', 'ct_block.home = behind.home')}) AS block
+  WHERE ${mayHave} ORDER BY to_position LIMIT most_blocks`,
 );
 
 /** In the first run after the cursor: the block there, and the following ones with the same key. */
@@ -96,9 +91,7 @@ export function onwardStatement(home: Home): RowStatement {
   const table = blockTable(home);
   return rowStatement(
     () => `
-    SELECT min(nullif(home, 0)) FILTER (WHERE home <> ${home}) AS home,
-      CASE WHEN min(home) = ${home} THEN min(to_position) ELSE min(from_position) END AS not_from,
-      ${blocks('ORDER BY follows')}
+    SELECT home, from_position, to_position, partition, follows, postings
     FROM (${runsBehind} LIMIT 1) AS behind LEFT JOIN LATERAL (
       SELECT 0 AS follows, postings FROM (${blockBefore(table, `behind.home = ${home}`)}) AS block
       UNION ALL
@@ -106,5 +99,6 @@ export function onwardStatement(home: Home): RowStatement {
        WHERE behind.home = ${home} AND run = behind.id AND shard = requested.shard AND first_key = requested.key
          AND first_position > requested.after + 1
        ORDER BY first_position LIMIT most_blocks)) AS block ON true`,
+    'ORDER BY follows',
   );
 }
