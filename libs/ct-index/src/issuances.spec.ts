@@ -103,6 +103,10 @@ describe('an issuance', () => {
       odds.map((each, nth) => ({ position: String(nth + 1), ...givenValues(each) })),
     );
     expect(await bodiesOf(page)).toEqual(odds.map(({ body }) => body));
+    const serials = await ct.database.query<{ serial: Buffer }[]>(
+      `SELECT serial FROM ct_issuance ORDER BY position LIMIT 3`,
+    );
+    expect(serials).toEqual(odds.map(({ serial }) => ({ serial })));
     // Some known, some not, the known ones without additional data.
     const [first, ...others] = odds;
     const again = [...others, anIssuance('odd', odd), ...(first === undefined ? [] : [first])];

@@ -59,7 +59,7 @@ export function unpackIssuances(packed: string | null): PackedIssuance[] {
   return issuances;
 }
 
-/** Its values are read when they are used: of most issuances on a page of a thousand, some are not. */
+/** Its values are read when they are used: on a page of a thousand issuances, many never are. */
 export class PackedIssuance implements StoredIssuance {
   readonly positionNumber: number;
   readonly hasSerial: boolean;
