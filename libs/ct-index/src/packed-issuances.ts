@@ -63,7 +63,7 @@ export function unpackIssuances(packed: string | null): PackedIssuance[] {
 export class PackedIssuance implements StoredIssuance {
   readonly positionNumber: number;
   readonly hasSerial: boolean;
-  /** Null until it is known. */
+  /** Null: none, or `addRevocations` has not added it yet. */
   revocation: Revocation | null;
   private readonly begin: number;
   private readonly serialAt: number;

@@ -24,6 +24,14 @@ export interface DatabaseClientConfig extends Omit<pg.PoolConfig, 'connectionStr
   readonly session?: SessionSettings;
 }
 
+/** A statement that only reads. */
+export interface Read extends pg.QueryConfig {
+  /** How long the client waits, ms. Default: until the connection ends. */
+  readonly query_timeout?: number;
+  /** Settings that differ for this statement: it then has a transaction. */
+  readonly session?: SessionSettings;
+}
+
 /**
  * A connection whose loss never ends the process. `pg` emits `error` on a client when its connection is lost, and
  * pg-pool listens only while the client is idle: a client that is checked out and has no statement under way, or whose
@@ -73,11 +81,13 @@ export class DatabaseClient extends pg.Client {
   }
 
   /** One statement that only reads, with the settings of the session also behind a pooler: there in a transaction. */
-  async readOnce<Row extends pg.QueryResultRow>(config: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
+  async readOnce<Row extends pg.QueryResultRow>(read: Read): Promise<pg.QueryResult<Row>> {
+    const { session, ...config } = read;
     const run = this.query.bind(this) as unknown as (config: pg.QueryConfig) => Promise<pg.QueryResult<Row>>;
-    if (this.pooler === 'none') return await run(config);
-    const { query_timeout } = config as { readonly query_timeout?: number };
-    await run({ text: beginReading(this.session), query_timeout } as pg.QueryConfig);
+    if (this.pooler === 'none' && session === undefined) return await run(config);
+    const { query_timeout } = config;
+    const settings = this.pooler === 'none' ? session : { ...this.session, ...session };
+    await run({ text: beginReading(settings ?? {}), query_timeout } as pg.QueryConfig);
     const result = await run(config);
     await run({ text: 'COMMIT', query_timeout } as pg.QueryConfig);
     return result;
@@ -131,16 +141,14 @@ export class DatabasePool extends pg.Pool {
   /**
    * As `DatabaseClient.readOnce`. Repeats a statement that a replica ended because it conflicted with what the primary did.
    *
-   * @param configOf called once there is a connection; it may throw
+   * @param readOf called once there is a connection; it may throw
    */
-  async readOnce<Row extends pg.QueryResultRow>(
-    configOf: () => pg.QueryConfig,
-  ): Promise<pg.QueryResult<Row>> {
+  async readOnce<Row extends pg.QueryResultRow>(readOf: () => Read): Promise<pg.QueryResult<Row>> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         // A replica can also end a connection that is just being opened.
         const client = (await this.connect()) as unknown as DatabaseClient & pg.PoolClient;
-        return await this.readWith<Row>(client, configOf);
+        return await this.readWith<Row>(client, readOf);
       } catch (error) {
         if (attempt >= maxReads || !isRecoveryConflict(error)) throw error;
       }
@@ -150,13 +158,13 @@ export class DatabasePool extends pg.Pool {
 
   private async readWith<Row extends pg.QueryResultRow>(
     client: DatabaseClient & pg.PoolClient,
-    configOf: () => pg.QueryConfig,
+    readOf: () => Read,
   ): Promise<pg.QueryResult<Row>> {
     let isUsable = true;
     try {
-      const config = configOf();
+      const read = readOf();
       isUsable = false;
-      const result = await client.readOnce<Row>(config);
+      const result = await client.readOnce<Row>(read);
       isUsable = true;
       return result;
     } finally {

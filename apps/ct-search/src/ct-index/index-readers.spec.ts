@@ -1,6 +1,7 @@
 import { createLogger } from '@certwright/service';
 import { eventually, severableLink, type TestDatabase, testDatabase } from '@certwright/testing';
-import { IndexReader, IndexReaders, Outages } from './index-readers';
+import { timeLimitExceeded } from './database-problem';
+import { IndexReader, IndexReaders } from './index-readers';
 
 jest.setTimeout(30_000);
 
@@ -37,7 +38,7 @@ it('limits the total time of a request, including all statements and the wait fo
   const query = async (_text: string, _values: unknown[], timeoutMs: () => number) => {
     nowMs += 10;
     const leftMs = timeoutMs();
-    if (leftMs <= 0) throw new Error('too late');
+    if (leftMs <= 0) throw timeLimitExceeded();
     timeouts.push(leftMs);
     return await Promise.resolve([(nowMs += 60)]);
   };
@@ -46,50 +47,36 @@ it('limits the total time of a request, including all statements and the wait fo
     look: async () => await Promise.reject(new Error('not expected')),
     isSharded: async () => await Promise.resolve(false),
   };
-  const reader = new IndexReader(pool, 150, undefined, new Outages(), () => nowMs);
+  const reader = new IndexReader(pool, 150, undefined, () => nowMs);
   expect([await reader.query('one'), await reader.query('two')]).toEqual([[70], [140]]);
-  expect(timeouts).toEqual([140 + 75, 70]);
+  expect(timeouts).toEqual([140, 70]);
   await expect(reader.query('three')).rejects.toMatchObject({ code: 'timeout' });
 });
 
-it('ends a later statement when the time of the request expires, even if PostgreSQL would continue', async () => {
-  await eventually(async () => await within(500).query('SET statement_timeout = 0'));
-  const reader = within(500);
-  // On a slow machine this one may already be too late.
-  await Promise.allSettled([reader.query('SELECT 1')]);
+it('lets PostgreSQL end a later statement when the time of the request expires', async () => {
+  const reader = within(2_000);
+  await reader.query('SELECT pg_sleep(0.5)');
+  const [{ statement_timeout }] = await reader.query<[Record<string, string>]>('SHOW statement_timeout');
+  expect(Number(statement_timeout?.replace('ms', ''))).toBeLessThanOrEqual(1_500);
   await expect(reader.query('SELECT pg_sleep(600)')).rejects.toMatchObject({ code: 'timeout' });
+  const running = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`;
+  expect(await database.query(running)).toEqual([]);
+  // The next request has its whole time again.
+  expect(await within(2_000).query('SHOW statement_timeout')).toEqual([{ statement_timeout: '2s' }]);
 });
 
-it('throws service_outage, not timeout, for a later statement that took too long while the database could not be reached', async () => {
-  const lost = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
-  let nowMs = 0;
-  const outcomes: (() => unknown)[] = [];
-  const pool = {
-    query: async () => await Promise.resolve(outcomes.shift()?.() as unknown[]),
-    look: async () => await Promise.reject(new Error('not expected')),
-    isSharded: async () => await Promise.resolve(false),
-  };
-  const outages = new Outages();
-  const [reader, other] = [0, 0].map(() => new IndexReader(pool, 100, undefined, outages, () => nowMs));
-  const takesTooLong = () => {
-    nowMs += 100;
-    throw new Error('Query read timeout');
-  };
-  const codeOf = async (each: IndexReader | undefined) =>
-    await each?.query('SELECT').then(String, ({ code }: { code: string }) => code);
-  outcomes.push(
-    () => [],
-    () => [],
-    takesTooLong,
-  );
-  expect([await codeOf(reader), await codeOf(other), await codeOf(reader)]).toEqual(['', '', 'timeout']);
-  nowMs = 0;
-  const fails = () => {
-    throw lost;
-  };
-  outcomes.push(fails, takesTooLong);
-  const third = new IndexReader(pool, 200, undefined, outages, () => nowMs);
-  expect([await codeOf(third), await codeOf(other)]).toEqual(['service_outage', 'service_outage']);
+it('throws service_outage, not timeout, for a later statement of which PostgreSQL reports nothing', async () => {
+  const reader = await eventually(async () => {
+    const each = within(400);
+    return { each, rows: await each.query<[{ pid: number }]>('SELECT pg_backend_pid() AS pid') };
+  });
+  const [{ pid }] = reader.rows;
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await expect(reader.each.query('SELECT 1')).rejects.toMatchObject({ code: 'service_outage' });
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
 });
 
 it('uses separate connections for each kind of request', async () => {

@@ -9,7 +9,6 @@ import {
 import { citusOnce } from '@certwright/ct-schema';
 import { DatabasePool, type DatabasePooler, type DatabaseUrl, statementName } from '@certwright/postgres';
 import type { Logger } from '@certwright/service';
-import type { QueryConfig } from 'pg';
 import { databaseProblem, timeLimitExceeded } from './database-problem';
 import { type RunQuery, type BatchLimits, LookupBatches } from './lookup-batches';
 
@@ -27,6 +26,15 @@ const connectTimeoutMs = { min: 1_000, max: 5_000 } as const;
 
 /** Max share of the connections for lookups of one kind. */
 const shareOfBatches = 0.5;
+
+/**
+ * PostgreSQL ends a statement in time. One that takes this share of the time limit longer indicates that the server is
+ * unreachable.
+ */
+const grace = 0.5;
+
+/** With less than this share of the time limit left, a statement gets a timeout of its own: two more messages to the server. */
+const fullTime = 0.9;
 
 /** Idle timeout of a connection, ms. */
 const idleTimeoutMs = 30_000;
@@ -50,6 +58,7 @@ class IndexPool {
   constructor(
     readonly isSharded: () => Promise<boolean>,
     private readonly poolSize: number,
+    private readonly timeLimitMs: number,
     private readonly open: (isSharded: boolean) => DatabasePool,
   ) {}
 
@@ -66,9 +75,15 @@ class IndexPool {
     const isSharded = await this.isSharded();
     this.pool ??= this.open(isSharded);
     const { rows } = await this.pool.readOnce(() => {
-      const query_timeout = Math.ceil(timeoutMs());
-      if (query_timeout <= 0) throw timeLimitExceeded();
-      return { name: statementName(text), text, values, query_timeout } as QueryConfig;
+      const leftMs = Math.ceil(timeoutMs());
+      if (leftMs <= 0) throw timeLimitExceeded();
+      return {
+        name: statementName(text),
+        text,
+        values,
+        query_timeout: leftMs + grace * this.timeLimitMs,
+        ...(leftMs < fullTime * this.timeLimitMs && { session: { statement_timeout: leftMs } }),
+      };
     });
     return rows;
   };
@@ -98,27 +113,9 @@ function limitsOf(poolSize: number, isSharded: boolean): BatchLimits {
     : { maxRunning: Math.max(1, Math.floor(poolSize * shareOfBatches)) };
 }
 
-/** When this process last learned that the database cannot be reached. */
-export class Outages {
-  private lastMs = -Infinity;
-
-  noteAt(nowMs: number): void {
-    this.lastMs = nowMs;
-  }
-
-  since(ms: number): boolean {
-    return this.lastMs >= ms;
-  }
-}
-
 /** Statements of one request: in total, including the wait for connections, they are bound by its time limit. */
 export class IndexReader implements PageReader {
   private readonly endsAtMs: number;
-  /**
-   * PostgreSQL itself ends a first statement in time; one that takes 50 % longer indicates that the server is unreachable.
-   * A later statement has less time than that, so it indicates nothing, unless another one found the server unreachable.
-   */
-  private graceMs: number;
   readonly settled: SettledHomes;
   readonly recent: RecentBlocks | undefined;
 
@@ -126,13 +123,11 @@ export class IndexReader implements PageReader {
     private readonly pool: Pick<IndexPool, 'query' | 'look' | 'isSharded'>,
     timeLimitMs: number,
     { settled, recent }: Pick<PageReader, 'settled' | 'recent'> = { settled: new SettledHomes() },
-    private readonly outages: Outages = new Outages(),
     private readonly nowMs: () => number = () => performance.now(),
   ) {
     this.settled = settled;
     this.recent = recent;
     this.endsAtMs = nowMs() + timeLimitMs;
-    this.graceMs = 0.5 * timeLimitMs;
   }
 
   /**
@@ -161,18 +156,12 @@ export class IndexReader implements PageReader {
   }
 
   private async inTime<T>(read: (timeoutMs: () => number) => Promise<T>): Promise<T> {
-    const { graceMs } = this;
-    this.graceMs = 0;
-    const begunMs = this.nowMs();
     const leftMs = () => this.endsAtMs - this.nowMs();
     if (leftMs() <= 0) throw timeLimitExceeded();
     try {
-      return await read(() => (leftMs() > 0 ? leftMs() + graceMs : 0));
+      return await read(leftMs);
     } catch (error) {
-      if (graceMs === 0 && leftMs() <= 0 && !this.outages.since(begunMs)) throw timeLimitExceeded();
-      const problem = databaseProblem(error);
-      if (problem?.code === 'service_outage') this.outages.noteAt(this.nowMs());
-      throw problem ?? error;
+      throw databaseProblem(error) ?? error;
     }
   }
 }
@@ -185,7 +174,6 @@ export class IndexReader implements PageReader {
 export class IndexReaders {
   private readonly pools = new Map<string, IndexPool>();
   private readonly settled = new SettledHomes();
-  private readonly outages = new Outages();
   private readonly recent = new RecentBlocks();
 
   private readonly isSharded: () => Promise<boolean>;
@@ -202,7 +190,7 @@ export class IndexReaders {
       this.pools.set(name, pool);
     }
     const recent = accountId === undefined ? undefined : this.recent.of(accountId);
-    return new IndexReader(pool, timeLimitMs, { settled: this.settled, recent }, this.outages);
+    return new IndexReader(pool, timeLimitMs, { settled: this.settled, recent });
   }
 
   async close(): Promise<void> {
@@ -212,7 +200,7 @@ export class IndexReaders {
 
   private openPool(timeLimitMs: number): IndexPool {
     const { url, pooler, poolSize, log } = this.database;
-    return new IndexPool(this.isSharded, poolSize, (isSharded) => {
+    return new IndexPool(this.isSharded, poolSize, timeLimitMs, (isSharded) => {
       const pool = new DatabasePool({
         url,
         pooler,

@@ -212,6 +212,21 @@ it('uses all allowed connections for lookups behind a slow one', async () => {
   expect(statements.map(({ inputs }) => inputs.length)).toEqual([16, 16, 16]);
 });
 
+it('reports an outage to lookups that it has delayed until they expired', async () => {
+  const batches = opened();
+  const lookups = Promise.allSettled(
+    await oneAndOthers([5, -1], async (leftMs) => await batches.look([leftMs], () => leftMs)),
+  );
+  const unavailable = Object.assign(new Error('unavailable'), { code: 'ECONNRESET' });
+  statements[0]?.fail(unavailable);
+  expect(await lookups).toEqual([0, 1].map(() => ({ status: 'rejected', reason: unavailable })));
+  const later = Promise.allSettled(
+    await oneAndOthers([5, -1], async (leftMs) => await batches.look([leftMs], () => leftMs)),
+  );
+  statements[1]?.resolve(['first']);
+  expect(await later).toMatchObject([{ value: ['first'] }, { reason: { code: 'timeout' } }]);
+});
+
 it('reports an outage to all, and continues', async () => {
   const batches = opened();
   const lookups = Promise.allSettled(

@@ -39,6 +39,8 @@ export class LookupBatches<Input, Result> {
   private lastSentMs = -Infinity;
   private timer: NodeJS.Timeout | undefined;
   private sending: NodeJS.Immediate | undefined;
+  /** Of the last statement, if the database could not be reached: those that waited for it had no other reason to expire. */
+  private outage: unknown;
 
   private readonly maxRunning: number;
   private readonly maxPerBatch: number;
@@ -105,7 +107,7 @@ export class LookupBatches<Input, Result> {
       const next = this.waiting.shift();
       if (next === undefined) break;
       if (next.timeoutMs() > 0) batch.push(next);
-      else next.fail(timeLimitExceeded());
+      else next.fail(this.outage ?? timeLimitExceeded());
     }
     return batch;
   }
@@ -117,9 +119,12 @@ export class LookupBatches<Input, Result> {
     const timer = batch.length > 1 ? setTimeout(queryAlone, batchTimeShare * minTimeoutMs(batch)) : undefined;
     try {
       await this.run(batch);
+      this.outage = undefined;
     } catch (error) {
+      const isOutage = databaseProblem(error)?.code === 'service_outage';
+      this.outage = isOutage ? error : undefined;
       // An error of one lookup must not affect the others.
-      if (batch.length > 1 && databaseProblem(error)?.code !== 'service_outage') void queryAlone();
+      if (batch.length > 1 && !isOutage) void queryAlone();
       if (alone === undefined) for (const { fail } of batch) fail(error);
     } finally {
       clearTimeout(timer);

@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Each certificate on a page is looked up among the revocations, of which it has none, nearly always: in a hash index, this takes
- * less than half of the time, however many there are.
+ * Each certificate on a page is looked up among the revocations, and nearly always is not there. In a hash index this takes less
+ * than half of the time, however many revocations there are.
  */
 export class CtRevokedSerials1797300000000 implements MigrationInterface {
   readonly name = 'CtRevokedSerials1797300000000';
