@@ -83,6 +83,29 @@ it('replaces a connection whose server has become a standby', async () => {
   expect(await server()).toEqual(await server());
 });
 
+it('waits for a pooler without a server no longer than for a connection', async () => {
+  await pool.end();
+  pool = new DatabasePool({
+    url: database.url,
+    max: 1,
+    pooler: 'transaction',
+    session: { statement_timeout: 60_000 },
+    connectionTimeoutMillis: 1_000,
+  });
+  const read = async (text: string) =>
+    await pool.readOnce<{ pid: number }>(() => ({ text, query_timeout: 60_000 }));
+  // A statement that takes longer is not ended.
+  const { rows } = await read('SELECT pg_backend_pid() AS pid FROM pg_sleep(1.5)');
+  const [{ pid }] = rows as [{ pid: number }];
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await expect(read('SELECT 1')).rejects.toThrow('Query read timeout');
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+  expect(await one()).toEqual([{ one: 1 }]);
+});
+
 describe('a named statement', () => {
   interface Row {
     readonly id: number;

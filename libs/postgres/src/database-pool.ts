@@ -41,6 +41,7 @@ export class DatabaseClient extends pg.Client {
   private isOfStandby = false;
   private readonly pooler: DatabasePooler;
   private readonly session: SessionSettings;
+  private readonly connectTimeoutMs: number | undefined;
   private readonly columns: ColumnsOfStatements = new Map();
 
   constructor({ url, pooler = 'none', session = {}, ...config }: DatabaseClientConfig = {}) {
@@ -51,6 +52,7 @@ export class DatabaseClient extends pg.Client {
     if (pooler === 'none') this.addOptions(startupOptions(session));
     this.pooler = pooler;
     this.session = session;
+    this.connectTimeoutMs = config.connectionTimeoutMillis;
     this.on('error', () => undefined);
     const { connection } = this as unknown as { readonly connection: EventEmitter };
     connection.on('errorMessage', ({ code }: { readonly code?: string }) => {
@@ -87,7 +89,9 @@ export class DatabaseClient extends pg.Client {
     if (this.pooler === 'none' && session === undefined) return await run(config);
     const { query_timeout } = config;
     const settings = this.pooler === 'none' ? session : { ...this.session, ...session };
-    await run({ text: beginReading(settings ?? {}), query_timeout } as pg.QueryConfig);
+    // A pooler that has no server, as during a fail-over, delays it: this is the wait for a connection.
+    const waitsMs = this.connectTimeoutMs ?? query_timeout;
+    await run({ text: beginReading(settings ?? {}), query_timeout: waitsMs } as pg.QueryConfig);
     const result = await run(config);
     await run({ text: 'COMMIT', query_timeout } as pg.QueryConfig);
     return result;
