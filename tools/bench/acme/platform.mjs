@@ -97,6 +97,7 @@ async function startResolver(folder, { dnsPort, approvalZone }, responderPort) {
   pidfile: "${folder}/unbound.pid"
   use-syslog: no
   num-threads: 1
+  incoming-num-tcp: 100
   module-config: "iterator"
   do-not-query-localhost: no
   cache-max-ttl: 0

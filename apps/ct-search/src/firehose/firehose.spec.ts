@@ -1,3 +1,4 @@
+import { eventually } from '@certwright/testing';
 import { anIssuance, inDays } from '../testing/forged-issuance';
 import { isOnCitus, type SearchResponse, RunningSearch } from '../testing/running-search';
 
@@ -90,6 +91,33 @@ describe('is for subscriptions that include it', () => {
     expect(await codeWith(await search.key('standard'))).toEqual([403, 'not_allowed_by_plan']);
     expect(await codeWith(key)).toEqual([400, 'bad_query']);
   });
+});
+
+it('makes two pages of an account at a time, and three together', async () => {
+  const pages = async (count: number, headers: Record<string, string>) =>
+    await Promise.all(
+      Array.from({ length: count }, async () => await search.get('/v1/issuances/firehose', headers)),
+    );
+  const other = await search.key('firehose');
+  // Each key is known then.
+  for (const headers of [key, other])
+    expect((await search.get('/v1/issuances/firehose', headers)).status).toBe(200);
+  let responses: Promise<SearchResponse[]>[] = [];
+  await search.database.transaction(async (tx) => {
+    await tx.query('LOCK TABLE ct_issuance IN ACCESS EXCLUSIVE MODE');
+    const waitFor = async (count: number) =>
+      await eventually(async () => {
+        const waiting = await search.database.query(
+          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        expect(waiting).toHaveLength(count);
+      });
+    responses = [pages(5, key)];
+    await waitFor(2);
+    responses.push(pages(5, other));
+    await waitFor(3);
+  });
+  expect((await Promise.all(responses)).flat().map(({ status }) => status)).toEqual(Array(10).fill(200));
 });
 
 (isOnCitus ? it.skip : it)('costs one statement per page, and another one to find its start', async () => {
