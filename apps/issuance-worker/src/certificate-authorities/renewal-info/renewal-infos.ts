@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { Tx } from '@certwright/core-schema';
+import { together, type Tx } from '@certwright/core-schema';
 
 export interface DueRenewalInfo {
   readonly certificateId: string;
@@ -59,17 +59,21 @@ export class RenewalInfos {
     return rows;
   }
 
-  /** Stores the window, and the plan's renewal time while the certificate is the current one. */
+  /**
+   * Stores the window, and the plan's renewal time while the certificate is the current one. Otherwise nothing is stored with a
+   * renewal time: without it the window counts as new when the certificate is the current one again.
+   */
   async received(certificateId: string, received: ReceivedRenewalInfo): Promise<void> {
-    const { windowStart, windowEnd, explanationUrl, dueAt, renewAt } = received;
+    const { renewAt } = received;
+    if (renewAt === null) return await storeWindow(this.database, certificateId, received);
+    // The plan's row is locked first: a renewal that is being attached moves `is_current` under that lock, and a statement that
+    // waited for it would still see the certificate as the current one.
     await this.database.transaction(async (tx) => {
-      // Without its renewal time the window counts as new when the certificate is the current one again.
-      if (renewAt !== null && !(await setRenewalTime(tx, certificateId, renewAt))) return;
-      await tx.query(
-        `UPDATE renewal_info SET window_start = $2, window_end = $3, explanation_url = $4, due_at = $5, failures = 0
-         WHERE certificate_id = $1`,
-        [certificateId, windowStart, windowEnd, explanationUrl, dueAt],
-      );
+      await together([
+        lockPlan(tx, certificateId),
+        setRenewalTime(tx, certificateId, renewAt),
+        storeWindow(tx, certificateId, received),
+      ]);
     });
   }
 
@@ -107,21 +111,29 @@ export class RenewalInfos {
   }
 }
 
-/**
- * With the plan's row locked first: a renewal that is being attached moves `is_current` under that lock, and one
- * statement that waited for it would still see the certificate as the current one.
- *
- * @returns false: it is not the current one, and nothing was set
- */
-async function setRenewalTime(tx: Tx, certificateId: string, renewAt: Date): Promise<boolean> {
+async function lockPlan(tx: Tx, certificateId: string): Promise<void> {
   await tx.query(
     `SELECT FROM plan WHERE id = (SELECT plan_id FROM certificate WHERE id = $1) FOR NO KEY UPDATE`,
     [certificateId],
   );
-  const [, set] = await tx.query<[unknown, number]>(
+}
+
+async function setRenewalTime(tx: Tx, certificateId: string, renewAt: Date): Promise<void> {
+  await tx.query(
     `UPDATE plan SET renew_at = $2 FROM certificate
      WHERE certificate.id = $1 AND certificate.plan_id = plan.id AND certificate.is_current`,
     [certificateId, renewAt],
   );
-  return set > 0;
+}
+
+async function storeWindow(
+  tx: Pick<Tx, 'query'>,
+  certificateId: string,
+  { windowStart, windowEnd, explanationUrl, dueAt, renewAt }: ReceivedRenewalInfo,
+): Promise<void> {
+  await tx.query(
+    `UPDATE renewal_info SET window_start = $2, window_end = $3, explanation_url = $4, due_at = $5, failures = 0
+     FROM certificate WHERE certificate_id = $1 AND certificate.id = $1 AND ($6 OR is_current)`,
+    [certificateId, windowStart, windowEnd, explanationUrl, dueAt, renewAt === null],
+  );
 }
