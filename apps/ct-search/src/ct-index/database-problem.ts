@@ -11,3 +11,22 @@ export function databaseProblem(error: unknown): Problem | undefined {
 export function timeLimitExceeded(): Problem {
   return new Problem('timeout', 'The query took longer than the subscription allows.');
 }
+
+/** What a request gets that expires while it waits for others: during an outage it had no other reason to wait so long. */
+export class Expiry {
+  private outage: Problem | undefined;
+
+  /** @param error of the last of the others to end; absent: it succeeded */
+  ended(error?: unknown): void {
+    const problem = error instanceof Problem ? error : databaseProblem(error);
+    this.outage = problem?.code === 'service_outage' ? problem : undefined;
+  }
+
+  get isOfOutage(): boolean {
+    return this.outage !== undefined;
+  }
+
+  get problem(): Problem {
+    return this.outage ?? timeLimitExceeded();
+  }
+}

@@ -1,5 +1,5 @@
 import type { Lookup } from '@certwright/ct-index';
-import { databaseProblem, timeLimitExceeded } from './database-problem';
+import { Expiry } from './database-problem';
 
 /** @param timeoutMs checked again once there is a connection; 0 and less: it has expired */
 export type RunQuery = (text: string, values: unknown[], timeoutMs: () => number) => Promise<unknown[]>;
@@ -39,8 +39,7 @@ export class LookupBatches<Input, Result> {
   private lastSentMs = -Infinity;
   private timer: NodeJS.Timeout | undefined;
   private sending: NodeJS.Immediate | undefined;
-  /** Of the last statement, if the database could not be reached: those that waited for it had no other reason to expire. */
-  private outage: unknown;
+  private readonly expiry = new Expiry();
 
   private readonly maxRunning: number;
   private readonly maxPerBatch: number;
@@ -107,7 +106,7 @@ export class LookupBatches<Input, Result> {
       const next = this.waiting.shift();
       if (next === undefined) break;
       if (next.timeoutMs() > 0) batch.push(next);
-      else next.fail(this.outage ?? timeLimitExceeded());
+      else next.fail(this.expiry.problem);
     }
     return batch;
   }
@@ -119,12 +118,11 @@ export class LookupBatches<Input, Result> {
     const timer = batch.length > 1 ? setTimeout(queryAlone, batchTimeShare * minTimeoutMs(batch)) : undefined;
     try {
       await this.run(batch);
-      this.outage = undefined;
+      this.expiry.ended();
     } catch (error) {
-      const isOutage = databaseProblem(error)?.code === 'service_outage';
-      this.outage = isOutage ? error : undefined;
+      this.expiry.ended(error);
       // An error of one lookup must not affect the others.
-      if (batch.length > 1 && !isOutage) void queryAlone();
+      if (batch.length > 1 && !this.expiry.isOfOutage) void queryAlone();
       if (alone === undefined) for (const { fail } of batch) fail(error);
     } finally {
       clearTimeout(timer);

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { Problem } from '@certwright/errors';
 import { PageTurns } from './page-turns';
 
 /** Longer than the spec. */
@@ -47,6 +48,24 @@ it('waits no longer than the time limit of the request', async () => {
   for (const name of ['second', 'third']) await end(name);
   expect(await Promise.all([first, second, third])).toEqual(['first', 'second', 'third']);
   expect(begun).toEqual(['first', 'second', 'third']);
+});
+
+it('reports an outage to requests that it delayed until they expired', async () => {
+  const { turns, request, end } = pages();
+  const outage = new Problem('service_outage', 'The service is temporarily unavailable.');
+  const failing = turns.run(
+    { accountId: 'a', timeLimitMs: longMs },
+    async () => await Promise.reject(outage),
+  );
+  await expect(failing).rejects.toBe(outage);
+  const [first, second] = [request('first', 'a'), request('second', 'a')];
+  await expect(request('late', 'a', 10)).rejects.toBe(outage);
+  for (const name of ['first', 'second']) await end(name);
+  await Promise.all([first, second]);
+  const [third, fourth] = [request('third', 'a'), request('fourth', 'a')];
+  await expect(request('late', 'a', 10)).rejects.toMatchObject({ code: 'timeout' });
+  for (const name of ['third', 'fourth']) await end(name);
+  await Promise.all([third, fourth]);
 });
 
 it('gives the turn of a page that failed to the next one', async () => {

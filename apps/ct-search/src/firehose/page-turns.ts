@@ -1,4 +1,4 @@
-import { timeLimitExceeded } from '../ct-index/database-problem';
+import { Expiry } from '../ct-index/database-problem';
 import type { Caller } from '../ct-index/index-readers';
 
 /**
@@ -20,11 +20,12 @@ export class PageTurns {
   /** Accounts of the pages that are being made. */
   private readonly running: string[] = [];
   private waiting: Waiting[] = [];
+  private readonly expiry = new Expiry();
 
   /**
    * @param work begins when it is its turn. Objects that existed during the wait must not refer to what it reads: V8 has moved them to
    *   the old generation, where they keep it alive until a full collection, even when they are no longer used
-   * @throws Problem `timeout` if it is not its turn within the time limit; what `work` throws
+   * @throws Problem `timeout`, or `service_outage` during an outage, if it is not its turn within the time limit; what `work` throws
    */
   async run<T>(
     { accountId = '', timeLimitMs }: Pick<Caller, 'accountId' | 'timeLimitMs'>,
@@ -32,7 +33,12 @@ export class PageTurns {
   ): Promise<T> {
     await this.turn(accountId, timeLimitMs);
     try {
-      return await work();
+      const page = await work();
+      this.expiry.ended();
+      return page;
+    } catch (error) {
+      this.expiry.ended(error);
+      throw error;
     } finally {
       this.running.splice(this.running.indexOf(accountId), 1);
       this.beginNext();
@@ -50,7 +56,7 @@ export class PageTurns {
       };
       const timer = setTimeout(() => {
         this.waiting = this.waiting.filter((each) => each !== waiting);
-        fail(timeLimitExceeded());
+        fail(this.expiry.problem);
       }, timeLimitMs);
       this.waiting.push(waiting);
       this.beginNext();
