@@ -28,7 +28,7 @@ export interface ReadinessOptions {
   readonly reuseMs?: number;
   /** Monotonic, in milliseconds. */
   readonly nowMs?: () => number;
-  /** Called when the result of a check changes; a check counts as `ok` until it has run. */
+  /** Called when the result of a check changes, after the start; a check counts as `ok` until it has run. */
   readonly onChange?: (name: string, result: CheckResult, error?: unknown) => void;
 }
 
@@ -143,6 +143,7 @@ export class Readiness {
   }
 
   #changeTo(name: string, result: CheckResult, error?: unknown): CheckResult {
+    if (this.#state === 'starting') return result;
     const before = this.#results.get(name) ?? 'ok';
     this.#results.set(name, result);
     if (result !== before) this.#options.onChange(name, result, error);
