@@ -15,10 +15,11 @@ import { platformSection, section } from './section.mjs';
 const usage = `npm run bench -- acme [N] [--concurrency N] [--rounds N] [--only NAME,NAME]
 
   N                certificates per client, without and with refused nonces each (default 100)
-  --concurrency N  orders at a time (default 8)
+  --concurrency N  orders at a time (default 8); with another number, the page stays as it is
   --rounds N       turns that each client takes (default 4)
   --only …         of: ours, ours-waiting, acme-client, lego, certbot, platform; of the page it writes only the platform's section`;
 
+const usualConcurrency = 8;
 const clients = ['ours', 'ours-waiting', 'acme-client', 'lego', 'certbot'];
 /** Certificates that are issued before the measurement, to warm up long-running clients. */
 const warmUp = 16;
@@ -33,7 +34,7 @@ export async function acme(args) {
   const count = Number(
     args.find((arg) => /^\d+$/.test(arg) && !args[args.indexOf(arg) - 1]?.startsWith('--')) ?? 100,
   );
-  const concurrency = Number(option('concurrency') ?? 8);
+  const concurrency = Number(option('concurrency') ?? usualConcurrency);
   const rounds = Number(option('rounds') ?? 4);
   const names = option('only')?.split(',') ?? clients;
   const say = (line) => console.log(`- ${line}`);
@@ -56,13 +57,14 @@ export async function acme(args) {
     }
     const withPlatform = option('only') === undefined || names.includes('platform');
     const platform = withPlatform ? await measurePlatform({ folder, count, concurrency, say }) : null;
-    const ofPlatform = platform === null ? [] : [platformSection(platform, concurrency)];
-    if (runs.length === 0) return ofPlatform;
-    const ofClients = section({ runs, count, concurrency });
-    if (option('only') === undefined) return [ofClients, ...ofPlatform];
-    // A partial comparison is printed but not written to the page.
-    console.log(`\n${ofClients.text}`);
-    return ofPlatform;
+    const sections = [];
+    if (runs.length > 0)
+      sections.push({ ...section({ runs, count, concurrency }), isWhole: option('only') === undefined });
+    if (platform !== null) sections.push({ ...platformSection(platform, concurrency), isWhole: true });
+    // Others are printed, and not written to the page: they cannot be compared with it.
+    const isForPage = ({ isWhole }) => isWhole && concurrency === usualConcurrency;
+    for (const other of sections.filter((each) => !isForPage(each))) console.log(`\n${other.text}`);
+    return sections.filter(isForPage);
   } finally {
     process.removeListener('SIGINT', interrupted);
     await stop();

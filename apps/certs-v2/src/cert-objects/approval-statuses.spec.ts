@@ -206,7 +206,7 @@ describe('http_approval.status.ready', () => {
         value: `s${at}.n${object}.example.com`,
         approval_method: 'http',
       }));
-    const objects = Array.from({ length: 6 }, (_, object) => object);
+    const objects = Array.from({ length: 8 }, (_, object) => object);
     const begun = performance.now();
     for (const object of objects)
       await save(`n${object}.example.com`, { approval_method: 'http', sans: sansOf(object) });
@@ -214,7 +214,8 @@ describe('http_approval.status.ready', () => {
     expect(shown).toEqual(objects.map(() => false));
     const refilled = Math.ceil(((performance.now() - begun) / 1_000) * accountCheckRate.ratePerS);
     expect(questions.length).toBeGreaterThanOrEqual(accountCheckRate.burst);
-    expect(questions.length).toBeLessThanOrEqual(accountCheckRate.burst + refilled);
+    // While Redis is slow, the process counts on its own: each has a burst.
+    expect(questions.length).toBeLessThanOrEqual(2 * (accountCheckRate.burst + refilled));
 
     const other = tenant;
     tenant = await api.tenant();
