@@ -155,7 +155,9 @@ export class Tenant {
     const bought = await this.#write(write);
     if (bought?.status !== 200) return;
     const { id } = JSON.parse(bought.text);
-    for (;;) {
+    // `problems` reports a certificate that does not come.
+    const untilMs = performance.now() + SETTLED_WITHIN_MS;
+    while (performance.now() < untilMs) {
       const { status } = await this.#poll(`${url}/instances/${id}?poll=${POLL_S}`, [200, 412]);
       if (status !== 412) return;
     }

@@ -6,10 +6,18 @@ import {
   queueOf,
   queues,
 } from '@certwright/jobs';
-import type { RedisAccess, RedisClient } from '@certwright/redis-client';
+import type { RedisAccess } from '@certwright/redis-client';
 import { inSpan, isTracing } from '@certwright/tracing';
-import { type ConnectionOptions, Worker } from 'bullmq';
+import {
+  type BackendFactory,
+  type ConnectionOptions,
+  createRedisBackend,
+  QueueKeys,
+  type RedisQueueBackend,
+  Worker,
+} from 'bullmq';
 import { queuePrefix } from './job-queues';
+import { WaitingConnection } from './waiting-connection';
 
 export type JobsOf<Q extends QueueName> = {
   [N in JobName]: (typeof queueOf)[N] extends Q ? N : never;
@@ -41,14 +49,9 @@ export function runJobs<Q extends QueueName>(
   concurrency: number = queues[queue].concurrency,
 ): RunningJobs {
   const byName = handlersByName(queue, handlers);
-  const connections: RedisClient[] = [];
-  const connect = () => {
-    const opened = redis.open({ kind: 'worker', name: `jobs-${queue}` });
-    connections.push(opened);
-    return opened;
-  };
-  // BullMQ waits for jobs on a second connection.
-  const connection = Object.assign(connect(), { duplicate: connect });
+  const connect = () => redis.open({ kind: 'worker', name: `jobs-${queue}` });
+  const connection = connect();
+  const waiting = new WaitingConnection(connect, events.error);
   const worker = new Worker(
     queue,
     async ({ name, data }) => {
@@ -72,17 +75,29 @@ export function runJobs<Q extends QueueName>(
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
     },
+    backendThatWaitsOn(waiting, queuePrefix(redis)),
   );
   worker.on('error', events.error);
   worker.on('failed', (job, error) => events.failed(job?.name ?? 'unknown', error));
   return {
     close: async () => {
       // A worker that closes would go on trying to connect.
-      for (const each of connections) if (each.status !== 'ready') each.disconnect();
+      if (connection.status !== 'ready') connection.disconnect();
       await closeWorker(worker);
-      for (const each of connections) each.disconnect();
+      waiting.interrupt();
+      connection.disconnect();
     },
   };
+}
+
+/** BullMQ's own, except for waiting. */
+function backendThatWaitsOn(waiting: WaitingConnection, prefix: string): BackendFactory<RedisQueueBackend> {
+  const keys = new QueueKeys(prefix);
+  return (name, options, more) =>
+    Object.assign(createRedisBackend(name, options, { ...more, withBlockingConnection: false }), {
+      waitForJob: async (withinS: number) => await waiting.pop(keys.toKey(name, 'marker'), withinS),
+      disconnectBlocking: async () => await Promise.resolve(waiting.interrupt()),
+    });
 }
 
 /** `issuanceId` → `certwright.issuance_id`. */

@@ -1,11 +1,10 @@
 import type { RedisNode } from '@certwright/redis-address';
-import { type Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import { admittedConnectors } from './admitted-connectors';
 import { logChanges } from './log-changes';
 import { type ClaimLog, PrefixClaim, type RedisOwner } from './prefix-claim';
 import { RedisCredentials } from './redis-credentials';
 import type { RedisSettings } from './redis-settings';
-import { SettlingCluster } from './settling-cluster';
 
 /** A connection to a server, to the master that Sentinels name, or to the nodes of a Cluster. */
 export type RedisClient = Redis | Cluster;
@@ -102,7 +101,7 @@ export class RedisAccess {
       const { enableOfflineQueue, ...node } = this.#options(use);
       const redisOptions = { ...node, ...connector(this.#connectors.server) };
       const options = { ...clusterOptions(use), enableOfflineQueue, redisOptions };
-      const cluster = new SettlingCluster([...topology.nodes], options);
+      const cluster = new Cluster([...topology.nodes], options);
       cluster.on('+node', (added: Redis) => this.#credentials.renew(added.options));
       return this.#keep(cluster);
     }
@@ -193,7 +192,7 @@ export class RedisAccess {
 }
 
 /** ioredis passes the options of the connection to the constructor. Absent: its own connector. */
-const connector = (admitted: object | undefined): Pick<RedisOptions, 'Connector'> =>
+const connector = (admitted: object | undefined): RedisOptions =>
   admitted === undefined ? {} : { Connector: admitted as RedisOptions['Connector'] };
 
 function clusterOptions({ kind }: RedisUse): ClusterOptions {

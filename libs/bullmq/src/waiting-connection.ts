@@ -1,0 +1,54 @@
+import type { RedisClient } from '@certwright/redis-client';
+
+export interface Marker {
+  readonly member: string;
+  readonly score: number;
+}
+
+/** How long Redis may take, beyond the time that it waits, ms. */
+const patienceMs = 1_000;
+
+/**
+ * The connection on which a runner waits for jobs. If there is no response in time, or an error, the next wait uses a new one.
+ * BullMQ would connect the same one again, and wait for that without a limit: with a Cluster, ioredis sometimes never says that
+ * it has connected (6.0: when the Cluster is not ready at first), and the runner would take no more jobs.
+ */
+export class WaitingConnection {
+  private client: RedisClient | undefined;
+  private endWait: (result: null) => void = () => undefined;
+
+  /** @param onError called with every error of a connection */
+  constructor(
+    private readonly open: () => RedisClient,
+    private readonly onError: (error: Error) => void,
+  ) {}
+
+  /**
+   * Removes the first member of a sorted set, when there is one.
+   *
+   * @returns null: there was none in time
+   * @throws Error of Redis or of the connection
+   */
+  async pop(key: string, withinS: number): Promise<Marker | null> {
+    const client = (this.client ??= this.open().on('error', this.onError));
+    const { promise: ended, resolve: end } = Promise.withResolvers<null>();
+    this.endWait = end;
+    const timer = setTimeout(() => this.interrupt(), withinS * 1_000 + patienceMs);
+    try {
+      const popped = await Promise.race([client.bzpopmin(key, withinS), ended]);
+      return popped === null ? null : { member: popped[1], score: Number(popped[2]) };
+    } catch (error) {
+      this.interrupt();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Ends the wait, if there is one. */
+  interrupt(): void {
+    this.client?.disconnect();
+    this.client = undefined;
+    this.endWait(null);
+  }
+}
