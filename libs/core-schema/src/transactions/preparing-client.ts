@@ -9,8 +9,9 @@ import {
 import { startDatabaseWork } from '@certwright/tracing';
 import type * as pg from 'pg';
 import { currentDatabaseTime, type DatabaseTime } from './database-time';
+import { StatementGroups, startTransaction } from './statement-groups';
 
-type Callback = (error: Error, result: pg.QueryResult) => void;
+type Callback = (error: unknown, result?: pg.QueryResult) => void;
 
 /** A responsive server ends a canceled statement within this time, ms; a frozen one does not. */
 const cancelWithinMs = 500;
@@ -19,8 +20,15 @@ const cancelWithinMs = 500;
  * Prepares every statement that has parameters, once per connection: PostgreSQL then neither parses nor plans it
  * again, which for our short statements is the main cost. The texts are constants of the code, so their number is
  * bounded.
+ *
+ * Without a pooler, those of a transaction that are sent in one turn of the event loop, with its start, are a group.
  */
 class PreparingClient extends DatabaseClient {
+  private readonly groups: StatementGroups | undefined;
+  /** A transaction was started, and nothing of it was sent yet. */
+  private isToStart = false;
+  /** The start was sent alone; statements wait for it: in their order, and so that none runs without a transaction. */
+  private starting: Promise<unknown> | undefined;
   /** Without a response for this long, ms, the server counts as lost, regardless of TCP. */
   private readonly patienceMs: number;
   private patience: NodeJS.Timeout | undefined;
@@ -30,6 +38,7 @@ class PreparingClient extends DatabaseClient {
   constructor(config: DatabaseClientConfig = {}) {
     super({ ...config, pipeline: true });
     this.patienceMs = patienceFor(Number(config.session?.['statement_timeout'] ?? 0));
+    if ((config.pooler ?? 'none') === 'none') this.groups = new StatementGroups(this);
     // Every statement that was sent has been answered.
     this.on('drain', () => this.endPatience());
     this.on('end', () => this.endPatience());
@@ -37,13 +46,39 @@ class PreparingClient extends DatabaseClient {
 
   // pg declares a dozen overloads; TypeORM calls the one with text and values.
   override query(...args: unknown[]): never {
+    if (this.starting !== undefined) return this.starting.then(() => this.query(...args)) as never;
+    const [text, values, callback] = args as [unknown, unknown, Callback | undefined];
+    if (text === startTransaction && callback === undefined && this.groups !== undefined) {
+      this.isToStart = true;
+      return Promise.resolve({ command: 'START', rows: [] }) as never;
+    }
     if (this.patience === undefined) this.beginPatience();
     this.cork();
-    const [text, values, callback] = args;
-    const plain = super.query.bind(this) as (...args: unknown[]) => never;
-    if (typeof text !== 'string' || !Array.isArray(values) || values.length === 0) return plain(...args);
-    const config = { name: statementName(text), text, values };
-    return callback === undefined ? plain(config) : plain(config, callback as Callback);
+    if (typeof text === 'string' && Array.isArray(values) && values.length > 0)
+      return this.queryPrepared({ name: statementName(text), text, values }, callback);
+    this.groups?.end();
+    if (!this.isToStart) return this.send(...args);
+    this.isToStart = false;
+    this.starting = Promise.resolve<unknown>(this.send(startTransaction)).finally(
+      () => (this.starting = undefined),
+    );
+    return this.starting.then(() => this.query(...args)) as never;
+  }
+
+  private queryPrepared(config: pg.QueryConfig, callback?: Callback): never {
+    const send = () => (callback === undefined ? this.send(config) : this.send(config, callback));
+    if (this.groups === undefined) return send();
+    if (this.isToStart) {
+      this.isToStart = false;
+      const start = { name: statementName(startTransaction), text: startTransaction, values: [] };
+      // If it fails, so do the statements after it.
+      this.groups.add(() => this.send(start, () => undefined), true);
+    }
+    return this.groups.add(send);
+  }
+
+  private send(...args: unknown[]): never {
+    return (super.query as (...args: unknown[]) => never)(...args);
   }
 
   /** Statements of the same turn of the event loop are sent in one piece. */
@@ -54,6 +89,7 @@ class PreparingClient extends DatabaseClient {
     stream.cork();
     process.nextTick(() => {
       this.isCorked = false;
+      this.groups?.end();
       stream.uncork();
     });
   }
