@@ -31,8 +31,12 @@ export interface ProcessDefinition<C extends ProcessConfig> {
 
 /** How often readiness is checked and changes are logged, also when no supervisor requests `/readyz`. */
 const readinessEveryMs = 10_000;
-/** The first check: later than connections that are still being opened. */
-const firstReadinessMs = 1_000;
+/** After the start connections are still being opened, so that checks fail; it is not logged. */
+const connectingMs = 3_000;
+/** The first check that is logged in any case. */
+const firstReadinessMs = 3_500;
+/** The garbage of a start is collected when it is over. */
+const collectAfterMs = 1_000;
 
 /** Beyond the time that requests have to finish: for closing databases and queues. */
 const closingMs = 5_000;
@@ -78,7 +82,7 @@ export async function runProcess<C extends ProcessConfig>(definition: ProcessDef
     running.readiness.started();
     log.info({ operations: operations.url }, 'started');
     watch(running.readiness);
-    setTimeout(collectGarbage, firstReadinessMs).unref();
+    setTimeout(collectGarbage, collectAfterMs).unref();
   } catch (error) {
     if (closing.begun) return;
     await bounded(closing.closeAll(), closingMs);
@@ -103,7 +107,7 @@ interface StoppableProcess extends RunningProcess {
 
 function describeRunning(name: string, log: Logger): StoppableProcess {
   const closing = new ClosingOrder();
-  const readiness = new Readiness({ onChange: logReadiness(log) });
+  const readiness = new Readiness({ connectingMs, onChange: logReadiness(log) });
   const metrics = new Metrics(name);
   metrics.observeDependencies(readiness);
   return {

@@ -161,14 +161,19 @@ it('readiness runs the checks again after a tenth of a second until the process 
 it('readiness logs one line without a stack for each change of a check after the start', async () => {
   const lines: string[] = [];
   const log = createLogger('spec', 'info', { write: (line) => void lines.push(line) });
-  const readiness = new Readiness({ reuseMs: 0, boundMs: 30, onChange: logReadiness(log) });
+  let nowMs = 0;
+  const options = { reuseMs: 0, boundMs: 30, connectingMs: 3_000, nowMs: () => nowMs };
+  const readiness = new Readiness({ ...options, onChange: logReadiness(log) });
   const refused = new AggregateError([], '') as Error & { code?: string };
   refused.code = 'ECONNREFUSED';
   let check: () => Promise<unknown> = async () => await Promise.reject(new Error('OOM command not allowed'));
   readiness.add('redis', async () => await check());
   await readiness.report();
-  expect(lines).toEqual([]);
   readiness.started();
+  nowMs = 2_999;
+  await readiness.report();
+  expect(lines).toEqual([]);
+  nowMs = 3_000;
   for (let each = 0; each < 3; each += 1) await readiness.report();
   check = async () => await Promise.reject(refused);
   await readiness.report();

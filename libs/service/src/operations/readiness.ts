@@ -28,6 +28,8 @@ export interface ReadinessOptions {
   readonly reuseMs?: number;
   /** Monotonic, in milliseconds. */
   readonly nowMs?: () => number;
+  /** While it is not ready yet, for this long after the start, it is still connecting: `onChange` is not called. */
+  readonly connectingMs?: number;
   /** Called when the result of a check changes, after the start; a check counts as `ok` until it has run. */
   readonly onChange?: (name: string, result: CheckResult, error?: unknown) => void;
 }
@@ -38,6 +40,7 @@ export class Readiness {
   readonly #options: Required<ReadinessOptions>;
   #state: ReadinessReport['state'] = 'starting';
   #wasReady = false;
+  #connectingUntilMs = Infinity;
   readonly #results = new Map<string, CheckResult>();
   readonly #clockOffsetsMs = new Map<string, number>();
   #last: { readonly report: Promise<ReadinessReport>; readonly untilMs: number } | undefined;
@@ -47,6 +50,7 @@ export class Readiness {
       boundMs: 2_000,
       reuseMs: 1_000,
       nowMs: () => performance.now(),
+      connectingMs: 0,
       onChange: () => undefined,
       ...options,
     };
@@ -81,6 +85,7 @@ export class Readiness {
 
   started(): void {
     if (this.#state === 'starting') this.#state = 'running';
+    this.#connectingUntilMs = this.#options.nowMs() + this.#options.connectingMs;
     this.#last = undefined;
   }
 
@@ -143,7 +148,7 @@ export class Readiness {
   }
 
   #changeTo(name: string, result: CheckResult, error?: unknown): CheckResult {
-    if (this.#state === 'starting') return result;
+    if (!this.#wasReady && this.#options.nowMs() < this.#connectingUntilMs) return result;
     const before = this.#results.get(name) ?? 'ok';
     this.#results.set(name, result);
     if (result !== before) this.#options.onChange(name, result, error);
