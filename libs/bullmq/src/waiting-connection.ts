@@ -1,4 +1,5 @@
 import type { RedisClient } from '@certwright/redis-client';
+import { ConnectionClosedError } from 'bullmq';
 
 export interface Marker {
   readonly member: string;
@@ -15,7 +16,7 @@ const patienceMs = 1_000;
  */
 export class WaitingConnection {
   private client: RedisClient | undefined;
-  private endWait: (result: null) => void = () => undefined;
+  private cancel: (error: Error) => void = () => undefined;
 
   /** @param onError called with every error of a connection */
   constructor(
@@ -27,28 +28,38 @@ export class WaitingConnection {
    * Removes the first member of a sorted set, when there is one.
    *
    * @returns null: there was none in time
-   * @throws Error of Redis or of the connection
+   * @throws ConnectionClosedError after `interrupt`; other errors of Redis or of the connection
    */
   async pop(key: string, withinS: number): Promise<Marker | null> {
     const client = (this.client ??= this.open().on('error', this.onError));
-    const { promise: ended, resolve: end } = Promise.withResolvers<null>();
-    this.endWait = end;
-    const timer = setTimeout(() => this.interrupt(), withinS * 1_000 + patienceMs);
+    const { promise: late, resolve: end, reject: cancel } = Promise.withResolvers<null>();
+    this.cancel = cancel;
+    const timer = setTimeout(
+      () => {
+        this.drop();
+        end(null);
+      },
+      withinS * 1_000 + patienceMs,
+    );
     try {
-      const popped = await Promise.race([client.bzpopmin(key, withinS), ended]);
+      const popped = await Promise.race([client.bzpopmin(key, withinS), late]);
       return popped === null ? null : { member: popped[1], score: Number(popped[2]) };
     } catch (error) {
-      this.interrupt();
+      this.drop();
       throw error;
     } finally {
       clearTimeout(timer);
     }
   }
 
-  /** Ends the wait, if there is one. */
+  /** Ends the wait, if there is one, with an error: after `null`, BullMQ would look for a job. */
   interrupt(): void {
+    this.drop();
+    this.cancel(new ConnectionClosedError());
+  }
+
+  private drop(): void {
     this.client?.disconnect();
     this.client = undefined;
-    this.endWait(null);
   }
 }
