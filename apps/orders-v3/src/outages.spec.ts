@@ -186,7 +186,7 @@ describe('a Redis prefix of another deployment', () => {
       const own = await connections();
       expect(own.join('\n')).toContain('orders-v3-limits');
       expect(own.join('\n')).toContain('orders-v3-disabled-keys');
-      // The last one to be opened, on which jobs are awaited.
+      // The connection that it opens last: it waits for jobs.
       expect(own.join('\n')).toContain('cmd=bzpopmin');
       return own;
     });

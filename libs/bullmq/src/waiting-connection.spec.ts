@@ -35,7 +35,7 @@ const add = async (member: string) => {
   client.disconnect();
 };
 
-it('waits on one connection, for what comes or for the time', async () => {
+it('keeps its connection while Redis responds', async () => {
   const waits = waiting.pop('marker', 5);
   await add('first');
   expect(await waits).toEqual({ member: 'first', score: 7 });
@@ -43,7 +43,7 @@ it('waits on one connection, for what comes or for the time', async () => {
   expect(opened).toHaveLength(1);
 });
 
-it('waits on another connection when there was no response in time', async () => {
+it('opens another connection when Redis does not respond in time', async () => {
   const server = await startRedisServer(await freePort());
   waiting = waitingOn(redis.accessAt(`redis://127.0.0.1:${server.port}`));
   expect(await waiting.pop('marker', 0.01)).toBeNull();
@@ -55,7 +55,7 @@ it('waits on another connection when there was no response in time', async () =>
   expect(errors).toEqual([]);
 });
 
-it('waits on another connection after an error', async () => {
+it('opens another connection after an error', async () => {
   const client = redis.access.open({ kind: 'worker', name: 'spec-marker' });
   await client.set('marker', 'no sorted set');
   await expect(waiting.pop('marker', 5)).rejects.toThrow('WRONGTYPE');
@@ -65,7 +65,7 @@ it('waits on another connection after an error', async () => {
   expect(opened).toHaveLength(2);
 });
 
-it('is interrupted with an error, so that a runner that closes takes no other job', async () => {
+it('rejects when it is interrupted, so that a runner that closes takes no other job', async () => {
   const waits = waiting.pop('marker', 5);
   await eventually(() => expect(opened.map(({ status }) => status)).toEqual(['ready']));
   waiting.interrupt();

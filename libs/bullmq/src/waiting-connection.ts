@@ -1,8 +1,10 @@
 import type { RedisClient } from '@certwright/redis-client';
 import { ConnectionClosedError } from 'bullmq';
 
+/** BullMQ's signal in a sorted set that there is a job. */
 export interface Marker {
   readonly member: string;
+  /** 0: at once; of a delayed job, when it is due: ms since 1970. */
   readonly score: number;
 }
 

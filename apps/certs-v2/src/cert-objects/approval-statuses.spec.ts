@@ -214,7 +214,7 @@ describe('http_approval.status.ready', () => {
     expect(shown).toEqual(objects.map(() => false));
     const refilled = Math.ceil(((performance.now() - begun) / 1_000) * accountCheckRate.ratePerS);
     expect(questions.length).toBeGreaterThanOrEqual(accountCheckRate.burst);
-    // While Redis is slow, the process counts on its own: each has a burst.
+    // While Redis is slow, the process uses a bucket of its own, which has a burst, too.
     expect(questions.length).toBeLessThanOrEqual(2 * (accountCheckRate.burst + refilled));
 
     const other = tenant;

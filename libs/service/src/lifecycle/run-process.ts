@@ -31,7 +31,7 @@ export interface ProcessDefinition<C extends ProcessConfig> {
 
 /** How often readiness is checked and changes are logged, also when no supervisor requests `/readyz`. */
 const readinessEveryMs = 10_000;
-/** After the start connections are still being opened, so that checks fail; it is not logged. */
+/** After the start, failed checks are not logged for this long: connections are still being opened. */
 const connectingMs = 3_000;
 /** The first check that is logged in any case. */
 const firstReadinessMs = 3_500;
