@@ -31,6 +31,7 @@ http {
   start: (place) => nginxCommand(place),
   test: (place) => nginxCommand(place, '-t'),
   reload: (place) => nginxCommand(place, '-s', 'reload'),
+  pidFile: 'pid',
 };
 
 const nginxCommand = ({ folder }: Place, ...args: readonly string[]) => [
@@ -71,6 +72,7 @@ SSLCertificateKeyFile ${key}
   start: ({ folder }) => ['/usr/sbin/apache2', '-D', 'FOREGROUND', '-f', `${folder}/apache2.conf`],
   test: ({ folder }) => ['/usr/sbin/apache2', '-t', '-f', `${folder}/apache2.conf`],
   reload: ({ folder }) => ['/usr/sbin/apache2', '-k', 'graceful', '-f', `${folder}/apache2.conf`],
+  pidFile: 'pid',
 };
 
 const haproxy: RealServer = {

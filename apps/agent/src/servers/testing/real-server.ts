@@ -43,6 +43,8 @@ export interface RealServer {
   start(place: Place): readonly string[];
   test(place: Place): readonly string[];
   reload(place: Place): readonly string[];
+  /** In the folder. The server writes it after it listens, and its reload command needs it. */
+  readonly pidFile?: string;
   /** A second process that a reload leaves is ended with this signal to the first. Default: SIGTERM. */
   readonly stopSignal?: NodeJS.Signals;
 }
@@ -110,7 +112,9 @@ export class RunningServer {
   private async spawn(): Promise<void> {
     if (this.isRunning) return;
     const [command = '', ...args] = this.server.start(this.place);
-    rmSync(this.file('spec-pid'), { force: true });
+    const { pidFile } = this.server;
+    for (const stale of ['spec-pid', ...(pidFile === undefined ? [] : [pidFile])])
+      rmSync(this.file(stale), { force: true });
     const child = await startChild(command, { args, env: { HOME: this.place.folder } });
     this.child = child;
     this.isRunning = true;
@@ -119,9 +123,11 @@ export class RunningServer {
     });
     // As systemd, which knows when a service is ready: a signal that arrives earlier would end HAProxy.
     const ports = this.server.starttls.map((_, index) => this.place.ports[index] ?? 0);
-    await eventually(async () => await Promise.all(ports.map(accepts)), {
-      isHopeless: () => !this.isRunning,
-    }).catch((error: unknown) => {
+    const isReady = async () => {
+      await Promise.all(ports.map(accepts));
+      if (pidFile !== undefined) expect(existsSync(this.file(pidFile))).toBe(true);
+    };
+    await eventually(isReady, { isHopeless: () => !this.isRunning }).catch((error: unknown) => {
       throw new Error(`${this.server.name} does not start: ${this.said()}`, { cause: error });
     });
     writeFileSync(this.file('spec-pid'), String(this.child.pid));
