@@ -80,7 +80,7 @@ export function bundleOptions(entryPoints, outdir) {
     external: [...optionalPackages, ...withoutRedis(entryPoints), 'maildev', 'swagger-ui-dist/package.json'],
     minifyWhitespace: true,
     minifySyntax: true,
-    lineLimit: 160,
+    lineLimit: 1_000,
     legalComments: 'eof',
     // Data lists that are part of the program.
     loader: { '.txt': 'text' },
@@ -171,10 +171,14 @@ const usedParts = {
       path: data,
       namespace: leftOut,
     }));
-    // Statements of BullMQ for queues in PostgreSQL.
-    build.onResolve({ filter: /^\.\/sql-scripts$/ }, ({ path: statements, importer }) =>
-      importer.includes('/bullmq/') ? { path: statements, namespace: leftOut } : null,
+    // Queues of BullMQ in PostgreSQL.
+    build.onResolve({ filter: /^\.\/postgres$/ }, ({ path: queues, importer }) =>
+      importer.endsWith('/bullmq/dist/cjs/index.js') ? { path: queues, namespace: leftOut } : null,
     );
+    // The rest of undici is `fetch`, WebSocket, caches and mocks.
+    build.onLoad({ filter: /[/\\]undici[/\\]index\.js$/ }, () => ({
+      contents: `exports.Agent = require('./lib/dispatcher/agent');`,
+    }));
     build.onLoad({ filter: /./, namespace: leftOut }, () => ({ contents: 'module.exports = {};' }));
   },
 };
