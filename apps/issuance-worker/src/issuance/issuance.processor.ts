@@ -3,7 +3,7 @@ import type { JobPayloads } from '@certwright/jobs';
 import { LeasedIssuances } from '@certwright/ordering';
 import { Round } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { sweepOnce } from '../wake-ups/sweep';
+import { Sweep } from '../wake-ups/sweep';
 import { AdvanceIssuance } from './advance-issuance';
 import { PausableRuns } from './pausable-runs';
 
@@ -11,12 +11,16 @@ import { PausableRuns } from './pausable-runs';
 @Injectable()
 @Processor('issuance')
 export class IssuanceProcessor {
+  private readonly due: Sweep;
+
   constructor(
     private readonly issuance: AdvanceIssuance,
     private readonly runs: PausableRuns,
-    private readonly leased: LeasedIssuances,
-    private readonly queues: JobQueues,
-  ) {}
+    leased: LeasedIssuances,
+    queues: JobQueues,
+  ) {
+    this.due = new Sweep(leased, queues);
+  }
 
   async 'advance-issuance'({ issuanceId }: JobPayloads['advance-issuance']): Promise<void> {
     await this.runs.start(async (pause) => await this.issuance.run(issuanceId, null, pause));
@@ -24,6 +28,6 @@ export class IssuanceProcessor {
 
   @Round('sweep')
   async sweep(): Promise<number> {
-    return await sweepOnce(this.leased, this.queues);
+    return await this.due.round();
   }
 }

@@ -7,7 +7,7 @@ import { Issuing } from '../testing/issuing';
 import { openIssuance, opensslCsr } from '../testing/opened-issuance';
 import { maxWaitingIssuances } from './backlog';
 import { relayOnce } from './relay';
-import { sweepOnce } from './sweep';
+import { Sweep } from './sweep';
 
 const backlog = 10_000;
 const busyAccount = '1000000000001';
@@ -37,10 +37,10 @@ beforeAll(async () => {
   );
   const options = { afterErrorMs: 100, onError: () => undefined };
   const outbox = new Outbox(issuing.asWorker);
-  const leased = new LeasedIssuances(issuing.asWorker);
+  const sweep = new Sweep(new LeasedIssuances(issuing.asWorker), jobs);
   rounds = [
     repeat(async () => ((await relayOnce(outbox, jobs)) > 0 ? 0 : 50), options),
-    repeat(async () => await sweepOnce(leased, jobs), options),
+    repeat(async () => await sweep.round(), options),
   ];
 }, 60_000);
 

@@ -1,0 +1,70 @@
+import type { Job } from '@certwright/jobs';
+import type { LeasedIssuances } from '@certwright/ordering';
+import { maxWaitingIssuances } from './backlog';
+import { Sweep } from './sweep';
+
+type Due = Awaited<ReturnType<LeasedIssuances['due']>>;
+
+const due = (count: number): Due =>
+  Array.from({ length: count }, (_, nth) => ({
+    id: String(nth),
+    accountId: '1',
+    leaseToken: '0',
+    overdueS: 0,
+    traceparent: null,
+  }));
+
+describe('Sweep', () => {
+  let found: Due;
+  let waiting: number;
+  let nowMs: number;
+  let added: number[];
+  let sweep: Sweep;
+
+  beforeEach(() => {
+    [found, waiting, nowMs, added] = [[], 0, 0, []];
+    sweep = new Sweep(
+      { due: async (limit) => await Promise.resolve(found.slice(0, limit)) },
+      {
+        waiting: async () => await Promise.resolve(waiting),
+        addAll: async (jobs: readonly Job[]) => await Promise.resolve(void added.push(jobs.length)),
+      },
+      () => nowMs,
+    );
+  });
+
+  it('runs every second when it finds all that is due', async () => {
+    found = due(maxWaitingIssuances - 1);
+    expect(await sweep.round()).toBe(1_000);
+    nowMs += 1_000;
+    expect(await sweep.round()).toBe(1_000);
+    expect(added).toEqual([maxWaitingIssuances - 1, maxWaitingIssuances - 1]);
+  });
+
+  it('with a backlog, runs again as soon as few jobs wait', async () => {
+    found = due(10 * maxWaitingIssuances);
+    expect(await sweep.round()).toBe(50);
+    waiting = maxWaitingIssuances / 2;
+    nowMs += 50;
+    expect(await sweep.round()).toBe(50);
+    expect(added).toEqual([maxWaitingIssuances]);
+    waiting -= 1;
+    nowMs += 50;
+    expect(await sweep.round()).toBe(50);
+    expect(added).toEqual([maxWaitingIssuances, maxWaitingIssuances]);
+  });
+
+  it('with a backlog and slow workers, runs twice a second for the other accounts', async () => {
+    [found, waiting] = [due(10 * maxWaitingIssuances), maxWaitingIssuances];
+    for (nowMs = 0; nowMs < 1_000; nowMs += 50) await sweep.round();
+    expect(added).toEqual([maxWaitingIssuances, maxWaitingIssuances]);
+  });
+
+  it('rests again once the backlog is done', async () => {
+    found = due(maxWaitingIssuances);
+    expect(await sweep.round()).toBe(50);
+    [found, waiting] = [due(1), 0];
+    nowMs += 50;
+    expect(await sweep.round()).toBe(1_000);
+  });
+});
