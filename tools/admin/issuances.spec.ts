@@ -83,8 +83,10 @@ describe('issuance retry', () => {
     expect(await run('issuance', 'retry', id)).toBe(
       '1 open, and held: each is attempted within seconds after "issuance release"',
     );
-    expect(await new LeasedIssuances(database).lease(id, 1_000)).toBeNull();
+    const leased = new LeasedIssuances(database);
+    expect([await leased.due(10), await leased.lease(id, 1_000)]).toEqual([[], null]);
     await run('issuance', 'release');
+    expect((await leased.due(10)).map((each) => each.id)).toEqual([id]);
     expect(await due()).toEqual([id]);
   });
 

@@ -43,28 +43,28 @@ describe('Sweep', () => {
 
   it('with a backlog, runs again as soon as few jobs wait', async () => {
     found = due(10 * maxWaitingIssuances);
-    expect(await sweep.round()).toBe(50);
+    expect(await sweep.round()).toBe(100);
     waiting = maxWaitingIssuances / 2;
-    nowMs += 50;
-    expect(await sweep.round()).toBe(50);
+    nowMs += 100;
+    expect(await sweep.round()).toBe(100);
     expect(added).toEqual([maxWaitingIssuances]);
     waiting -= 1;
-    nowMs += 50;
-    expect(await sweep.round()).toBe(50);
+    nowMs += 100;
+    expect(await sweep.round()).toBe(100);
     expect(added).toEqual([maxWaitingIssuances, maxWaitingIssuances]);
   });
 
   it('with a backlog and slow workers, runs twice a second for the other accounts', async () => {
     [found, waiting] = [due(10 * maxWaitingIssuances), maxWaitingIssuances];
-    for (nowMs = 0; nowMs < 1_000; nowMs += 50) await sweep.round();
+    for (nowMs = 0; nowMs < 1_000; nowMs += 100) await sweep.round();
     expect(added).toEqual([maxWaitingIssuances, maxWaitingIssuances]);
   });
 
   it('rests again once the backlog is done', async () => {
     found = due(maxWaitingIssuances);
-    expect(await sweep.round()).toBe(50);
+    expect(await sweep.round()).toBe(100);
     [found, waiting] = [due(1), 0];
-    nowMs += 50;
+    nowMs += 100;
     expect(await sweep.round()).toBe(1_000);
   });
 });

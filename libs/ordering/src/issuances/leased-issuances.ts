@@ -71,11 +71,13 @@ export class LeasedIssuances {
 
   /**
    * Open issuances that are due and not leased, for example after a lost wake-up. Oldest first; when there are more
-   * than `limit`, every account gets a share, so that the backlog of one account does not delay the others.
+   * than `limit`, every account gets a share, so that the backlog of one account does not delay the others. None while
+   * issuances are held.
    */
   async due(limit: number): Promise<readonly DueIssuance[]> {
     const oldest: readonly DueIssuance[] = await this.database.query(
-      `SELECT ${dueColumns()} FROM issuance WHERE ${dueAndFree} ORDER BY due_at, id LIMIT $1`,
+      `SELECT ${dueColumns()} FROM issuance WHERE ${dueAndFree} AND NOT ${issuancesAreHeld}
+       ORDER BY due_at, id LIMIT $1`,
       [limit],
     );
     if (oldest.length < limit) return oldest;
