@@ -175,7 +175,7 @@ const usedParts = {
     build.onResolve({ filter: /^\.\/postgres$/ }, ({ path: queues, importer }) =>
       importer.endsWith('/bullmq/dist/cjs/index.js') ? { path: queues, namespace: leftOut } : null,
     );
-    // The rest of undici is `fetch`, WebSocket, caches and mocks.
+    // Only `Agent` of undici is used, not `fetch`, WebSocket, caches and mocks.
     build.onLoad({ filter: /[/\\]undici[/\\]index\.js$/ }, () => ({
       contents: `exports.Agent = require('./lib/dispatcher/agent');`,
     }));

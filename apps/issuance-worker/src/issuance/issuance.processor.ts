@@ -11,7 +11,7 @@ import { PausableRuns } from './pausable-runs';
 @Injectable()
 @Processor('issuance')
 export class IssuanceProcessor {
-  private readonly due: Sweep;
+  private readonly dueIssuances: Sweep;
 
   constructor(
     private readonly issuance: AdvanceIssuance,
@@ -19,7 +19,7 @@ export class IssuanceProcessor {
     leased: LeasedIssuances,
     queues: JobQueues,
   ) {
-    this.due = new Sweep(leased, queues);
+    this.dueIssuances = new Sweep(leased, queues);
   }
 
   async 'advance-issuance'({ issuanceId }: JobPayloads['advance-issuance']): Promise<void> {
@@ -28,6 +28,6 @@ export class IssuanceProcessor {
 
   @Round('sweep')
   async sweep(): Promise<number> {
-    return await this.due.round();
+    return await this.dueIssuances.round();
   }
 }

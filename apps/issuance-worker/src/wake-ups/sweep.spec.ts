@@ -41,7 +41,7 @@ describe('Sweep', () => {
     expect(added).toEqual([maxWaitingIssuances - 1, maxWaitingIssuances - 1]);
   });
 
-  it('with a backlog, runs again as soon as few jobs wait', async () => {
+  it('refills the queue when few jobs wait and more is due', async () => {
     found = due(10 * maxWaitingIssuances);
     expect(await sweep.round()).toBe(100);
     waiting = maxWaitingIssuances / 2;
@@ -54,13 +54,13 @@ describe('Sweep', () => {
     expect(added).toEqual([maxWaitingIssuances, maxWaitingIssuances]);
   });
 
-  it('with a backlog and slow workers, runs twice a second for the other accounts', async () => {
+  it('sweeps every 500 ms while the queue is full and more is due', async () => {
     [found, waiting] = [due(10 * maxWaitingIssuances), maxWaitingIssuances];
     for (nowMs = 0; nowMs < 1_000; nowMs += 100) await sweep.round();
     expect(added).toEqual([maxWaitingIssuances, maxWaitingIssuances]);
   });
 
-  it('rests again once the backlog is done', async () => {
+  it('returns to the interval of a second when the backlog ends', async () => {
     found = due(maxWaitingIssuances);
     expect(await sweep.round()).toBe(100);
     [found, waiting] = [due(1), 0];

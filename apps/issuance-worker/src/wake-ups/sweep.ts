@@ -7,22 +7,22 @@ import { maxWaitingIssuances } from './backlog';
 /** Interval of everything that waits, and the recovery of lost wake-ups: a second, where 15 are promised. */
 const restMs = 1_000;
 
-/** Max interval while more is due than one batch for Redis: an account that was not in it waits for the next one. */
+/** Max interval while a batch for Redis does not hold all that is due: the next batch has the accounts that this one lacks. */
 const backlogRestMs = 500;
 
 /**
- * With such a backlog, how often a round looks whether workers need more. Also the limit of what jobs without effect can cost: 2,560 a
- * second, until what is due is saved with a later time.
+ * Interval at which the length of the queue is checked during a backlog. It also limits the rate, to 2,560 jobs a second: a job that
+ * fails early leaves its issuance due.
  */
 const checkMs = 100;
 
-/** They do when fewer jobs wait: 0.2 s of work of one process. */
+/** The queue is refilled below this length: 0.2 s of work of one process. */
 const fewJobs = maxWaitingIssuances / 2;
 
 /**
  * Enqueues what is due and not leased; an id that is still queued is dropped by Redis. The first of every account
  * runs before the second of any: with a backlog of any length, another account's order waits only for jobs in
- * progress. Workers never idle while there is a backlog.
+ * progress.
  */
 export class Sweep {
   #nextMs = -Infinity;

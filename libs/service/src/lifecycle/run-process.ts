@@ -36,8 +36,8 @@ const connectingMs = 3_000;
 /** The first check that is logged in any case. */
 const firstReadinessMs = 3_500;
 /**
- * The garbage of a start is collected when it is over, with the bytecode that only the start needed: V8 discards that of functions
- * that have not run during six collections, and each of these makes two.
+ * Garbage is collected at these times after the start. Three are needed for the bytecode that only the start used: V8 discards it after
+ * six collections in which its function did not run, and each of these calls makes two.
  */
 const collectAfterMs = [1_000, 10_000, 15_000];
 
