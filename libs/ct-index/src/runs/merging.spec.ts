@@ -195,7 +195,7 @@ describe('commits without a merger', () => {
 
   it('merge excess runs themselves', async () => {
     for (let nth = 0; nth < 140; nth += 1) await commit();
-    expect((await runs()).map(({ level }) => level).filter((level) => level > 0)).toEqual([2, 2]);
+    expect((await runs()).map(({ level }) => level).filter((level) => level > 0)).toEqual([3, 3]);
     expect((await runs()).length).toBeLessThan(20);
   });
 
