@@ -12,9 +12,9 @@ class Runs {
   private id = 0;
   private position = 1;
 
-  commit(postings: number): void {
+  commit(postings: number, level = 0): void {
     const from = this.position++;
-    this.runs.push({ ...usual, id: this.id++, level: 0, from, to: this.position, postings });
+    this.runs.push({ ...usual, id: this.id++, level, from, to: this.position, postings });
   }
 
   merge(lane: MergeLane, next = this.position): boolean {
@@ -58,6 +58,16 @@ it('brings thousands of runs together at once after an hour without a merger', (
   index.settle();
   expect(index.runs.length).toBeLessThanOrEqual(20);
   expect(index.written / (3_600 * 8)).toBeLessThan(2.1);
+});
+
+it('brings runs together that an earlier release left, which merged eight of a level', () => {
+  const index = new Runs();
+  for (const level of [5, 4, 3, 2, 1, 0])
+    for (let run = 0; run < 7; run += 1) index.commit(8 ** (level + 1), level);
+  const postings = index.runs.reduce((sum, run) => sum + run.postings, 0);
+  index.settle();
+  expect(index.runs.length).toBeLessThanOrEqual(6);
+  expect(index.written / postings).toBeLessThan(1.5);
 });
 
 it('takes no more than two million postings at once, but for runs that are large themselves', () => {
