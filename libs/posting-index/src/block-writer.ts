@@ -1,10 +1,14 @@
+import { BlockReader } from './block-reader';
 import { keyBytes, type TakePosting } from './posting';
 import { blockBytes, filterHead, type PostingBlock, RecentDays, small, unlisted } from './posting-block';
 
 /** Room that one more posting may need: its varint, a day and the next key. */
 const maxPostingLength = 8 + 4 + 7;
 
-/** Fills blocks one after another from postings in order. */
+/**
+ * Fills blocks one after another from postings in order. The postings of a key are in one block if they fit into one; otherwise a
+ * block begins with them, so that the first page of a key needs no second one.
+ */
 export class BlockWriter {
   private readonly buffer = Buffer.alloc(blockBytes);
   private at = 0;
@@ -13,6 +17,8 @@ export class BlockWriter {
   private firstKey = 0;
   private firstPosition = 0;
   private key = -1;
+  /** Where the key begins in the buffer; 0: it is the first one. */
+  private keyAt = 0;
   private position = 0;
   private readonly days = new RecentDays();
   /** The posting that waits for the next one, to know whether its key goes on. */
@@ -34,9 +40,11 @@ export class BlockWriter {
   readonly add: TakePosting = (key, position, day) => {
     const goesOn = key === this.key;
     if (this.waits) this.write(goesOn);
+    if (goesOn && this.keyAt > 0 && !this.hasRoom) this.moveKey();
     if (this.at === 0 || !this.hasRoom) this.begin(key, goesOn ? position : 0, day);
     else if (!goesOn) {
       this.keys.push(key);
+      this.keyAt = this.at;
       this.at = writeVarint(this.buffer, this.at, key - this.key);
       this.position = this.from;
     }
@@ -59,9 +67,25 @@ export class BlockWriter {
     return filterHead + this.keys.length + 1 + this.at + maxPostingLength <= this.bytes;
   }
 
+  /** The last key becomes the first one of another block. */
+  private moveKey(): void {
+    const { key } = this;
+    const reader = new BlockReader(this.bytesOfBlock());
+    reader.skipTo(key);
+    this.at = this.keyAt;
+    this.keys.pop();
+    for (let isFirst = true; reader.next(); isFirst = false) {
+      this.ofPosition = reader.position;
+      this.ofDay = reader.day;
+      if (isFirst) this.begin(key, 0, reader.day);
+      this.write(true);
+    }
+  }
+
   private begin(key: number, firstPosition: number, day: number): void {
     this.emit();
     this.keys = [key];
+    this.keyAt = 0;
     this.firstKey = key;
     this.firstPosition = firstPosition;
     this.position = this.from;
@@ -82,11 +106,12 @@ export class BlockWriter {
 
   private emit(): void {
     const { firstKey, firstPosition, at } = this;
-    if (at > 0) {
-      const bytes = Buffer.concat([filterOf(this.keys), this.buffer.subarray(0, at)]);
-      this.done({ firstKey, firstPosition, bytes });
-    }
+    if (at > 0) this.done({ firstKey, firstPosition, bytes: this.bytesOfBlock() });
     this.at = 0;
+  }
+
+  private bytesOfBlock(): Buffer {
+    return Buffer.concat([filterOf(this.keys), this.buffer.subarray(0, this.at)]);
   }
 }
 

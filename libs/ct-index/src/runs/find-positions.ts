@@ -83,7 +83,8 @@ function positionsIn(
       positions.read(`${runEnd} ${nth}`, new BlockReader(postings), keys[nth] ?? -1);
     }
   const notFrom = Math.min(end, ...found.map((each) => each.notFrom));
-  return { ...positions.page(notFrom - 1), partitions };
+  // A run that was not read may begin before the cursor.
+  return { ...positions.page(Math.max(after, notFrom - 1)), partitions };
 }
 
 /**
@@ -130,9 +131,9 @@ async function lookInHome(
     try {
       const found = await reader.look(postingsIn(home), questions);
       for (const each of found) reader.settled.learn(each.home);
-      const elsewhere = found.find(({ notFrom }) => notFrom <= after + 1);
-      if (elsewhere === undefined) return found;
-      home = elsewhere.home;
+      const unread = found.find((each) => each.notFrom <= after + 1 && each.home !== home);
+      if (unread === undefined) return found;
+      home = unread.home;
     } catch (error) {
       if (home === young || !isUndefinedTable(error)) throw error;
       // The partition was dropped; the next lookup returns what follows.

@@ -24,7 +24,7 @@ export interface FoundBlock {
 export interface BlocksOfKey {
   /** Nothing was read from here on; Infinity: there is no more. */
   readonly notFrom: number;
-  /** Location of the unread rest, if it differs from the requested one. */
+  /** Location of the unread rest, if it was not read because it is elsewhere. */
   readonly home: Home;
   /** Blocks of the same run are in the order of their postings. */
   readonly blocks: readonly FoundBlock[];
@@ -32,10 +32,9 @@ export interface BlocksOfKey {
 
 export type PostingsLookup = Lookup<KeyBehind, BlocksOfKey>;
 
-/** Runs of the home, as far as they are the first ones after the cursor. */
-export const postingsNear = byHome(nearStatement, (rows, home, maxBlocks) => {
-  const elsewhere = rows.find((row) => row.home !== home);
-  return Math.min(elsewhere?.from ?? Infinity, endOfAll(rows, maxBlocks));
+/** Runs of the home, as far as they are the first ones after the cursor, and blocks begin near the key. */
+export const postingsNear = byHome(nearStatement, (rows, _home, maxBlocks) => {
+  return Math.min(rows.find(isUnread)?.from ?? Infinity, endOfAll(rows, maxBlocks));
 });
 
 /** The first run after the cursor, if it is in the home. */
@@ -50,11 +49,15 @@ export const postingsAnywhere = lookupBy(anywhereStatement, (rows, { maxBlocks }
   home: young,
 }));
 
-/** A block, or a run in another home. In the order of the runs. */
+/** A block, or a run that was not read, without postings. In the order of the runs. */
 interface FoundRow extends FoundBlock {
   readonly home: Home;
   /** Start of its run. */
   readonly from: number;
+}
+
+function isUnread({ postings }: FoundRow): boolean {
+  return postings.length === 0;
 }
 
 /** Where the unread rest begins, when there may be more rows. */
@@ -71,13 +74,10 @@ function byHome(
   return (home) => {
     const known =
       lookups.get(home) ??
-      lookupBy(statement(home), (rows, { maxBlocks }) => {
-        const others = rows.map((row) => row.home).filter((other) => other !== home && other !== young);
-        return {
-          notFrom: notFrom(rows, home, maxBlocks),
-          home: others.length === 0 ? young : Math.min(...others),
-        };
-      });
+      lookupBy(statement(home), (rows, { maxBlocks }) => ({
+        notFrom: notFrom(rows, home, maxBlocks),
+        home: rows.find(isUnread)?.home ?? young,
+      }));
     lookups.set(home, known);
     return known;
   };
@@ -89,7 +89,7 @@ function lookupBy(
 ): PostingsLookup {
   const resultOf = (packed: Buffer, key: KeyBehind): BlocksOfKey => {
     const rows = readRows(packed);
-    return { ...unreadOf(rows, key), blocks: rows.filter(({ postings }) => postings.length > 0) };
+    return { ...unreadOf(rows, key), blocks: rows.filter((row) => !isUnread(row)) };
   };
   return {
     async of(reader, keys) {

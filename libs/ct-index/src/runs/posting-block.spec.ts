@@ -43,10 +43,32 @@ describe('blocks', () => {
     expect(read(blocks)).toEqual(expected);
   });
 
-  it('are full, and never longer than four to a page', () => {
-    const bytes = write(postings, lengths.from).map((block) => block.bytes.length);
-    expect(Math.max(...bytes)).toBeLessThanOrEqual(blockBytes);
+  it('are full if keys have few postings, and never longer than eight to a page', () => {
+    const few = Array.from({ length: 5_000 }, (_, nth): Posting => [nth >> 1, nth + 1, 20_000 + (nth % 90)]);
+    const bytes = write(few, 0).map((block) => block.bytes.length);
     expect(Math.min(...bytes.slice(0, -1))).toBeGreaterThan(blockBytes - 40);
+    const all = [...bytes, ...write(postings, lengths.from).map((block) => block.bytes.length)];
+    expect(Math.max(...all)).toBeLessThanOrEqual(blockBytes);
+  });
+
+  it('have a key as a whole, or begin with it and are full', () => {
+    for (const spread of [1, 100, 1_000_000]) {
+      const several = Array.from({ length: 300 }, (_, key) =>
+        Array.from({ length: 1 + ((key * 7_919) % 500) }, (_, nth): Posting => {
+          const position = nth * spread + 1;
+          return [key, position, nth % 13 === 0 ? 2_932_897 : 20_000 + ((key + nth) % 5)];
+        }),
+      ).flat();
+      const blocks = write(several, 0);
+      expect(read(blocks).map((each) => each.slice(0, 3))).toEqual(several);
+      const keysOf = new Map(blocks.map((block) => [block, new Set(read([block]).map(([key]) => key))]));
+      for (let key = 0; key < 300; key += 1) {
+        const those = blocks.filter((block) => keysOf.get(block)?.has(key));
+        if (those.length > 1) expect(those[0]).toMatchObject({ firstKey: key, firstPosition: 0 });
+        for (const { bytes } of those.slice(0, -1)) expect(bytes.length).toBeGreaterThan(blockBytes - 40);
+      }
+      expect(Math.max(...blocks.map(({ bytes }) => bytes.length))).toBeLessThanOrEqual(blockBytes);
+    }
   });
 
   it('have a filter that lets all of their keys through, and one of eight others', () => {

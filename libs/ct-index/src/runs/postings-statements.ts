@@ -14,7 +14,7 @@ const requested = {
  */
 export type RowStatement = Readonly<Record<keyof typeof requested, string>>;
 
-/** A found row; `found-blocks.ts` reads it. Rows of other homes have no block. */
+/** A found row; `found-blocks.ts` reads it. Some have no block. */
 const foundRow = `int8send(home) || int8send(from_position) || int8send(to_position) || int8send(partition)
   || int4send(coalesce(octet_length(postings), 0)) || coalesce(postings, '')`;
 
@@ -22,75 +22,64 @@ const foundRow = `int8send(home) || int8send(from_position) || int8send(to_posit
  * All found rows are one value, which is faster to send and to read than many; as text, since the driver reads bytea slowly. Of
  * several lookups, those of each follow their length.
  *
- * @param found has `home`, `from_position`, `to_position`, `partition`, `postings`; how it looks for a block depends on the number of
- *   lookups
+ * @param found has `home`, `from_position`, `to_position`, `partition`, `postings`
  * @param order of the found rows, unless they are in order
  */
-function rowStatement(found: (blockAt: BlockAt) => string, order = ''): RowStatement {
+function rowStatement(found: string, order = ''): RowStatement {
   const rows = `string_agg(${foundRow}, ''::bytea ${order})`;
   return {
-    one: `SELECT encode(${rows}, 'base64') AS packed FROM ${requested.one} CROSS JOIN LATERAL (${found(blockBefore)}) AS found`,
+    one: `SELECT encode(${rows}, 'base64') AS packed FROM ${requested.one} CROSS JOIN LATERAL (${found}) AS found`,
     many: `
       SELECT encode(string_agg(int4send(coalesce(octet_length(rows), 0)) || coalesce(rows, ''), ''::bytea ORDER BY nth), 'base64') AS packed
-      FROM ${requested.many} CROSS JOIN LATERAL (SELECT ${rows} AS rows FROM (${found(blockNearby)}) AS found) AS found`,
+      FROM ${requested.many} CROSS JOIN LATERAL (SELECT ${rows} AS rows FROM (${found}) AS found) AS found`,
   };
 }
 
 /** Whether the key passes the filter of a block; see posting-block.ts. */
 const mayHave = `get_bit(postings, 16 + requested.key % (8 * (get_byte(postings, 0) * 256 + get_byte(postings, 1)))) = 1`;
 
-/**
- * In a run: a key is nearly always within this distance of the first key of its block. It is ten times the average distance of
- * blocks, if an issuance has 6 postings and a block 140.
- */
-const nearby = `${keysPerShard} / greatest(1, (to_position - from_position) / 4096)`;
-
 /** Runs after the cursor, in order. */
 const runsBehind = `
-  SELECT id, home, partition, from_position, to_position, ${nearby} AS nearby FROM ct_run WHERE to_position > requested.after + 1 ORDER BY to_position`;
+  SELECT id, home, partition, from_position, to_position, postings AS size FROM ct_run WHERE to_position > requested.after + 1 ORDER BY to_position`;
 
-/** In a run: the block that would contain the position after the cursor. */
-type BlockAt = (table: string, isThere: string) => string;
-
-const blockBefore: BlockAt = (table, isThere) => blockFrom(table, isThere, '');
-
-/**
- * The same block, for many rows: the statement takes longer to start, and less time for each row. Without a lower bound, a
- * backward scan compares all index entries before the wanted one on its page, a hundred on average.
- */
-const blockNearby: BlockAt = (table, isThere) => `
-  (${blockFrom(table, isThere, 'AND first_key >= requested.key - behind.nearby')})
-  UNION ALL (${blockBefore(table, isThere)}) LIMIT 1`;
-
-const blockFrom = (table: string, isThere: string, lowerBound: string) => `
+/** In a run: the block that would contain the position after the cursor. @param isNear further condition of the block */
+const blockBefore = (table: string, isThere: string, isNear = '') => `
   SELECT postings FROM ${table}
   WHERE ${isThere} AND run = behind.id AND shard = requested.shard AND (first_key, first_position) <= (requested.key, requested.after + 1)
-    ${lowerBound}
+    ${isNear}
   ORDER BY first_key DESC, first_position DESC LIMIT 1`;
 
-/** One descent per run after the cursor, until there are enough rows; runs of other homes are skipped, but reported. */
+/**
+ * A block with a key nearly always begins within this distance of it: thirty times the average distance of blocks, if they have 140
+ * postings. Without such a bound, a backward scan compares all index entries before the wanted one on its page, a hundred on average.
+ */
+const nearby = `${keysPerShard} / greatest(1, size / 16384)`;
+const isNear = `AND first_key >= requested.key - ${nearby}`;
+/** None is near, but one may be before. */
+const isFar = `postings IS NULL AND requested.key % ${keysPerShard} > ${nearby}`;
+
+/**
+ * One descent per run after the cursor, until there are enough rows; runs of other homes, and those without a block near the key,
+ * have a row without one.
+ */
 export function nearStatement(home: Home): RowStatement {
-  return rowStatement(
-    (blockAt) => `
+  return rowStatement(`
     SELECT home, from_position, to_position, partition, postings
-    FROM (${runsBehind}) AS behind LEFT JOIN LATERAL (${blockAt(blockTable(home), `behind.home = ${home}`)}) AS block ON true
-    WHERE home <> ${home} OR ${mayHave} ORDER BY to_position LIMIT most_blocks`,
-  );
+    FROM (${runsBehind}) AS behind LEFT JOIN LATERAL (${blockBefore(blockTable(home), `behind.home = ${home}`, isNear)}) AS block ON true
+    WHERE home <> ${home} OR ${mayHave} OR ${isFar} ORDER BY to_position LIMIT most_blocks`);
 }
 
-/** The same for runs of all homes. */
-export const anywhereStatement = rowStatement(
-  () => `
+/** In runs of all homes, at any distance. */
+export const anywhereStatement = rowStatement(`
   SELECT home, from_position, to_position, partition, postings
   FROM (${runsBehind}) AS behind CROSS JOIN LATERAL (${blockBefore('ct_block', 'ct_block.home = behind.home')}) AS block
-  WHERE ${mayHave} ORDER BY to_position LIMIT most_blocks`,
-);
+  WHERE ${mayHave} ORDER BY to_position LIMIT most_blocks`);
 
 /** In the first run after the cursor: the block there, and the following ones with the same key. */
 export function onwardStatement(home: Home): RowStatement {
   const table = blockTable(home);
   return rowStatement(
-    () => `
+    `
     SELECT home, from_position, to_position, partition, follows, postings
     FROM (${runsBehind} LIMIT 1) AS behind LEFT JOIN LATERAL (
       SELECT 0 AS follows, postings FROM (${blockBefore(table, `behind.home = ${home}`)}) AS block
