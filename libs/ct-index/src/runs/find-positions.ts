@@ -77,14 +77,25 @@ function positionsIn(
 ): FoundPositions {
   const positions = new KeyPositions(after, limit, firstLivingDay(now));
   const partitions = new Set<number>();
-  for (const [nth, { blocks }] of found.entries())
-    for (const { runEnd, partition, postings } of blocks) {
-      partitions.add(partition);
-      positions.read(`${runEnd} ${nth}`, new BlockReader(postings), keys[nth] ?? -1);
-    }
-  const notFrom = Math.min(end, ...found.map((each) => each.notFrom));
   // A run that was not read may begin before the cursor.
-  return { ...positions.page(Math.max(after, notFrom - 1)), partitions };
+  let seen = Math.max(after, Math.min(end, ...found.map((each) => each.notFrom)) - 1);
+  let readRun = 0;
+  for (const { nth, block } of inOrderOfRuns(found)) {
+    const { runEnd, partition, postings } = block;
+    if (runEnd > readRun && positions.areEnough) {
+      seen = Math.min(seen, readRun - 1);
+      break;
+    }
+    readRun = runEnd;
+    partitions.add(partition);
+    positions.read(`${runEnd} ${nth}`, new BlockReader(postings), keys[nth] ?? -1);
+  }
+  return { ...positions.page(seen), partitions };
+}
+
+function inOrderOfRuns(found: readonly BlocksOfKey[]) {
+  const blocks = found.flatMap((each, nth) => each.blocks.map((block) => ({ nth, block })));
+  return blocks.sort((one, other) => one.block.runEnd - other.block.runEnd);
 }
 
 /**
@@ -157,6 +168,11 @@ class KeyPositions {
     private readonly limit: number,
     private readonly today: number,
   ) {}
+
+  /** Positions of the following runs are higher. */
+  get areEnough(): boolean {
+    return this.positions.length >= this.limit && new Set(this.positions).size >= this.limit;
+  }
 
   /** @param list the block's list: a key in a run */
   read(list: string, block: BlockReader, key: number): void {
