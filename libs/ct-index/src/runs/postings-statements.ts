@@ -50,7 +50,7 @@ const blockBefore = (table: string, isThere: string, isNear = '') => `
   ORDER BY first_key DESC, first_position DESC LIMIT 1`;
 
 /**
- * A block with a key nearly always begins within this distance of it: thirty times the average distance of blocks, if they have 140
+ * A block with a key nearly always begins within this distance of it: seven times the average distance of blocks, if they have 140
  * postings. Without such a bound, a backward scan compares all index entries before the wanted one on its page, a hundred on average.
  */
 const nearby = `${keysPerShard} / greatest(1, size / 16384)`;
