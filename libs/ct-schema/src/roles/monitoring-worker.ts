@@ -20,7 +20,7 @@ export const monitoringWorker: RoleGrants = {
     },
     ct_odd_entry: { select: '*' },
     ct_revocation: { select: 'issuer serial crl revoked_at' },
-    ct_run: { select: 'id home partition from_position to_position' },
+    ct_run: { select: 'id home partition from_position to_position postings' },
     ct_sequence: { select: 'next' },
     ct_watched_name: { select: '*', insert: 'name', delete: true },
     ct_watched_version: { select: 'version', update: 'version' },
