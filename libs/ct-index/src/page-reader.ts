@@ -17,7 +17,7 @@ export interface PageReader extends Pick<EntityManager, 'query'> {
   /** Absent: each page needs a lookup. */
   readonly recent?: RecentBlocks | undefined;
   /** Tables may be distributed over several servers: each key needs a statement that determines its shard. */
-  isSharded(): Promise<boolean>;
+  isSharded(): boolean | Promise<boolean>;
 }
 
 /** Without the lookups of other requests. */

@@ -56,17 +56,24 @@ export class LookupBatches<Input, Result> {
     this.batchDelayMs = this.maxPerBatch === 1 ? 0 : (limits.batchDelayMs ?? defaultBatchDelayMs);
   }
 
-  async look(inputs: readonly Input[], timeoutMs: () => number): Promise<readonly Result[]> {
-    let isOver = false;
-    try {
-      return await new Promise((resolve, fail) => {
-        // Once it is settled, its unsent lookups are dropped.
-        this.waiting.push({ inputs, timeoutMs: () => (isOver ? 0 : timeoutMs()), resolve, fail });
-        this.sendSoon();
+  look(inputs: readonly Input[], timeoutMs: () => number): Promise<readonly Result[]> {
+    return new Promise((resolve, reject) => {
+      // Once it is settled, its unsent lookups are dropped.
+      let isOver = false;
+      this.waiting.push({
+        inputs,
+        timeoutMs: () => (isOver ? 0 : timeoutMs()),
+        resolve: (results) => {
+          isOver = true;
+          resolve(results);
+        },
+        fail: (error) => {
+          isOver = true;
+          reject(error);
+        },
       });
-    } finally {
-      isOver = true;
-    }
+      this.sendSoon();
+    });
   }
 
   /** The requests that a batch has answered, or that arrived together, continue in the same tick. */

@@ -6,18 +6,18 @@ import type { EntityManager } from 'typeorm';
  */
 export const citusIsThere = `to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL`;
 
-/** Looked up once; again after an error. */
-export function citusOnce(reader: Pick<EntityManager, 'query'>): () => Promise<boolean> {
-  let known: Promise<boolean> | undefined;
-  return async () => {
-    known ??= hasCitus(reader);
+/** Looked up once; again after an error. Not a promise once it is known: pages ask several times. */
+export function citusOnce(reader: Pick<EntityManager, 'query'>): () => boolean | Promise<boolean> {
+  let known: boolean | Promise<boolean> | undefined;
+  const lookUp = async () => {
     try {
-      return await known;
+      return (known = await hasCitus(reader));
     } catch (error) {
       known = undefined;
       throw error;
     }
   };
+  return () => (known ??= lookUp());
 }
 
 export async function hasCitus(reader: Pick<EntityManager, 'query'>): Promise<boolean> {
