@@ -62,7 +62,7 @@ class IndexPool {
     private readonly open: (isSharded: boolean) => DatabasePool,
   ) {}
 
-  /** Few promises: they are a tenth of what the process does for a page. */
+  /** Not async, as few promises as possible: they are a tenth of what the process does for a page. */
   look<Input, Result>(
     lookup: Lookup<Input, Result>,
     inputs: readonly Input[],
@@ -147,10 +147,7 @@ export class IndexReader implements PageReader {
   }
 
   /** Throws the same errors as `query`. */
-  look<Input, Result>(
-    lookup: Lookup<Input, Result>,
-    inputs: readonly Input[],
-  ): Promise<readonly Result[]> {
+  look<Input, Result>(lookup: Lookup<Input, Result>, inputs: readonly Input[]): Promise<readonly Result[]> {
     return this.leftMs() > 0
       ? this.pool.look(lookup, inputs, this.leftMs)
       : Promise.reject(timeLimitExceeded());

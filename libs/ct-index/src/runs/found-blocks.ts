@@ -33,9 +33,9 @@ export interface BlocksOfKey {
 export type PostingsLookup = Lookup<KeyBehind, BlocksOfKey>;
 
 /** Runs of the home, as far as they are the first ones after the cursor, and blocks begin near the key. */
-export const postingsNear = byHome(nearStatement, (rows, _home, maxBlocks) => {
-  return Math.min(rows.find(isUnread)?.from ?? Infinity, endOfAll(rows, maxBlocks));
-});
+export const postingsNear = byHome(nearStatement, (rows, _home, maxBlocks) =>
+  Math.min(rows.find(isUnread)?.from ?? Infinity, endOfAll(rows, maxBlocks)),
+);
 
 /** The first run after the cursor, if it is in the home. */
 export const postingsOnward = byHome(onwardStatement, ([first], home) => {
