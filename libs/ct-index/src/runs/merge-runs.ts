@@ -35,7 +35,7 @@ export interface Merged {
  * processes may call it at any time; one of them does the work.
  *
  * @param stopping aborts a merge, which may take minutes, without changes
- * @returns null: there is nothing to do, another process is merging, or it was aborted
+ * @returns null: there is nothing to do, another process is merging, the other lane was first, or it was aborted
  */
 export async function mergeRuns(
   database: DataSource,
@@ -47,11 +47,12 @@ export async function mergeRuns(
     return await database.transaction(async (tx) => await mergeIn(tx, lane, now, stopping));
   } catch (error) {
     if (stopping?.aborted === true && error === stopping.reason) return null;
+    if (error instanceof RunsReplaced) return null;
     throw error;
   }
 }
 
-/** The same in the caller's transaction. @throws the reason of `stopping` */
+/** The same in the caller's transaction. @throws RunsReplaced, the reason of `stopping` */
 export async function mergeIn(
   tx: EntityManager,
   lane: MergeLane,
@@ -136,13 +137,19 @@ async function replace(
   return { runs: sources.length, postings, deadBlocks };
 }
 
-/** @returns number of blocks @throws when the runs were replaced by another merger, which the lock prevents */
+/**
+ * The lanes may take the same runs: a merge of a level includes the lower ones in between, and that of a full partition all of its
+ * runs, while those are merged in the other lane. The first one to end has them.
+ */
+class RunsReplaced extends Error {}
+
+/** @returns number of blocks @throws RunsReplaced */
 async function remove(tx: EntityManager, sources: readonly Run[]): Promise<number> {
   const ids = sources.map(({ id }) => id);
   const [, removed] = await tx.query<[unknown, number]>(`DELETE FROM ct_run WHERE id = ANY ($1::int[])`, [
     ids,
   ]);
-  if (removed !== ids.length) throw new Error('runs have been replaced while they were merged');
+  if (removed !== ids.length) throw new RunsReplaced('runs have been replaced while they were merged');
   let blocks = 0;
   for (const home of new Set(sources.map((source) => source.home))) {
     const [, dead] = await tx.query<[unknown, number]>(

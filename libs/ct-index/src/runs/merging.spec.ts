@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { anIssuance, CtDatabaseFixture } from '@certwright/ct-testing';
+import { eventually } from '@certwright/testing';
 import { pageOfKeys } from '../issuance-pages';
 import { type PageReader, readingAlone } from '../page-reader';
 import type { NewIssuance } from '../new-issuance';
@@ -229,6 +230,29 @@ describe('commits without a merger', () => {
     expect(await runs()).toHaveLength(80);
     await expect(mergeRuns(ct.database, 'small', new Date())).rejects.toThrow('outside buffer bounds');
   });
+});
+
+it('the merge of a full partition leaves its runs to a merge of the other lane that has begun before', async () => {
+  const random = numbers(11);
+  const oracle = new PlainRows();
+  await randomCommits(random, 8, 20, oracle);
+  const runner = ct.database.createQueryRunner();
+  await runner.startTransaction();
+  expect(await mergeIn(runner.manager, 'small', new Date())).not.toBeNull();
+  await randomCommits(random, 20, 200, oracle);
+  const settling = mergeRuns(ct.database, 'large', new Date());
+  await eventually(async () =>
+    expect(
+      await ct.database.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      ),
+    ).toHaveLength(1),
+  );
+  await runner.commitTransaction();
+  await runner.release();
+  expect(await settling).toBeNull();
+  expect(await mergeRuns(ct.database, 'large', new Date())).not.toBeNull();
+  await expectSamePages(random, oracle, 20);
 });
 
 describe('a merger that ends at any statement', () => {
