@@ -38,7 +38,7 @@ export {
   revocationFacts,
 } from './revocations/revocation-facts';
 export { type MergeLane } from './runs/choose-merge';
-export { type Merged, clearMerged, mergeRuns } from './runs/merge-runs';
+export { type Merged, mergeRuns } from './runs/merge-runs';
 export { RecentBlocks } from './runs/recent-blocks';
 export { IssuerIds, type Stored, type StoredPlaces, crlsOf, storeIssuances } from './store-issuances';
 export { type StreamEnd, positionBefore, streamEnd } from './stream-place';

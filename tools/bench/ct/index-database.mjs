@@ -72,7 +72,7 @@ export async function mergeAll({ ctIndex, database }) {
     sum.merges += 1;
     sum.postings += merged.postings;
   }
-  await ctIndex.clearMerged(database);
+  await database.query('VACUUM ct_block_young, ct_run');
   return sum;
 }
 

@@ -78,7 +78,7 @@ export class FollowLog {
   private readonly newest: NewestHead;
   private readonly flushes = new Flushes();
   /** By log: how many of its consecutive failures were of this kind, as seen by this process. */
-  private readonly unproven = new Map<number, number>();
+  private readonly unproven = new Map<number, { readonly unproven: number; readonly failures: number }>();
 
   constructor(private readonly options: FollowOptions) {
     this.newest = new NewestHead(options.logs, options.stalePatienceMs);
@@ -100,6 +100,7 @@ export class FollowLog {
         return await this.follow(leased, waits, held.signal);
       });
       await logs.release(leased.lease, restMs);
+      this.unproven.delete(leased.log.id);
     } catch (error) {
       // Not a failure of the log.
       const isOutage = isDatabaseUnreachable(error);
@@ -172,10 +173,12 @@ export class FollowLog {
     if (error instanceof LogMisbehaves) return await this.stop(log, lease, error);
     if (stopping.aborted) return await logs.release(lease, 0);
     const failures = await this.failures(log, lease);
+    if (failures === 1) this.unproven.delete(log.id);
     if (error instanceof LogUnproven) {
       const { kind, message, evidence } = error;
-      const unproven = failures === 1 ? 1 : (this.unproven.get(log.id) ?? 0) + 1;
-      this.unproven.set(log.id, unproven);
+      const before = this.unproven.get(log.id);
+      const unproven = before !== undefined && before.failures < failures ? before.unproven + 1 : 1;
+      this.unproven.set(log.id, { unproven, failures });
       if (unproven >= maxUnproven)
         return await this.stop(log, lease, new LogMisbehaves(kind, message, evidence), false);
       if (kind === 'fork' && (await logs.keepUnproven(lease, message, evidenceOf(evidence))))

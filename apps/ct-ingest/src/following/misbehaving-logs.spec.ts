@@ -236,12 +236,12 @@ describe.each(kinds)('a log with the interface %s is not stopped, but tried agai
   });
 
   /** Fifty more entries, one of which is served with other bytes than those signed. @returns the signed entries */
-  function addWithWrongBytes(): FakeLog['entries'] {
-    log.add(forgeMany(50, 150));
+  function addWithWrongBytes(at = 320): FakeLog['entries'] {
+    log.add(forgeMany(50, at));
     const { entries } = log;
-    const other = served(forgePair(9_999).certificate, 320, kind === 'static');
+    const other = served(forgePair(9_999).certificate, at, kind === 'static');
     log.replace(
-      entries.with(320, other),
+      entries.with(at, other),
       entries.map(({ leaf }) => leafHash(leaf)),
     );
     return entries;
@@ -275,6 +275,32 @@ describe.each(kinds)('a log with the interface %s is not stopped, but tried agai
     await ingest.turn(follower);
     expect(faults()).toEqual(['root']);
   });
+
+  it.each(['it was right again', 'an operator resumed it'])(
+    'when it serves wrong bytes once after an outage; earlier ones do not count once %s',
+    async (between) => {
+      const follower = ingest.follower();
+      const signed = addWithWrongBytes();
+      for (const failures of [1, 2])
+        expect(await ingest.turn(follower)).toMatchObject({ failures, stoppedAt: null });
+      if (between === 'it was right again') {
+        log.replace(signed);
+        expect(await ingest.turn(follower)).toMatchObject({ failures: 0, position: '350' });
+      } else {
+        expect((await ingest.turn(follower)).stoppedAt).not.toBeNull();
+        await resumeLog(ingest.database, (await ingest.log()).id);
+      }
+      log.intercept = (_, response) => {
+        response.writeHead(503).end();
+        return true;
+      };
+      expect(await ingest.turn(follower)).toMatchObject({ failures: 1 });
+      log.intercept = () => false;
+      log.replace(signed);
+      addWithWrongBytes(370);
+      expect(await ingest.turn(follower)).toMatchObject({ failures: 2, stoppedAt: null });
+    },
+  );
 
   it('when it does not prove a head; it is stopped once the head turns out to be of another history', async () => {
     const kept = log.head;

@@ -41,6 +41,35 @@ it('an index that was restored from a backup gets everything again from the proc
   expect(ingest.restored).toBe(1);
 });
 
+it('after a fail-over that lost commits, a turn that had begun before stores nothing with ids that were lost', async () => {
+  const logs = [await ingest.openLog('rfc6962', 10, 200), await ingest.openLog('rfc6962', 10, 100)];
+  const follower = ingest.follower();
+  const restoredBefore = ingest.restored;
+  let hasFailedOver = false;
+  /** While one log responds, the other is ingested; the new primary lacks that and has the lease of the first. */
+  const failOver = async () => {
+    hasFailedOver = true;
+    expect(await ingest.turn(follower)).toMatchObject({ position: '10' });
+    for (const table of ['ct_issuance', 'ct_run', 'ct_block', 'ct_known', 'ct_issuer'])
+      await ingest.database.query(`DELETE FROM ${table}`);
+    await ingest.database.query('UPDATE ct_sequence SET next = 1');
+    await ingest.database.query(
+      `UPDATE ct_log SET position = 0, verified_size = 0, tree_state = '\\x', head_size = 0, head_root = NULL, head_at = NULL,
+         head_signed = NULL WHERE leased_until IS NULL`,
+    );
+  };
+  for (const each of logs)
+    each.intercept = async (path) => {
+      if (path.includes('get-entries') && !hasFailedOver) await failOver();
+      return false;
+    };
+  for (let turn = 0; turn < 5; turn += 1) await ingest.turn(follower);
+  const rows = await ingest.database.query<{ has_issuer: boolean }[]>(stored);
+  expect(rows.filter(({ has_issuer }) => !has_issuer)).toEqual([]);
+  expect(rows.length).toBeGreaterThan(0);
+  expect(ingest.restored).toBe(restoredBefore + 1);
+});
+
 it('positions that belong to other issuances now show that the index was restored', async () => {
   await ingest.database.query(
     `UPDATE ct_issuance SET tbs_sha256 = sha256('other') WHERE position = (SELECT max(position) FROM ct_issuance)`,

@@ -1,11 +1,8 @@
-import { clearMerged, type Merged, type MergeLane, mergeRuns } from '@certwright/ct-index';
+import { type Merged, type MergeLane, mergeRuns } from '@certwright/ct-index';
 import type { DataSource } from 'typeorm';
 
 /** Rest when there is nothing to merge, ms: each commit adds a run, and large runs are rare. */
 const restMs = { small: 500, large: 10_000 } as const satisfies Record<MergeLane, number>;
-
-/** Number of dead blocks that are vacuumed at once: about 8 MB. */
-const deadBlocksAtATime = 8_192;
 
 /**
  * Rounds that merge postings, each until nothing is left; multiple processes may run this.
@@ -18,16 +15,10 @@ export function merging(
   merged: (lane: MergeLane, what: Merged) => void,
   stopping: AbortSignal,
 ): Readonly<Record<string, () => Promise<number>>> {
-  let deadBlocks = 0;
   const round = (lane: MergeLane) => async () => {
     const done = await mergeRuns(database, lane, now(), stopping);
     if (done === null) return restMs[lane];
     merged(lane, done);
-    deadBlocks += done.deadBlocks;
-    if (deadBlocks >= deadBlocksAtATime && !stopping.aborted) {
-      deadBlocks = 0;
-      await clearMerged(database);
-    }
     return 0;
   };
   return { mergeSmall: round('small'), mergeLarge: round('large') };

@@ -183,7 +183,8 @@ export class CtLogs {
    * @throws LeaseLost also when the log's position is not `from`
    */
   async ingest(lease: LogLease, batch: IngestedBatch): Promise<Stored> {
-    const { issuerIds, crlIds } = this;
+    // Together: ids are forgotten when the database lacks what was committed with them.
+    const { issuerIds, crlIds, newest: committed } = this;
     await issuerIds.ensure(
       this.database.manager,
       batch.issuances.map(({ issuer }) => issuer),
@@ -208,7 +209,7 @@ export class CtLogs {
           batch.entryAt ?? null,
         ],
       );
-      if (moved === 0) throw new LeaseLost('ct_log', lease.log, lease.token);
+      if (moved === 0 || (await lacks(tx, committed))) throw new LeaseLost('ct_log', lease.log, lease.token);
       await insertOdd(tx, lease.log, batch.odd);
       return await storeIssuances(tx, issuerIds, batch.issuances, crls, async (places) => {
         newest = places.newest;
@@ -223,16 +224,10 @@ export class CtLogs {
   /**
    * Whether the database lacks issuances that this process has committed: it was restored from a backup, or failed over to a copy
    * without its newest commits. Then ids that this process has seen belong to other rows, and are forgotten. Deleted issuances
-   * look the same, which does no harm.
-   *
-   * Called with a lease that was just taken: one from before the restoration is lost, and so is what would be stored with it.
+   * look the same, which does no harm. A lease from before a fail-over may still be valid: `ingest` checks it, too.
    */
   async lacksCommitted(): Promise<boolean> {
-    const { newest } = this;
-    if (newest === null) return false;
-    const position = String(newest.position);
-    const stored = (await tbsSha256At(this.database.manager, [position])).get(position);
-    if (stored?.toString('hex') === newest.tbsSha256) return false;
+    if (!(await lacks(this.database, this.newest))) return false;
     this.newest = null;
     this.issuerIds = new IssuerIds();
     this.crlIds = new CrlIds();
@@ -329,6 +324,17 @@ export class CtLogs {
     ]);
     if (written === 0) throw new LeaseLost('ct_log', lease.log, lease.token);
   }
+}
+
+/** Whether an issuance that was committed is not there. */
+async function lacks(
+  database: Parameters<typeof tbsSha256At>[0],
+  newest: StoredPlaces['newest'],
+): Promise<boolean> {
+  if (newest === null) return false;
+  const position = String(newest.position);
+  const stored = (await tbsSha256At(database, [position])).get(position);
+  return stored?.toString('hex') !== newest.tbsSha256;
 }
 
 async function insertOdd(tx: EntityManager, log: number, odd: readonly OddEntry[]): Promise<void> {

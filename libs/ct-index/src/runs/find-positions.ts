@@ -81,11 +81,10 @@ function positionsIn(
   let seen = Math.max(after, Math.min(end, ...found.map((each) => each.notFrom)) - 1);
   let readRun = 0;
   for (const { nth, block } of inOrderOfRuns(found)) {
-    const { runEnd, partition, postings } = block;
-    if (runEnd > readRun && positions.areEnough) {
-      seen = Math.min(seen, readRun - 1);
-      break;
-    }
+    const { from, runEnd, partition, postings } = block;
+    if (runEnd > readRun && positions.areEnough) seen = Math.min(seen, readRun - 1);
+    // Not the end: on a distributed index, the runs of another key may have been merged since, and begin earlier.
+    if (from > seen) continue;
     readRun = runEnd;
     partitions.add(partition);
     positions.read(`${runEnd} ${nth}`, new BlockReader(postings), keys[nth] ?? -1);

@@ -13,6 +13,8 @@ export interface KeyBehind {
 }
 
 export interface FoundBlock {
+  /** Start of its run. */
+  readonly from: number;
   /** End of its run, exclusive. */
   readonly runEnd: number;
   /** Partition of positions, by its end. */
@@ -52,8 +54,6 @@ export const postingsAnywhere = lookupBy(anywhereStatement, (rows, { maxBlocks }
 /** A block, or a run that was not read, without postings. In the order of the runs. */
 interface FoundRow extends FoundBlock {
   readonly home: Home;
-  /** Start of its run. */
-  readonly from: number;
 }
 
 function isUnread({ postings }: FoundRow): boolean {

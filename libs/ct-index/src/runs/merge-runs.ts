@@ -5,7 +5,6 @@ import {
   insertRun,
   nextRunId,
   type Run,
-  young,
 } from '@certwright/ct-schema';
 import { firstLivingDay, RunWriter } from '@certwright/posting-index';
 import type { DataSource, EntityManager } from 'typeorm';
@@ -26,8 +25,6 @@ export interface Merged {
   readonly runs: number;
   /** Postings in the new run. */
   readonly postings: number;
-  /** Dead blocks, whose space is free after a VACUUM. */
-  readonly deadBlocks: number;
 }
 
 /**
@@ -80,11 +77,6 @@ export async function takeLane(tx: EntityManager, lane: MergeLane): Promise<bool
   return mine;
 }
 
-/** Dead blocks take space until a VACUUM, which is cheap, since a block has hundreds of postings. */
-export async function clearMerged(database: Pick<EntityManager, 'query'>): Promise<void> {
-  await database.query(`VACUUM (SKIP_LOCKED, TRUNCATE false) ${blockTable(young)}, ct_run`);
-}
-
 async function allRuns(tx: EntityManager): Promise<Run[]> {
   const rows: Record<keyof Run, string>[] = await tx.query(
     `SELECT id, level, home, partition, from_position AS "from", to_position AS "to", postings,
@@ -130,11 +122,11 @@ async function replace(
     if (writer.waiting >= blocksAtATime) await insertBlocks(tx, run, writer.take());
   }
   await insertBlocks(tx, run, writer.end());
-  const deadBlocks = await remove(tx, sources);
+  await remove(tx, sources);
   const { postings } = writer;
   const halfExpiredDay = expiry.halfExpiredDay();
   if (postings > 0) await insertRun(tx, { ...run, from, to: last.to, postings, halfExpiredDay }, run.id);
-  return { runs: sources.length, postings, deadBlocks };
+  return { runs: sources.length, postings };
 }
 
 /**
@@ -143,22 +135,15 @@ async function replace(
  */
 class RunsReplaced extends Error {}
 
-/** @returns number of blocks @throws RunsReplaced */
-async function remove(tx: EntityManager, sources: readonly Run[]): Promise<number> {
+/** @throws RunsReplaced */
+async function remove(tx: EntityManager, sources: readonly Run[]): Promise<void> {
   const ids = sources.map(({ id }) => id);
   const [, removed] = await tx.query<[unknown, number]>(`DELETE FROM ct_run WHERE id = ANY ($1::int[])`, [
     ids,
   ]);
   if (removed !== ids.length) throw new RunsReplaced('runs have been replaced while they were merged');
-  let blocks = 0;
-  for (const home of new Set(sources.map((source) => source.home))) {
-    const [, dead] = await tx.query<[unknown, number]>(
-      `DELETE FROM ${blockTable(home)} WHERE run = ANY ($1::int[])`,
-      [ids],
-    );
-    blocks += dead;
-  }
-  return blocks;
+  for (const home of new Set(sources.map((source) => source.home)))
+    await tx.query(`DELETE FROM ${blockTable(home)} WHERE run = ANY ($1::int[])`, [ids]);
 }
 
 /** Number of postings by the day by whose end they have expired. */

@@ -2,11 +2,11 @@ import type { EntityManager } from 'typeorm';
 import { anIssuance, CtDatabaseFixture } from '@certwright/ct-testing';
 import { eventually } from '@certwright/testing';
 import { pageOfKeys } from '../issuance-pages';
-import { type PageReader, readingAlone } from '../page-reader';
+import { type Lookup, type PageReader, readingAlone } from '../page-reader';
 import type { NewIssuance } from '../new-issuance';
 import { ensurePartitions } from '../partitions';
 import { IssuerIds, storeIssuances } from '../store-issuances';
-import { clearMerged, mergeIn, mergeRuns } from './merge-runs';
+import { mergeIn, mergeRuns } from './merge-runs';
 
 jest.setTimeout(300_000);
 
@@ -150,11 +150,38 @@ describe('blocks of postings', () => {
     await expectSamePages(random, oracle, 40);
   });
 
+  it('are all found although a merge becomes visible between the lookups of two keys, as with several servers', async () => {
+    const two = keys.filter((_, nth) => nth % 3 !== 0).slice(0, 2);
+    const storeWith = async (of: readonly Buffer[]) =>
+      await store(of.map((key) => anIssuance('example.com', { nameKeys: hex([key]) })));
+    await storeWith(Array.from({ length: 10 }, () => two).flat());
+    for (let run = 0; run < 3; run += 1) await storeWith(two);
+    const alone = readingAlone(ct.database.manager, () => true);
+    let isFirstRead: Promise<unknown> | undefined;
+    const reader: PageReader = {
+      ...alone,
+      look: async <Input, Result>(lookup: Lookup<Input, Result>, inputs: readonly Input[]) => {
+        if (isFirstRead === undefined) return await (isFirstRead = lookup.of(alone, inputs));
+        await isFirstRead;
+        await mergeAll();
+        return await lookup.of(alone, inputs);
+      },
+    };
+    const seen: string[] = [];
+    for (let after = '0'; ;) {
+      const { issuances: page } = await pageOfKeys(reader, two, { after, limit: 5 });
+      seen.push(...page.map(({ position }) => position));
+      const last = page.at(-1);
+      if (last === undefined) break;
+      after = last.position;
+    }
+    expect(seen).toEqual(Array.from({ length: 26 }, (_, nth) => String(nth + 1)));
+  });
+
   it('are one run in a separate table once their partition is full, and few before', async () => {
     for (let commit = 0; commit < 80; commit += 1)
       await store(Array.from({ length: 25 }, () => anIssuance('example.com')));
     await mergeAll();
-    await clearMerged(ct.database);
     const all = await runs();
     expect(all.filter(({ partition }) => partition === '700')).toEqual([
       { level: 9, home: '700', partition: '700' },
