@@ -174,3 +174,85 @@ describe('a request whose time for the database is over', () => {
     }
   });
 });
+
+describe('a commit that waits for a synchronous replica', () => {
+  const replicas = async (change: string) => {
+    await core.database.query(`ALTER SYSTEM ${change}`);
+    await core.database.query('SELECT pg_reload_conf()');
+  };
+  let database: DataSource;
+  beforeAll(async () => {
+    const { url } = core;
+    const name = new URL(url).pathname.slice(1);
+    await core.database.query(`ALTER DATABASE "${name}" SET synchronous_commit = on`);
+    await replicas(`SET synchronous_standby_names = 'cut_off'`);
+    database = coreDataSource({ url, applicationName: 'spec', poolSize: 1, statementTimeoutMs: 60_000 });
+    await database.initialize();
+  });
+  afterAll(async () => {
+    await replicas('RESET synchronous_standby_names');
+    await database.destroy();
+  });
+
+  const outcomeOf = async (work: () => Promise<unknown>): Promise<unknown> =>
+    await withinDatabaseTime(500, work).then(
+      () => 'done',
+      (error: unknown) => databaseOutage(error)?.code,
+    );
+
+  it('is not ended when the time of its request is over: a fail-over could lose it', async () => {
+    const outcome = await outcomeOf(
+      async () =>
+        await database.transaction(
+          async (tx) => await tx.query(`INSERT INTO account (id, name) VALUES ($1, 'waits')`, [817]),
+        ),
+    );
+    expect(outcome).toBe('service_outage');
+    expect(await core.database.query('SELECT 1 FROM account WHERE id = 817')).toEqual([]);
+  });
+
+  it.each([
+    [`INSERT INTO account (id, name) VALUES ($1, 'waits')`, [818]],
+    [`INSERT INTO account (id, name) VALUES (819, 'waits')`, undefined],
+  ])('is not reported as done where %s is not in a transaction', async (text, values) => {
+    expect(await outcomeOf(async () => await database.query(text, values))).toBe('service_outage');
+  });
+});
+
+describe('a cancel request that the server receives late', () => {
+  it('ends no statement of a later request', async () => {
+    const own = new URL(core.url);
+    const { hostname, port } = own;
+    const link = createServer((client) => {
+      client.on('error', () => undefined);
+      client.once('data', (first) => {
+        client.pause();
+        const forward = () => {
+          const upstream = connect(Number(port), hostname).on('error', () => undefined);
+          upstream.write(first);
+          client.pipe(upstream).pipe(client);
+        };
+        setTimeout(forward, first.length === 16 ? 400 : 0);
+      });
+    });
+    await new Promise<void>((resolve) => link.listen(0, '127.0.0.1', resolve));
+    own.port = String((link.address() as AddressInfo).port);
+    const { href: url } = own;
+    const database = coreDataSource({
+      url,
+      applicationName: 'spec',
+      poolSize: 1,
+      statementTimeoutMs: 60_000,
+    });
+    await database.initialize();
+    try {
+      // Ends by itself after its time is over, and before the cancel request arrives.
+      await withinDatabaseTime(300, async () => await database.query('SELECT pg_sleep(0.5), $1::int', [1]));
+      const later = database.query('SELECT $1::int AS one, pg_sleep(1)', [1]);
+      expect(await later).toMatchObject([{ one: 1 }]);
+    } finally {
+      await database.destroy();
+      await new Promise((resolve) => link.close(resolve));
+    }
+  });
+});

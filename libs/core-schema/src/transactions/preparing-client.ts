@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import {
   DatabaseClient,
@@ -10,6 +11,10 @@ import { startDatabaseWork } from '@certwright/tracing';
 import type * as pg from 'pg';
 import { currentDatabaseTime, type DatabaseTime } from './database-time';
 import { StatementGroups, startTransaction } from './statement-groups';
+
+/** SQLSTATE of a plain warning, such as the one about a commit that stopped waiting for a replica. */
+const warning = '01000';
+const queryCanceled = '57014';
 
 type Callback = (error: unknown, result?: pg.QueryResult) => void;
 
@@ -33,6 +38,9 @@ class PreparingClient extends DatabaseClient {
   private readonly patienceMs: number;
   private patience: NodeJS.Timeout | undefined;
   private isCorked = false;
+  private isCommitting = false;
+  /** A cancel request was sent that has ended no statement yet: it may end a later one. */
+  private isCanceling = false;
   private endWait: () => void = () => undefined;
 
   constructor(config: DatabaseClientConfig = {}) {
@@ -42,6 +50,18 @@ class PreparingClient extends DatabaseClient {
     // Every statement that was sent has been answered.
     this.on('drain', () => this.endPatience());
     this.on('end', () => this.endPatience());
+    this.on('notice', ({ code }: { readonly code?: string }) => {
+      if (code === warning && this.isCanceling) this.loseCommit();
+    });
+    const { connection } = this as unknown as { readonly connection: EventEmitter };
+    connection.on('errorMessage', ({ code }: { readonly code?: string }) => {
+      if (code === queryCanceled) this.isCanceling = false;
+    });
+  }
+
+  /** Before the connection is another request's. */
+  endIfCancelMayCome(): void {
+    if (this.isCanceling) void this.end().catch(() => undefined);
   }
 
   // pg declares a dozen overloads; TypeORM calls the one with text and values.
@@ -52,6 +72,7 @@ class PreparingClient extends DatabaseClient {
       this.isToStart = true;
       return Promise.resolve({ command: 'START', rows: [] }) as never;
     }
+    this.isCommitting = text === 'COMMIT';
     if (this.patience === undefined) this.beginPatience();
     this.cork();
     if (typeof text === 'string' && Array.isArray(values) && values.length > 0)
@@ -111,8 +132,11 @@ class PreparingClient extends DatabaseClient {
 
   /** The time of the request is over. A responsive server ends the statement, and the connection can be used again. */
   private cancel(afterMs: number): void {
+    // It would only end the wait for a synchronous replica: the commit would count as done, and a fail-over could lose it.
+    if (this.isCommitting) return this.giveUp(afterMs);
+    this.isCanceling = true;
     const { host, port, processID, secretKey } = this as unknown as Required<Cancelable>;
-    sendCancelRequest({ host, port, processID, secretKey });
+    sendCancelRequest({ host, port, processID, secretKey }, () => (this.isCanceling = false));
     this.patience = setTimeout(() => this.giveUp(afterMs + cancelWithinMs), cancelWithinMs).unref();
   }
 
@@ -125,6 +149,15 @@ class PreparingClient extends DatabaseClient {
     const { connection } = this as unknown as { connection: { stream: Socket } };
     const error = new Error(`Connection terminated: no response in ${Math.round(afterMs)} ms`);
     connection.stream.destroy(Object.assign(error, { code: 'ETIMEDOUT' }));
+  }
+
+  /** The cancel request ended the wait of a commit for a synchronous replica: whether it lasts is unknown. */
+  private loseCommit(): void {
+    const { connection } = this as unknown as { connection: EventEmitter & { stream: Socket } };
+    const error = new Error('Connection terminated: a commit was not replicated in time');
+    // At once: the result of the commit follows in the same piece.
+    connection.emit('error', Object.assign(error, { code: 'ETIMEDOUT' }));
+    connection.stream.destroy();
   }
 
   private endPatience(): void {
@@ -149,11 +182,12 @@ const cancelClosesWithinMs = 30_000;
  * PostgreSQL protocol 3.0, CancelRequest: on a separate connection, in the clear, and without a response. As in libpq, the
  * server closes it: PgBouncer drops a request whose client closes it first, and 1.18 may end with "bad client state".
  */
-function sendCancelRequest({ host, port, processID, secretKey }: Cancelable): void {
+function sendCancelRequest({ host, port, processID, secretKey }: Cancelable, processed: () => void): void {
   const message = Buffer.alloc(16);
   [16, 80_877_102, processID, secretKey].forEach((value, index) => message.writeInt32BE(value, 4 * index));
   const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
   socket.on('error', () => undefined);
+  socket.once('end', processed);
   socket.setTimeout(cancelClosesWithinMs, () => socket.destroy());
   socket.unref();
   socket.resume();
@@ -175,6 +209,9 @@ type Connected = (
 class PreparingPool extends DatabasePool {
   constructor(config: DatabaseClientConfig) {
     super(config, PreparingClient);
+    this.on('release', (_error, client) => {
+      if (client instanceof PreparingClient) client.endIfCancelMayCome();
+    });
   }
 
   override connect(): Promise<pg.PoolClient>;

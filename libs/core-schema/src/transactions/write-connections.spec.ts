@@ -105,6 +105,31 @@ describe('connections for writes', () => {
     expect(writes.begin('1')).not.toBeNull();
   });
 
+  it.each(['before', 'while'])(
+    'count for their account also when its clients disconnect %s they wait',
+    (when) => {
+      const writes = new WriteConnections(3);
+      const held: (() => void)[] = [];
+      const disconnected = (account: string) =>
+        withinDatabaseTime(60_000, () => {
+          const end = writes.begin(account);
+          if (when === 'before') end?.();
+          if (end !== null) currentDatabaseTime()?.takePlace((giveBack) => held.push(giveBack));
+          end?.();
+          return end !== null;
+        });
+      for (let at = 0; at < 3; at += 1) disconnected('1');
+      expect(held).toHaveLength(2);
+      disconnected('2');
+      expect(held).toHaveLength(3);
+      for (let waiting = 1; waiting < 40; waiting += 1) expect(disconnected('1')).toBe(true);
+      expect(disconnected('1')).toBe(false);
+      held[0]?.();
+      expect(held).toHaveLength(4);
+      expect(disconnected('1')).toBe(true);
+    },
+  );
+
   it('go first to a write that has had one before', () => {
     const writes = new WriteConnections(1);
     const write = () =>

@@ -5,6 +5,7 @@ const maxWaitingPerConnection = 20;
 
 /** The open writes of one account. */
 interface Writes {
+  /** Requests, and connections that their work uses or waits for: it goes on when the client disconnects. */
   open: number;
   /** Those that have not had a connection yet. */
   waiting: number;
@@ -34,6 +35,7 @@ export class WriteConnections {
   /** Writes that have not had a connection yet. */
   #waiting = 0;
   readonly #accounts = new Map<string | null, Writes>();
+  #isGranting = false;
   /** Connections of one account. */
   readonly #maxOfAccount: number;
 
@@ -52,49 +54,77 @@ export class WriteConnections {
     const writes = this.#accounts.get(account) ?? { open: 0, waiting: 0, held: 0 };
     if (this.#waiting >= this.connections * maxWaitingPerConnection) return null;
     if (writes.waiting >= this.#maxOfAccount * maxWaitingPerConnection) return null;
-    this.#accounts.set(account, writes);
-    writes.open += 1;
-    writes.waiting += 1;
-    this.#waiting += 1;
-    const endWaiting = once(() => {
-      writes.waiting -= 1;
-      this.#waiting -= 1;
-    });
+    const endRequest = this.#open(account, writes);
+    let endWaiting = this.#wait(writes);
     let queue = this.#beginning;
+    let isQueued = false;
     currentDatabaseTime()?.takePlacesOf({
       take: (granted) => {
+        // Those of now: the request may have ended.
+        const own = this.#accounts.get(account) ?? { open: 0, waiting: 0, held: 0 };
+        const close = this.#open(account, own);
+        if (queue === this.#beginning) {
+          endWaiting();
+          endWaiting = this.#wait(own);
+        }
+        isQueued = true;
         queue.push({
-          writes,
+          writes: own,
           granted: () => {
+            isQueued = false;
             endWaiting();
             queue = this.#continuing;
-            granted(once(() => this.#giveBack(writes)));
+            granted(once(() => this.#giveBack(own, close)));
           },
         });
         this.#grant();
       },
     });
     return once(() => {
-      endWaiting();
-      writes.open -= 1;
-      if (writes.open === 0) this.#accounts.delete(account);
+      if (!isQueued) endWaiting();
+      endRequest();
     });
   }
 
-  #giveBack(writes: Writes): void {
+  /** @returns closes it */
+  #open(account: string | null, writes: Writes): () => void {
+    this.#accounts.set(account, writes);
+    writes.open += 1;
+    return () => {
+      writes.open -= 1;
+      if (writes.open === 0) this.#accounts.delete(account);
+    };
+  }
+
+  /** @returns ends it */
+  #wait(writes: Writes): () => void {
+    writes.waiting += 1;
+    this.#waiting += 1;
+    return once(() => {
+      writes.waiting -= 1;
+      this.#waiting -= 1;
+    });
+  }
+
+  #giveBack(writes: Writes, close: () => void): void {
     this.#free += 1;
     writes.held -= 1;
+    close();
     this.#grant();
   }
 
+  /** A late write gives its connection back at once: then the loop goes on, without a call in a call. */
   #grant(): void {
+    if (this.#isGranting) return;
+    this.#isGranting = true;
     while (this.#free > 0) {
       const next = this.#nextOf(this.#continuing) ?? this.#nextOf(this.#beginning);
-      if (next === undefined) return;
+      if (next === undefined) break;
       this.#free -= 1;
       next.writes.held += 1;
       next.granted();
     }
+    this.#isGranting = false;
   }
 
   /** The first whose account may have another connection. */
