@@ -9,8 +9,8 @@ const pauseMs = 1_000;
 /** Key of the session lock of a run (pg_advisory_lock, a bigint): "certwright" in ASCII, first eight bytes. */
 const runLock = 0x63_65_72_74_77_72_69_67n;
 
-/** lock_not_available (PostgreSQL, appendix A). */
-const lockNotAvailable = '55P03';
+/** lock_not_available, deadlock_detected (PostgreSQL, appendix A): a request that holds one table may wait for another one. */
+const lockErrors: readonly unknown[] = ['55P03', '40P01'];
 
 /**
  * Runs alone: another run on the same database waits until this one ends. The lock belongs to a connection of its own,
@@ -53,7 +53,7 @@ export async function withTableLocks<T>(
     try {
       return await work();
     } catch (error) {
-      if ((error as { readonly code?: unknown }).code !== lockNotAvailable) throw error;
+      if (!lockErrors.includes((error as { readonly code?: unknown }).code)) throw error;
       if (waitedMs >= waitMs)
         throw new Error(
           `A table was locked by another transaction for ${Math.round(waitMs / 1_000)} s. See pg_stat_activity for transactions that ` +

@@ -2,6 +2,7 @@ import { type DatabaseConnection, dataSourceOptions, type UsedSchema } from '@ce
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { coreEntities } from './core-entities';
 import { coreMigrations } from './migrations/core-migrations';
+import { coreSchema } from './roles/core-schema';
 import { preparingDriver } from './transactions/preparing-client';
 
 const migrationsTable = 'core_migration';
@@ -11,6 +12,7 @@ export const usedCoreSchema: UsedSchema = {
   setting: 'DATABASE_URL',
   migrationsTable,
   migrations: coreMigrations,
+  grants: coreSchema,
 };
 
 export const coreDataSourceOptions = (database: DatabaseConnection): DataSourceOptions =>

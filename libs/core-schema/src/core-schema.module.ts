@@ -39,7 +39,7 @@ const deployment: Provider = {
   useFactory: async (database: DataSource, process: CoreProcess) => {
     const { name, deployment, pooler, log, readiness } = process;
     const query = async (text: string) => await database.query<object[]>(text);
-    await awaitSchema(query, usedCoreSchema, { log });
+    await awaitSchema(query, usedCoreSchema, { process: name, log });
     readiness.add('database', async () => await databaseTime(query, usedCoreSchema.setting));
     await awaitSettings(database, pooler, sessionSettings(process), log);
     if (deployment?.access === 'claim') await claimDeployment(database, deployment.mode);

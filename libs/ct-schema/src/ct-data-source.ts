@@ -14,6 +14,7 @@ import { ctMigrations } from './migrations/ct-migrations';
 import { CtCrlHostEntity } from './revocations/ct-crl-host.entity';
 import { CtCrlEntity } from './revocations/ct-crl.entity';
 import { CtRevocationEntity } from './revocations/ct-revocation.entity';
+import { ctSchema } from './roles/ct-schema';
 
 /** The tables of the `ct` database that are not partitioned; the others are used in SQL only. */
 const ctEntities = [
@@ -34,6 +35,7 @@ export const usedCtSchema: UsedSchema = {
   setting: 'CT_DATABASE_URL',
   migrationsTable,
   migrations: ctMigrations,
+  grants: ctSchema,
 };
 
 export const ctDataSourceOptions = (database: DatabaseConnection): DataSourceOptions =>

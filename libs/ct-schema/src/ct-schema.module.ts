@@ -50,7 +50,7 @@ export class CtSchemaModule {
           useFactory: async (database: DataSource, process: CtProcess) => {
             const { name, pooler, log, readiness } = process;
             const query = async (text: string) => await database.query<object[]>(text);
-            await awaitSchema(query, usedCtSchema, { log });
+            await awaitSchema(query, usedCtSchema, { process: name, log });
             readiness.add('database', async () => await databaseTime(query, usedCtSchema.setting));
             await awaitSettings(database, pooler, sessionSettings(process), log);
             await warnOfExcessPrivileges(database, ctSchema, name, log);

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { StartFault } from '@certwright/errors';
+import { missingPrivileges } from './roles/missing-privileges';
+import type { GrantedSchema } from './roles/role-grants';
 
 /** A database as one of our processes uses it. */
 export interface UsedSchema {
@@ -10,6 +12,8 @@ export interface UsedSchema {
   readonly migrationsTable: string;
   /** Of this release: classes whose names end with a timestamp; the newest comes last. */
   readonly migrations: readonly (new () => object)[];
+  /** Absent: its grants are not checked. */
+  readonly grants?: GrantedSchema;
 }
 
 /** Runs one statement. */
@@ -20,6 +24,8 @@ export type SchemaState =
   /** Every release runs without its newest migration. */
   | { readonly kind: 'newest_missing'; readonly migration: string }
   | { readonly kind: 'older'; readonly migration: string }
+  /** `migrate` of this release has not run, or has not come to the grants yet. */
+  | { readonly kind: 'ungranted'; readonly privilege: string }
   /** A later release has removed what this one uses. */
   | { readonly kind: 'newer'; readonly minimum: string }
   /** The role may not read the table: a later run of `migrate` grants it. */
@@ -33,11 +39,13 @@ const insufficientPrivilege = '42501';
  * of migrations says `minimum_migration=<timestamp>`: the migration that sets it removed what releases without the
  * named migration use.
  *
+ * @param process whose grants are checked too; what they are about may be missing with the newest migration
  * @throws Error when the database cannot be read
  */
 export async function schemaState(
   query: Query,
-  { migrationsTable, migrations }: UsedSchema,
+  { migrationsTable, migrations, grants }: UsedSchema,
+  process?: string,
 ): Promise<SchemaState> {
   const known = migrations.map(({ name }) => name);
   const newest = known.at(-1) ?? '';
@@ -49,8 +57,12 @@ export async function schemaState(
   const applied = await appliedMigrations(query, migrationsTable);
   if (applied === null) return { kind: 'unknown' };
   const missing = known.find((name) => !applied.has(name));
-  if (missing === undefined) return { kind: 'current' };
-  return { kind: missing === newest && applied.size > 0 ? 'newest_missing' : 'older', migration: missing };
+  if (missing !== undefined && (missing !== newest || applied.size === 0))
+    return { kind: 'older', migration: missing };
+  const role = process === undefined ? undefined : grants?.roles[process];
+  const [privilege] = role === undefined ? [] : await missingPrivileges(query, role);
+  if (privilege !== undefined) return { kind: 'ungranted', privilege };
+  return missing === undefined ? { kind: 'current' } : { kind: 'newest_missing', migration: missing };
 }
 
 const timestampOf = (migration: string): string => migration.slice(-13);
@@ -79,6 +91,10 @@ function assertFits(state: SchemaState, { database, setting, migrations }: UsedS
     throw new StartFault(
       `${setting}: the ${database} schema lacks the migration ${state.migration}; ${howToMigrate}, or correct ${setting}`,
     );
+  if (state.kind === 'ungranted')
+    throw new StartFault(
+      `${setting}: the database role lacks the privilege ${state.privilege}; ${howToMigrate}, or correct ${setting}`,
+    );
   if (state.kind === 'newer')
     throw new StartFault(
       `${setting}: the ${database} schema needs a release with the migration ${state.minimum}, and the newest one of this release is ` +
@@ -87,6 +103,8 @@ function assertFits(state: SchemaState, { database, setting, migrations }: UsedS
 }
 
 export interface AwaitSchemaOptions {
+  /** Whose grants are awaited too. */
+  readonly process?: string;
   readonly log: { warn(members: object, message: string): void };
   /** Between two looks at an older schema, ms. Default: 2,000. */
   readonly everyMs?: number;
@@ -101,10 +119,10 @@ export interface AwaitSchemaOptions {
 export async function awaitSchema(
   query: Query,
   schema: UsedSchema,
-  { log, everyMs = 2_000 }: AwaitSchemaOptions,
+  { process, log, everyMs = 2_000 }: AwaitSchemaOptions,
 ): Promise<void> {
   const { database, setting } = schema;
-  let state = await schemaState(query, schema);
+  let state = await schemaState(query, schema, process);
   if (state.kind === 'older') {
     const { migration } = state;
     log.warn(
@@ -112,10 +130,17 @@ export async function awaitSchema(
       `not ready: the ${database} schema lacks a migration; ${howToMigrate}, or correct ${setting}`,
     );
   }
-  while (state.kind === 'older') {
+  if (state.kind === 'ungranted') {
+    const { privilege } = state;
+    log.warn(
+      { database, setting, privilege },
+      `not ready: the database role lacks a privilege; ${howToMigrate}, or correct ${setting}`,
+    );
+  }
+  while (state.kind === 'older' || state.kind === 'ungranted') {
     await delay(everyMs);
     // The database may be down meanwhile.
-    state = await schemaState(query, schema).catch(() => state);
+    state = await schemaState(query, schema, process).catch(() => state);
   }
   assertFits(state, schema);
   if (state.kind === 'newest_missing')
@@ -129,11 +154,11 @@ export async function awaitSchema(
  * The same as a readiness check, for a process that starts while the database is down. It passes while the database cannot
  * be read, which another check reports, and does not query again once the schema has fitted.
  */
-export function schemaCheck(query: Query, schema: UsedSchema): () => Promise<void> {
+export function schemaCheck(query: Query, schema: UsedSchema, process?: string): () => Promise<void> {
   let hasFitted = false;
   return async () => {
     if (hasFitted) return;
-    const state = await schemaState(query, schema).catch(() => null);
+    const state = await schemaState(query, schema, process).catch(() => null);
     if (state === null) return;
     assertFits(state, schema);
     hasFitted = true;

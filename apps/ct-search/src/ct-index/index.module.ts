@@ -18,7 +18,7 @@ function openIndex(config: SearchConfig, { log, metrics, readiness, opened }: Ru
   observeDataAge(readers, metrics);
   const query = async (text: string) =>
     await readers.within({ kind: 'readiness', timeLimitMs: 2_000 }).query<object[]>(text);
-  readiness.add('ct schema', schemaCheck(query, usedCtSchema));
+  readiness.add('ct schema', schemaCheck(query, usedCtSchema, 'ct-search'));
   let isRoleKnown = false;
   readiness.shared.add('ct database', async () => {
     const reader = readers.within({ kind: 'readiness', timeLimitMs: 2_000 });

@@ -25,7 +25,7 @@ async function openCtDatabase(
   await database.initialize();
   opened('ct database', async () => await database.destroy());
   const query = async (text: string) => await database.query<object[]>(text);
-  await awaitSchema(query, usedCtSchema, { log });
+  await awaitSchema(query, usedCtSchema, { process: name, log });
   readiness.add('ct database', async () => await databaseTime(query, usedCtSchema.setting));
   await awaitSettings(database, pooler, sessionSettings({ statementTimeoutMs }), log);
   await warnOfExcessPrivileges(database, ctSchema, name, log);

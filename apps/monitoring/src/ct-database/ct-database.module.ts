@@ -91,7 +91,7 @@ export class CtDatabase {
         });
         opened('ct database', async () => await pool.end());
         const query = async (text: string) => (await pool.query<object>(text)).rows;
-        readiness.add('ct schema', schemaCheck(query, usedCtSchema));
+        readiness.add('ct schema', schemaCheck(query, usedCtSchema, name));
         return new CtDatabase(pool, log);
       },
     },
