@@ -262,6 +262,13 @@ def hpke_seal(receiver, info, plaintext, ephemeral=None):
     return enc, cipher.encrypt(nonce, plaintext, b"")
 
 
+def check_sealing_key(receiver):
+    try:
+        hpke_seal(receiver, b"", b"")
+    except ValueError:
+        raise Refused("its sealing key is a point of small order") from None
+
+
 def hpke_open(sealing, info, enc, ciphertext):
     try:
         shared = sealing.exchange(X25519PublicKey.from_public_bytes(enc))
@@ -591,6 +598,7 @@ class Agent:
                     raise Refused("its statement is about other keys")
                 if ident in gone or at < times.get(ident, ""):
                     raise Refused("it was removed, or its statement is an old one")
+                check_sealing_key(sealing_key)
                 members[ident] = (identity_key, sealing_key, at)
             except Refused as refusal:
                 self.problem = f"member {ident} is refused: {refusal}"

@@ -50,6 +50,11 @@ export function hpkeSeal(
   return { enc, ciphertext };
 }
 
+/** @throws {ContractError} for a public key that nothing can be sealed to: a point of small order */
+export function assertSealingKey(receiver: Uint8Array): void {
+  hpkeSeal(receiver, empty, empty);
+}
+
 /** @throws {ContractError} `not_sealed_for_this` when key, `info`, `aad` or any byte differ */
 export function hpkeOpen(
   receiver: KeyObject,

@@ -1,6 +1,7 @@
 export { decodeFixed, encodeBase64url } from './base64url';
 export { type ClusterKey, clusterKeyFromSeed, newClusterKey } from './cluster-key';
 export { ContractError } from './contract-error';
+export { assertSealingKey } from './hpke';
 export {
   enrolmentTokenSha256,
   joinString,

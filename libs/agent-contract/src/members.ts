@@ -1,5 +1,6 @@
 import { decodeFixed } from './base64url';
 import { ContractError } from './contract-error';
+import { assertSealingKey } from './hpke';
 import { agentId, keyBytes } from './keys';
 import type { MemberMessage } from './messages';
 import { type Member, verifyStatement } from './statement';
@@ -67,5 +68,6 @@ function readMember(message: MemberMessage, clusterPublicKey: Uint8Array): Membe
     Buffer.compare(sealingKey, member.sealingKey) === 0 &&
     agentId(identityKey) === message.agent_id;
   if (!isSame) throw new ContractError('mismatch', 'its statement is about other keys');
+  assertSealingKey(member.sealingKey);
   return member;
 }

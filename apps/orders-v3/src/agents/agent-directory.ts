@@ -1,6 +1,6 @@
 import { type KeyObject } from 'node:crypto';
 import { ed25519PublicKey } from '@certwright/agent-contract';
-import { withoutDatabaseTime } from '@certwright/core-schema';
+import { SharedReads } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
@@ -24,15 +24,14 @@ const keptMs = 5_000;
 /** Entries, about 1 KB each. */
 const maxKept = 12_000;
 
-/** Ids in one statement. */
-const maxIdsPerLookup = 1_000;
-
-/** Finds agents by their id: requests that arrive while a statement runs share the next one. */
+/** Finds agents by their id: concurrent requests share a statement. */
 @Injectable()
 export class AgentDirectory {
   readonly #kept = new Map<string, { readonly agent: Agent; readonly untilMs: number }>();
-  readonly #wanted = new Map<string, ((found: Promise<Agent | null>) => void)[]>();
-  #isLookingUp = false;
+  readonly #reads = new SharedReads<string, Agent | null>(async (ids) => {
+    const agents = this.#keep(await this.#read(ids));
+    return ids.map((id) => agents.get(id) ?? null);
+  });
 
   constructor(private readonly database: DataSource) {}
 
@@ -40,33 +39,12 @@ export class AgentDirectory {
   async find(id: string): Promise<Agent | null> {
     const kept = this.#kept.get(id);
     if (kept !== undefined && kept.untilMs > performance.now()) return kept.agent;
-    return await new Promise((resolve) => {
-      const others = this.#wanted.get(id);
-      if (others === undefined) this.#wanted.set(id, [resolve]);
-      else others.push(resolve);
-      // For all requests that wait: it does not count as time of the one that starts it.
-      if (!this.#isLookingUp) withoutDatabaseTime(() => void this.#lookUp());
-    });
+    return await this.#reads.read(id);
   }
 
   /** Those that are still members. */
   async present(ids: readonly string[]): Promise<ReadonlySet<string>> {
     return new Set((await this.#read(ids)).map(({ id }) => id));
-  }
-
-  async #lookUp(): Promise<void> {
-    this.#isLookingUp = true;
-    while (this.#wanted.size > 0) {
-      const batch = [...this.#wanted].slice(0, maxIdsPerLookup);
-      for (const [id] of batch) this.#wanted.delete(id);
-      const read = this.#read(batch.map(([id]) => id)).then((rows) => this.#keep(rows));
-      for (const [id, resolvers] of batch) {
-        const found = read.then((agents) => agents.get(id) ?? null);
-        for (const resolve of resolvers) resolve(found);
-      }
-      await read.catch(() => undefined);
-    }
-    this.#isLookingUp = false;
   }
 
   async #read(ids: readonly string[]): Promise<AgentRow[]> {

@@ -2,6 +2,7 @@ import type { SealedKey } from '@certwright/agent-contract';
 import type { KeyRequestReason, Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { notAnAgent } from '../wire/problems';
 import type { Agent } from './agent-directory';
 
 type Of = Pick<Agent, 'accountId' | 'cluster'>;
@@ -96,7 +97,11 @@ export class AgentOrders {
     );
   }
 
-  /** The members other than the agent, and the version of the list. */
+  /**
+   * The members other than the agent, and the version of the list.
+   *
+   * @throws Problem `bad_credentials` when the agent was removed: a process notices that some seconds later
+   */
   async othersOf(
     tx: Tx,
     { id, accountId, cluster }: Agent,
@@ -108,6 +113,7 @@ export class AgentOrders {
       [accountId, cluster],
     );
     const ids = rows.map((row) => row.id);
+    if (!ids.includes(id)) throw notAnAgent();
     return { version: rows[0]?.version ?? '', others: new Set(ids.filter((other) => other !== id)) };
   }
 
@@ -149,15 +155,16 @@ export class AgentOrders {
     return used;
   }
 
+  /** @returns false when another order of the cluster has the key since `isUsed` looked */
   async insertKey(
     tx: Tx,
     agent: Agent,
     spkiSha256: Buffer,
     key: Omit<ManagedKey, 'madeBy' | 'sealer'>,
-  ): Promise<void> {
-    await tx.query(
+  ): Promise<boolean> {
+    const rows = await tx.query<unknown[]>(
       `INSERT INTO managed_key (account_id, cluster, spki_sha256, plan_id, made_by, task_id, csr_sha256, revision)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING RETURNING 1 AS added`,
       [
         agent.accountId,
         agent.cluster,
@@ -169,6 +176,7 @@ export class AgentOrders {
         key.revision,
       ],
     );
+    return rows.length > 0;
   }
 
   /** A receiver that has the key already keeps what it has. @returns how many were new */

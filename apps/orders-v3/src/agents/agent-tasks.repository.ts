@@ -61,6 +61,7 @@ export class AgentTasks {
            assigned_until = date_trunc('second', clock_timestamp()) + interval '${taskSeconds} seconds'
          FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS assigned (plan_id, id, agent)
          WHERE request.plan_id = assigned.plan_id AND request.id = assigned.id AND ${isRequestDue}
+           AND EXISTS (SELECT 1 FROM agent WHERE agent.id = assigned.agent AND removed_at IS NULL)
          RETURNING request.plan_id AS "planId"`,
         [
           assigned.map(({ planId }) => planId),

@@ -1,5 +1,6 @@
 import {
   agentId,
+  assertSealingKey,
   ContractError,
   type EnrolResponse,
   enrolmentTokenSha256,
@@ -49,19 +50,23 @@ export class EnrolAgent {
       };
       if (known !== null) return known.isSame && known.enrolmentId === enrolment.id ? response : null;
       if (!enrolment.isUsable) return null;
+      assertUsable(body.sealing_key);
       assertStatement(body, id, clusterKey);
       await assertRoom(tx, enrolment, clusterKey);
-      await tx.query(`UPDATE cluster_enrolment SET used = used + 1 WHERE id = $1`, [enrolment.id]);
-      await tx.query(
+      const added = await tx.query<unknown[]>(
         `INSERT INTO agent (id, account_id, cluster, identity_key, sealing_key, statement, enrolment_id, name, version,
            platform, last_seen_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp())`,
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp())
+         ON CONFLICT DO NOTHING RETURNING 1 AS added`,
         [
           ...[id, enrolment.accountId, enrolment.cluster, identityKey],
           ...[Buffer.from(body.sealing_key, 'base64url'), body.statement, enrolment.id],
           ...[body.name, body.version, body.platform],
         ],
       );
+      // It has joined another cluster since `knownAgent` looked.
+      if (added.length === 0) return null;
+      await tx.query(`UPDATE cluster_enrolment SET used = used + 1 WHERE id = $1`, [enrolment.id]);
       return response;
     });
   }
@@ -100,6 +105,18 @@ async function knownAgent(
     [id, Buffer.from(identityKey, 'base64url'), Buffer.from(sealingKey, 'base64url'), statement],
   );
   return rows[0] ?? null;
+}
+
+/** No other agent could seal a key for it, and so make one for the cluster. */
+function assertUsable(sealingKey: string): void {
+  try {
+    assertSealingKey(Buffer.from(sealingKey, 'base64url'));
+  } catch (error) {
+    if (!(error instanceof ContractError)) throw error;
+    throw Problem.ofFields([
+      { field: 'sealing_key', code: 'invalid_value', message: `It cannot be used: ${error.message}.` },
+    ]);
+  }
 }
 
 function assertStatement(body: EnrolBody, id: string, clusterKey: Buffer | null): void {

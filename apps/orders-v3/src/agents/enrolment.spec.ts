@@ -108,6 +108,7 @@ describe('enrolment', () => {
     ['a name with a line feed', { name: 'a\nb' }],
     ['a name that is too long', { name: 'n'.repeat(256) }],
     ['a key that is not canonical', { sealing_key: `${'A'.repeat(42)}B` }],
+    ['a sealing key of small order', { sealing_key: 'A'.repeat(43) }],
     ['no platform', { platform: undefined }],
   ])('refuses %s', async (_, change) => {
     const agent = new SpecAgent(fixture.api, cluster);

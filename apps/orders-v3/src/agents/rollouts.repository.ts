@@ -202,7 +202,7 @@ export function rolloutAfter(
   outcome: ReturnType<typeof reportedOutcome>,
   othersHavePoints: boolean,
 ): Rollout | null {
-  const { firstAgent, broken, isServed } = rollout;
+  const { firstAgent, broken, isServed, isStopped: wasStopped } = rollout;
   const isFirst = firstAgent === agentId;
   switch (outcome) {
     case 'underway':
@@ -213,7 +213,8 @@ export function rolloutAfter(
       return othersHavePoints ? { ...rollout, firstAgent: null } : { ...rollout, isServed: true };
     case 'serves': {
       const wasBroken = broken.includes(agentId);
-      if (isServed && !wasBroken) return null;
+      // After a stop, only one of the broken hosts shows that it can go on: the others report again and again what they serve.
+      if ((isServed || wasStopped) && !wasBroken) return null;
       const others = broken.filter((id) => id !== agentId);
       return { ...rollout, broken: others, isServed: true, isStopped: false };
     }

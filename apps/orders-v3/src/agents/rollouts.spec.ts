@@ -79,6 +79,23 @@ describe('a roll-out', () => {
     await Promise.all(others.map(goes));
   });
 
+  it('stays stopped when a host that served the certificate before reports it again', async () => {
+    const { first, others, sha256 } = await begun();
+    const serving = async () => await first.report([installationOf('shop', 'serving', sha256)]);
+    await serving();
+    await Promise.all(others.map(goes));
+    for (const agent of others) await agent.report([installationOf('shop', 'rolled_back', randomHash())]);
+    const stopped = async () =>
+      await fixture.query(
+        `SELECT stopped_at IS NOT NULL AS stopped, cardinality(broken) AS broken FROM rollout JOIN order_v3 USING (plan_id) WHERE account_id = $1`,
+        tenant.accountId,
+      );
+    expect(await stopped()).toEqual([{ stopped: true, broken: 2 }]);
+    // Agents report everything once an hour.
+    await serving();
+    expect(await stopped()).toEqual([{ stopped: true, broken: 2 }]);
+  });
+
   it('does not wait for a host that does not use the order, nor for a silent one', async () => {
     const { first, others } = await begun();
     await first.report([], { without_points: ['shop'] });

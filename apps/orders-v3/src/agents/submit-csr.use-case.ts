@@ -75,7 +75,7 @@ export class SubmitCsr {
         const { planId, revision } = stored;
         const key = { planId, taskId: body.task, csrSha256: sha256(csr.der), revision };
         const spkiSha256 = Buffer.from(csr.spkiSha256);
-        await this.agentOrders.insertKey(tx, agent, spkiSha256, key);
+        if (!(await this.agentOrders.insertKey(tx, agent, spkiSha256, key))) throw keyIsUsed();
         if (body.keys.length > 0) await this.agentOrders.insertSealed(tx, agent, spkiSha256, body.keys);
         if ((await this.agentOrders.lockMembers(tx, agent)) !== version) throw membersChanged();
         return { revision };
@@ -119,8 +119,7 @@ export class SubmitCsr {
   ): Promise<void> {
     if (faults.length > 0) throw Problem.ofFields(faults);
     if (!(await this.agentOrders.isUsed(tx, accountId, Buffer.from(spkiSha256)))) return;
-    const message = 'The key is used already; make a new one for each task.';
-    throw Problem.ofFields([{ field: 'csr', code: 'invalid_value', message }]);
+    throw keyIsUsed();
   }
 
   /** The agent made the key in vain: the task comes again, with a new key, when the account may have paid. */
@@ -150,6 +149,15 @@ function readable(der: Uint8Array): Readable {
     },
   };
 }
+
+const keyIsUsed = () =>
+  Problem.ofFields([
+    {
+      field: 'csr',
+      code: 'invalid_value',
+      message: 'The key is used already; make a new one for each task.',
+    },
+  ]);
 
 const asFields = (faults: readonly Omit<FieldFault, 'field'>[]): FieldFault[] =>
   faults.map((fault) => ({ field: 'csr', ...fault }));
