@@ -128,7 +128,8 @@ export class AcmeAccount {
       if (isProblem(error, 'orderNotReady')) return await this.order(url);
       if (!(error instanceof AcmeFault) || error.kind !== 'problem' || isPassing(error)) throw error;
       const order = await this.order(url).catch((unread: unknown) => {
-        if (unread instanceof AcmeFault) return null;
+        // While it cannot be read, it may have been finalized.
+        if (unread instanceof AcmeFault && unread.kind === 'problem' && !isPassing(unread)) return null;
         throw unread;
       });
       // Other CAs refuse it with another type: an order that was finalized must not be given up.

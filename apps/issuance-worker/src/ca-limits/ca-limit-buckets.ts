@@ -70,27 +70,23 @@ export class CaLimitBuckets {
       await store(null);
       return { taken: true };
     }
-    return await this.transactions.run(async (tx) => {
-      const { buckets, nowS } = await hold(tx, caAccountId, placesOf([...needs, ...checked], accountId));
-      const wait = await waitOf(tx, buckets, accountId);
-      const isTaken = ({ kind, key }: Bucket) =>
-        !checked.some((place) => place.kind === kind && place.key === key);
-      if (wait !== null) {
-        const { kind, key } = wait.bucket;
-        const until = afterS(nowS + wait.seconds);
-        return kind === 'shareOfNewOrders'
-          ? { taken: false, kind: 'newOrders', key: '', keptForOthers: true, until }
-          : { taken: false, kind, key, keptForOthers: false, until };
-      }
-      await write(
-        tx,
-        caAccountId,
-        buckets.filter(isTaken).map((bucket) => ({ ...bucket, spent: bucket.spent + 1 })),
-        nowS,
-      );
-      await store(tx);
-      return { taken: true };
-    });
+    try {
+      return await this.transactions.run(async (tx) => {
+        // First: it may wait for the lock of one issuance, and no other order is to wait for the buckets meanwhile.
+        await store(tx);
+        const { buckets, nowS } = await hold(tx, caAccountId, placesOf([...needs, ...checked], accountId));
+        const wait = await waitOf(tx, buckets, accountId);
+        if (wait !== null) throw new NotTaken(refusalOf(wait, nowS));
+        const isTaken = ({ kind, key }: Bucket) =>
+          !checked.some((place) => place.kind === kind && place.key === key);
+        const taken = buckets.filter(isTaken).map((bucket) => ({ ...bucket, spent: bucket.spent + 1 }));
+        await write(tx, caAccountId, taken, nowS);
+        return { taken: true };
+      });
+    } catch (error) {
+      if (error instanceof NotTaken) return error.refusal;
+      throw error;
+    }
   }
 
   /** Takes a token of every bucket, also of an empty one: the CA counts what is stored in the same transaction. */
@@ -101,8 +97,8 @@ export class CaLimitBuckets {
     store: (tx: Tx) => Promise<void>,
   ): Promise<void> {
     await this.transactions.run(async (tx) => {
-      if (needs.length > 0) await add(tx, caAccountId, placesOf(needs, accountId), 1);
       await store(tx);
+      if (needs.length > 0) await add(tx, caAccountId, placesOf(needs, accountId), 1);
     });
   }
 
@@ -136,6 +132,22 @@ export class CaLimitBuckets {
     );
     return gone;
   }
+}
+
+type Refused = Extract<CaLimitTaken, { readonly taken: false }>;
+
+/** Rolls back what was stored for the tokens. */
+class NotTaken extends Error {
+  constructor(readonly refusal: Refused) {
+    super('a limit of a CA is reached');
+  }
+}
+
+function refusalOf({ bucket: { kind, key }, seconds }: Wait, nowS: number): Refused {
+  const until = afterS(nowS + seconds);
+  return kind === 'shareOfNewOrders'
+    ? { taken: false, kind: 'newOrders', key: '', keptForOthers: true, until }
+    : { taken: false, kind, key, keptForOthers: false, until };
 }
 
 /** Each once, in the order in which every transaction locks them. */

@@ -177,4 +177,43 @@ describe('issuances that wait for a CA', () => {
     expect(await waiting.takeOldest('one', [old])).toBe(next);
     expect(await waiting.takeOldest('one', [old, next])).toBeNull();
   });
+
+  it('are moved and released by statements that end in time, however many they are', async () => {
+    const many = 5_001;
+    const [first = ''] = await waitFor(['one']);
+    await core.database.query(
+      `WITH plans AS (
+         INSERT INTO plan (account_id, revision, auto_renew, muted, paused, download_token, terms_id)
+         SELECT plan.account_id, 1, true, false, false, 'waiting-' || n, plan.terms_id
+         FROM issuance JOIN plan ON plan.id = plan_id CROSS JOIN generate_series(2, $2::int) AS n
+         WHERE issuance.id = $1 RETURNING id, account_id, terms_id)
+       INSERT INTO issuance (plan_id, account_id, terms_id, revision, state, approvals, due_at, waits_for, last_error)
+       SELECT plans.id, plans.account_id, plans.terms_id, 1, 'open', one.approvals, now(), one.waits_for, one.last_error
+       FROM plans CROSS JOIN issuance AS one WHERE one.id = $1`,
+      [first, many],
+    );
+    await core.database.query(`CREATE TABLE changed (count int NOT NULL)`);
+    await core.database.query(
+      `CREATE FUNCTION count_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+       BEGIN INSERT INTO changed SELECT count(*) FROM rows; RETURN NULL; END $$`,
+    );
+    await core.database.query(
+      `CREATE TRIGGER count_changed AFTER UPDATE ON issuance REFERENCING NEW TABLE AS rows
+       FOR EACH STATEMENT EXECUTE FUNCTION count_changed()`,
+    );
+    await authorities.markDown('one', { scope: 'everything', problem }, { probeInMs: 0 });
+    await authorities.markDown('other', { scope: 'everything', problem }, { probeInMs: 60_000 });
+    expect(await waiting.claimProbes(60_000, 5_000)).toEqual(['one']);
+    const [{ moved }] = await core.database.query<[{ moved: number }]>(
+      `SELECT count(*)::int AS moved FROM issuance WHERE state = 'open' AND due_at > now() + interval '60 s'`,
+    );
+    expect(moved).toBe(many);
+    await authorities.markUp('one');
+    expect(await waiting.release()).toBe(many);
+    const [{ largest }] = await core.database.query<[{ largest: number }]>(
+      `SELECT max(count) AS largest FROM changed`,
+    );
+    expect(largest).toBeLessThanOrEqual(5_000);
+    await core.database.query(`DROP TRIGGER count_changed ON issuance`);
+  }, 60_000);
 });

@@ -68,7 +68,7 @@ export class LogSubmissions {
       await this.database.query(
         `WITH due AS (
            SELECT certificate_id FROM log_submission
-           WHERE sct IS NULL AND log_url = $1 AND due_at <= clock_timestamp()
+           WHERE sct IS NULL AND log_url = $1 AND due_at <= now()
            ORDER BY due_at DESC ${atMost(limit)} FOR NO KEY UPDATE SKIP LOCKED)
          UPDATE log_submission AS submission SET
            attempts = submission.attempts + 1,

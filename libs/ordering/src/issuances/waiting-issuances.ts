@@ -16,8 +16,23 @@ export class WaitingIssuances {
    * @returns names of CAs
    */
   async claimProbes(probeInMs: number, graceMs: number): Promise<readonly string[]> {
-    const rows = await this.database.query<{ name: string }[]>(claimStatement, [probeInMs, graceMs]);
-    return rows.map(({ name }) => name);
+    // On its own: when very many issuances wait, moving all of them takes longer than a statement may.
+    const [rows] = await this.database.query<[{ name: string }[], number]>(claimStatement, [probeInMs]);
+    const names = rows.map(({ name }) => name);
+    if (names.length > 0) await this.moveBehindProbes(names, graceMs);
+    return names;
+  }
+
+  private async moveBehindProbes(names: readonly string[], graceMs: number): Promise<void> {
+    let [openedAt, id] = ['-infinity', '0'];
+    for (;;) {
+      const [last] = await this.database.query<[{ opened_at: string; id: string; count: number }?]>(
+        moveStatement,
+        [names, graceMs, openedAt, id],
+      );
+      if (last === undefined || last.count < batch) return;
+      [openedAt, id] = [last.opened_at, last.id];
+    }
   }
 
   /**
@@ -47,12 +62,8 @@ export class WaitingIssuances {
    * @returns how many
    */
   async release(): Promise<number> {
-    const isUp = `EXISTS (
-      SELECT 1 FROM unnest(waits_for) AS wanted (name)
-      LEFT JOIN certificate_authority AS authority ON authority.name = wanted.name
-      WHERE authority.down_since IS NULL)`;
-    const [, released] = await this.database.query<[unknown, number]>(releaseStatement(isUp), [0]);
-    return released;
+    return await this.releaseAll(`NOT waits_for <@ (
+      SELECT coalesce(array_agg(name), '{}') FROM certificate_authority WHERE down_since IS NOT NULL)`);
   }
 
   /**
@@ -60,9 +71,20 @@ export class WaitingIssuances {
    * read the change, and waits again if necessary.
    */
   async reconsider(): Promise<void> {
-    await this.database.query(releaseStatement('true'), [knownAfterMs]);
+    await this.releaseAll('true', knownAfterMs);
+  }
+
+  private async releaseAll(condition: string, inMs = 0): Promise<number> {
+    for (let all = 0; ;) {
+      const [, released] = await this.database.query<[unknown, number]>(releaseStatement(condition), [inMs]);
+      all += released;
+      if (released < batch) return all;
+    }
   }
 }
+
+/** Rows of one statement: each changes several indexes, and a statement may take 10 s. */
+const batch = 5_000;
 
 /** Longer than a process caches CAs. */
 const knownAfterMs = 6_000;
@@ -84,14 +106,22 @@ const probedAt = (outcome: string) => `CASE
 const keepsDueTime = `coalesce(last_error ? 'keepsDueTime', false)`;
 
 const claimStatement = `
-  WITH claimed AS (
-    UPDATE certificate_authority AS authority
-    SET down_until = clock_timestamp() + $1 * interval '1 millisecond'
-    WHERE down_since IS NOT NULL AND down_until <= clock_timestamp() AND EXISTS (
-      SELECT 1 FROM issuance
-      WHERE state = 'open' AND waits_for IS NOT NULL AND waits_for @> ARRAY[authority.name])
-    RETURNING name, down_until,
-      to_char(down_until AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS probe_at),
+  UPDATE certificate_authority AS authority
+  SET down_until = clock_timestamp() + $1 * interval '1 millisecond'
+  WHERE down_since IS NOT NULL AND down_until <= clock_timestamp() AND EXISTS (
+    SELECT 1 FROM issuance
+    WHERE state = 'open' AND waits_for IS NOT NULL AND waits_for @> ARRAY[authority.name])
+  RETURNING name`;
+
+/** $1 CAs, $2 ms, $3 and $4 the last of the previous batch. */
+const moveStatement = `
+  WITH waiting AS MATERIALIZED (
+    SELECT id, opened_at FROM issuance
+    WHERE state = 'open' AND waits_for IS NOT NULL AND waits_for && $1::text[] AND (opened_at, id) > ($3::timestamptz, $4::bigint)
+    ORDER BY opened_at, id LIMIT ${batch}),
+  claimed AS (
+    SELECT name, down_until, to_char(down_until AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS probe_at
+    FROM certificate_authority WHERE name = ANY ($1::text[]) AND down_until IS NOT NULL),
   moved AS (
     UPDATE issuance SET
       due_at = CASE WHEN ${keepsDueTime} THEN due_at ELSE down_until + $2 * interval '1 millisecond' END,
@@ -99,18 +129,21 @@ const claimStatement = `
           last_error->>'message', '(The next probe of ' || name || ' is at )[-0-9:TZ]+', '\\1' || probe_at)))
         || CASE WHEN jsonb_typeof(last_error->'outcome') = 'object'
           THEN jsonb_build_object('outcome', ${probedAt(`last_error->'outcome'`)}) ELSE '{}' END
-    FROM claimed
-    WHERE state = 'open' AND waits_for IS NOT NULL AND waits_for @> ARRAY[name]
+    FROM waiting, claimed
+    WHERE issuance.id = waiting.id AND state = 'open' AND waits_for IS NOT NULL AND waits_for @> ARRAY[name]
       AND (${keepsDueTime} OR due_at <= clock_timestamp() + $2 * interval '1 millisecond'))
-  SELECT name FROM claimed`;
+  SELECT opened_at::text, id, (SELECT count(*)::int FROM waiting) AS count
+  FROM waiting ORDER BY waiting.opened_at DESC, waiting.id DESC LIMIT 1`;
 
-/** A millisecond apart: the sweep takes the oldest first. */
+/** Microseconds apart: the sweep takes the oldest first, also those of an earlier batch. */
 const releaseStatement = (condition: string) => `
   UPDATE issuance SET
-    due_at = clock_timestamp() + ($1::int - younger) * interval '1 millisecond',
+    due_at = now() + $1::int * interval '1 millisecond' - younger * interval '2 microseconds',
     waits_for = NULL
   FROM (
     SELECT id, count(*) OVER () - row_number() OVER (ORDER BY opened_at, id) AS younger
-    FROM issuance
-    WHERE state = 'open' AND waits_for IS NOT NULL AND ${condition}) AS waiting
+    FROM (
+      SELECT id, opened_at FROM issuance
+      WHERE state = 'open' AND waits_for IS NOT NULL AND ${condition}
+      ORDER BY opened_at, id LIMIT ${batch} FOR NO KEY UPDATE SKIP LOCKED) AS oldest) AS waiting
   WHERE issuance.id = waiting.id AND state = 'open' AND waits_for IS NOT NULL`;

@@ -67,6 +67,9 @@ export class OrderTaken extends Error {
   }
 }
 
+/** A CA shows an order as processing or valid within seconds after finalize; a lagging replica may take minutes. */
+const lostAfter = '1 hour';
+
 const heldIssuance = `SELECT issuance.id FROM issuance WHERE ${underLease('$1', '$2')} FOR NO KEY UPDATE`;
 
 const orderColumns = `
@@ -166,15 +169,16 @@ export class AcmeOrders {
   /**
    * Stores the order URL before any further request about the order.
    *
+   * @param isToFinalize the CA shows it as not finalized
    * @throws LeaseLost
    * @throws OrderTaken when another issuance has that order: a CA may return an existing order for the same names
    */
-  async opened(lease: Lease, id: string, orderUrl: string): Promise<void> {
+  async opened(lease: Lease, id: string, orderUrl: string, isToFinalize = false): Promise<void> {
     try {
       await this.openedAs(lease, id, orderUrl);
     } catch (error) {
       if (!isUniqueViolation(error, 'acme_order_one_per_url')) throw error;
-      if (!(await this.releaseAbandoned(orderUrl))) throw new OrderTaken(orderUrl);
+      if (!(await this.releaseAbandoned(orderUrl, isToFinalize))) throw new OrderTaken(orderUrl);
       await this.openedAs(lease, id, orderUrl);
     }
   }
@@ -186,14 +190,19 @@ export class AcmeOrders {
     });
   }
 
-  /** Releases the order of an issuance that ended before finalize. @returns whether there was one */
-  private async releaseAbandoned(orderUrl: string): Promise<boolean> {
+  /**
+   * Releases the order of an issuance that ended before finalize, or whose request to finalize never reached the CA.
+   *
+   * @returns whether there was one
+   */
+  private async releaseAbandoned(orderUrl: string, isToFinalize: boolean): Promise<boolean> {
     const [, changed] = await this.database.query<[unknown, number]>(
       `UPDATE acme_order SET state = 'failed', closed_at = clock_timestamp(), problem = 'The issuance ended before it.'
        FROM issuance
-       WHERE order_url = $1 AND acme_order.state = 'open' AND finalized_at IS NULL
+       WHERE order_url = $1 AND acme_order.state = 'open'
+         AND (finalized_at IS NULL OR ($2::boolean AND finalized_at < clock_timestamp() - interval '${lostAfter}'))
          AND issuance.id = acme_order.issuance_id AND issuance.state <> 'open'`,
-      [orderUrl],
+      [orderUrl, isToFinalize],
     );
     return changed > 0;
   }

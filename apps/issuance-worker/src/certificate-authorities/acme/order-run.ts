@@ -216,7 +216,8 @@ export class OrderRun {
       },
     );
     try {
-      await this.ports.orders.opened(lease, id, order.url);
+      const isToFinalize = order.status === 'pending' || order.status === 'ready';
+      await this.ports.orders.opened(lease, id, order.url, isToFinalize);
     } catch (error) {
       if (error instanceof OrderTaken) return null;
       throw error;

@@ -29,6 +29,8 @@ const requestsAtOnce = 4;
 /** Claim duration, ms; exceeds the requests of one round to a CA that does not respond. Afterwards other workers may take over. */
 const takenMs = 15 * 60_000;
 const restMs = 5_000;
+/** Interval of `follow`, ms: it reads all renewal information. */
+const followEveryMs = 5 * 60_000;
 /** Delay while the CA is down, ms; renewal information is not urgent. */
 const whileDownMs = 5 * 60_000;
 
@@ -41,6 +43,9 @@ const whileDownMs = 5 * 60_000;
 export function pollRenewalInfos(ports: RenewalInfoPorts): () => Promise<number> {
   const polling = new Map<string, Promise<void>>();
   const errors: unknown[] = [];
+  /** By CA: no request before that time, by its Retry-After. */
+  const rests = new Map<string, Date>();
+  let followsAtMs = -Infinity;
   return async () => {
     if (errors.length > 0) throw errors.shift();
     const due = Map.groupBy(
@@ -48,7 +53,7 @@ export function pollRenewalInfos(ports: RenewalInfoPorts): () => Promise<number>
       ({ authority }) => authority,
     );
     for (const [authority, infos] of due) {
-      const all = sideBySide(requestsAtOnce, infos, async (info) => await poll(ports, info))
+      const all = sideBySide(requestsAtOnce, infos, async (info) => await poll(ports, info, rests))
         .catch((error: unknown) => void errors.push(error))
         .finally(() => polling.delete(authority));
       polling.set(authority, all);
@@ -56,7 +61,10 @@ export function pollRenewalInfos(ports: RenewalInfoPorts): () => Promise<number>
     await settledWithin(restMs, [...polling.values()]);
     if (errors.length > 0) throw errors.shift();
     if ([...due.values()].some(({ length }) => length === batch)) return 0;
-    await ports.infos.follow();
+    if (performance.now() >= followsAtMs) {
+      followsAtMs = performance.now() + followEveryMs;
+      await ports.infos.follow();
+    }
     return restMs;
   };
 }
@@ -68,8 +76,10 @@ async function settledWithin(forMs: number, all: readonly Promise<void>[]): Prom
   end.abort();
 }
 
-async function poll(ports: RenewalInfoPorts, info: DueRenewalInfo): Promise<void> {
-  const { certificateId, failures, ariId, now } = info;
+async function poll(ports: RenewalInfoPorts, info: DueRenewalInfo, rests: Map<string, Date>): Promise<void> {
+  const { certificateId, authority, failures, ariId, now } = info;
+  const rest = rests.get(authority);
+  if (rest !== undefined && rest > new Date()) return await ports.infos.postponed(certificateId, rest);
   try {
     const row = await authorityOf(ports, info);
     if (isDown(row) && row.downFor === 'everything') {
@@ -85,7 +95,10 @@ async function poll(ports: RenewalInfoPorts, info: DueRenewalInfo): Promise<void
   } catch (error) {
     if (!(error instanceof AcmeFault)) throw error;
     ports.events.failed(info, error);
-    await ports.infos.failed(certificateId, nextWindowLook(failures + 1, now, error.retryAt));
+    const dueAt = nextWindowLook(failures + 1, now, error.retryAt);
+    if (error.kind === 'rate_limited' && error.retryAt !== null)
+      rests.set(authority, error.retryAt < dueAt ? error.retryAt : dueAt);
+    await ports.infos.failed(certificateId, dueAt);
   }
 }
 

@@ -44,11 +44,12 @@ export class RenewalInfos {
     forMs: number,
     except: readonly string[] = [],
   ): Promise<readonly DueRenewalInfo[]> {
+    // now() and not clock_timestamp(): the index needs a bound that is constant within the statement.
     const [rows] = await this.database.query<[DueRenewalInfo[], number]>(
       `UPDATE renewal_info SET due_at = clock_timestamp() + $2 * interval '1 millisecond'
        FROM certificate WHERE certificate.id = renewal_info.certificate_id AND certificate_id IN (
          SELECT due.certificate_id FROM certificate_authority AS ca CROSS JOIN LATERAL (
-           SELECT certificate_id FROM renewal_info WHERE authority = ca.name AND due_at <= clock_timestamp()
+           SELECT certificate_id FROM renewal_info WHERE authority = ca.name AND due_at <= now()
            ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED) AS due
          WHERE ca.name <> ALL ($3::text[]))
        RETURNING certificate_id AS "certificateId", plan_id AS "planId", authority, ari_id AS "ariId", failures,
