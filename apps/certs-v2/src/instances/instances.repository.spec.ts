@@ -68,3 +68,18 @@ describe('invoices are looked up only for', () => {
     expect(scans).toBe(2);
   });
 });
+
+it('a list is read apart from the objects of other requests', async () => {
+  const numbers: number[] = [];
+  const query = async (_text: string, [planIds]: readonly [readonly string[]]) => {
+    numbers.push(planIds.length);
+    return await Promise.resolve([]);
+  };
+  const instances = new InstancesRepository({ query } as unknown as DataSource);
+  const ofPlans = { current: { csr: 'pending', chain: true }, pending: null } as const;
+  const list = (nth: number) => Array.from({ length: 1_000 }, (_, each) => String(1_000 * nth + each));
+  await Promise.all(
+    [list(1), list(2), ['1'], ['2']].map(async (ids) => await instances.ofPlans(ids, ofPlans)),
+  );
+  expect(numbers.sort((one, other) => one - other)).toEqual([2, 1_000, 1_000]);
+});

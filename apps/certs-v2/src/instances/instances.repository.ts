@@ -124,7 +124,9 @@ export class InstancesRepository {
 
   /** The instance of the current certificate of each plan, which never has expired, and the pending one. */
   async ofPlans(planIds: readonly string[], needs: NeedsOfPlans, reader?: Reader): Promise<InstancesOfPlans> {
-    if (reader !== undefined) return instancesOfPlans(await this.rowsOfPlans(planIds, needs, reader));
+    // A list has a statement of its own: single objects, also of other accounts, would wait for it.
+    if (reader !== undefined || planIds.length > 1)
+      return instancesOfPlans(await this.rowsOfPlans(planIds, needs, reader ?? this.database));
     const variant = JSON.stringify(needs);
     const reads =
       this.readsOfPlans.get(variant) ??

@@ -1,6 +1,7 @@
 import type { FindingAlert } from '@certwright/core-schema';
 import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../config';
+import { storable } from '../findings/new-finding';
 import { alertBody } from './alert-body';
 import { type Compared, changeOf } from './change-of';
 import type { DueAlert } from './due-alerts.repository';
@@ -54,7 +55,7 @@ export class PrepareAlerts {
       const issuer = issuance?.issuer ?? null;
       const alert: FindingAlert = {
         issuer: {
-          friendly_name: issuer?.friendlyName ?? null,
+          friendly_name: issuer === null ? null : storable(issuer.friendlyName),
           website: issuer?.website ?? null,
           caa_domains: issuer?.caaDomains ?? null,
           operator: issuer?.operator?.name ?? null,

@@ -38,6 +38,11 @@ export class SendAlerts {
       const toSend = locked.flatMap(({ isSent, account, tbsSha256 }) =>
         isSent ? (ready.get(keyOf(account, tbsSha256)) ?? []) : [],
       );
+      // Before the deliveries: like every transaction, this one locks the counters of accounts before their schedules.
+      await this.dueAlerts.markSent(
+        tx,
+        toSend.map(({ finding, alert }) => ({ ...finding, alert })),
+      );
       await this.events.enqueue(
         tx,
         toSend.map(({ finding: { account, tbsSha256 }, body }) => ({
@@ -46,10 +51,6 @@ export class SendAlerts {
           subject: `finding:${tbsSha256.toString('hex')}`,
           body,
         })),
-      );
-      await this.dueAlerts.markSent(
-        tx,
-        toSend.map(({ finding, alert }) => ({ ...finding, alert })),
       );
       await this.dueAlerts.markUnsent(
         tx,

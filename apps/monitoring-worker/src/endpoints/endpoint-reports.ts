@@ -36,6 +36,8 @@ export class EndpointReports {
       ),
     ]);
     const ids = inserted.map(({ id }) => id).sort((one, other) => Number(one) - Number(other));
+    const accounts = [...new Set(reports.map(({ account }) => account))];
+    await tx.query(mailDueStatement(endpointMail), [accounts, gatheringMinutes]);
     await this.events.enqueue(
       tx,
       reports.map(({ account, kind, findings, endpoint }, nth) => ({
@@ -49,8 +51,6 @@ export class EndpointReports {
         ),
       })),
     );
-    const accounts = [...new Set(reports.map(({ account }) => account))];
-    await tx.query(mailDueStatement(endpointMail), [accounts, gatheringMinutes]);
   }
 }
 

@@ -9,6 +9,9 @@ import { ExamineFindings, type FindingId } from './examine-findings';
 /** Findings that are examined in one transaction. */
 const maxFindings = 500;
 
+/** Changes that are read by one statement. */
+const maxChanges = 1_000;
+
 /** Wait between rounds without work, ms. */
 const pollMs = 500;
 
@@ -37,6 +40,8 @@ interface Progress {
   sweptAtMs: number;
   /** Certificates created since then are read. */
   certificatesSince: Date | null;
+  /** Changes of settings that are not final: they are applied at once, and again when they are. */
+  sweptFor: ReadonlySet<string>;
   /** The last change that was applied. */
   changes: Pick<Change, 'transactionId' | 'id'> | null;
 }
@@ -123,16 +128,33 @@ export class Classifying implements OnModuleInit {
       this.progress.changes = { transactionId: first, id: '0' };
       return;
     }
-    const changes = await this.database.query<Change[]>(changesStatement, [cursor.transactionId, cursor.id]);
+    const changes = await this.changesAfter(cursor);
     const ids = await this.database.query<FindingId[]>(knownStatement, [
       ofObject(changes, 'known_cert').map(({ name }) => name),
       ofObject(changes, 'known_key').map(({ name }) => name),
     ]);
     await this.examine(lease, ids);
-    for (const account of new Set(ofObject(changes, 'settings').map((change) => change.account)))
+    const settings = ofObject(changes, 'settings');
+    const { sweptFor } = this.progress;
+    const toSweep = settings.filter((change) => change.isFinal || !sweptFor.has(change.id));
+    for (const account of new Set(toSweep.map((change) => change.account)))
       this.progress.sweeps.push({ account, after: start });
-    const last = changes.findLast(({ isFinal }) => isFinal);
+    this.progress.sweptFor = new Set(settings.filter(({ isFinal }) => !isFinal).map(({ id }) => id));
+    // Pages are of different times: what precedes the first one that is not final is.
+    const end = changes.findIndex(({ isFinal }) => !isFinal);
+    const last = changes[(end < 0 ? changes.length : end) - 1];
     if (last !== undefined) this.progress.changes = last;
+  }
+
+  /** All of them: those that are not final are read again each time, and must not keep later ones from being read. */
+  private async changesAfter({ transactionId, id }: Pick<Change, 'transactionId' | 'id'>): Promise<Change[]> {
+    const changes: Change[] = [];
+    for (let last = { transactionId, id }; ;) {
+      const page = await this.database.query<Change[]>(changesStatement, [last.transactionId, last.id]);
+      changes.push(...page);
+      last = page.at(-1) ?? last;
+      if (page.length < maxChanges) return changes;
+    }
   }
 
   /** @returns whether there is more */
@@ -175,12 +197,17 @@ const dueStatement = `
   ${dueInTurn('classify_at')}
   SELECT account_id AS account, tbs_sha256 AS "tbsSha256" FROM due ORDER BY account_id, due_at`;
 
+/**
+ * Not final either: one that a transaction may not have seen which stores a finding that is not visible yet. Such a
+ * transaction may have begun later than that of the change.
+ */
 const changesStatement = `
   SELECT id, transaction_id AS "transactionId", account_id AS account, object, name,
-    transaction_id < pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS "isFinal"
+    transaction_id < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+      AND changed_at < clock_timestamp() - interval '${overlapMs} ms' AS "isFinal"
   FROM monitoring_change
   WHERE (transaction_id, id) > ($1, $2) AND object IN ('known_cert', 'known_key', 'settings')
-  ORDER BY transaction_id, id LIMIT 1000`;
+  ORDER BY transaction_id, id LIMIT ${maxChanges}`;
 
 /** $1 known certificates, $2 known keys. One that was deleted again makes nothing known. */
 const knownStatement = `
@@ -199,5 +226,6 @@ const fresh = (): Progress => ({
   readAtMs: -Infinity,
   sweptAtMs: -Infinity,
   certificatesSince: null,
+  sweptFor: new Set(),
   changes: null,
 });

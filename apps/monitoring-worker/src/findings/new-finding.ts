@@ -79,7 +79,7 @@ export interface NewFinding {
 }
 
 /** PostgreSQL stores neither NUL nor lone surrogates. */
-const storable = (text: string): string => text.replaceAll('\0', '\u{FFFD}').toWellFormed();
+export const storable = (text: string): string => text.replaceAll('\0', '\u{FFFD}').toWellFormed();
 
 const bytea = (bytes: Buffer | null): string | null =>
   bytes === null ? null : `\\x${bytes.toString('hex')}`;

@@ -4,16 +4,19 @@ import { createTransport } from 'nodemailer';
 import { Config } from '../config';
 import type { Message } from './message';
 
-/** A mail server responds at once or has a problem; each of these limits one pause. */
+/**
+ * Each of these limits one pause. A server may examine a mail before it accepts it (RFC 5321, section 4.5.3.2.6: 10 minutes): who
+ * gives up earlier does not know that it was accepted, and sends another copy with each retry.
+ */
 const timeouts = {
   dnsTimeout: 5_000,
   connectionTimeout: 10_000,
   greetingTimeout: 10_000,
-  socketTimeout: 15_000,
+  socketTimeout: 120_000,
 };
 
 /** Total time for one mail, even with a slow server, ms. */
-export const sendWithinMs = 40_000;
+export const sendWithinMs = 150_000;
 
 const defaultPorts = { 'smtp:': 587, 'smtps:': 465 } as const;
 

@@ -11,7 +11,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../config';
 import { type ClassifiedResponse, classifyResponse } from './endpoint-response';
 import type { Tried } from './endpoint-pace';
-import { nextTry, type TryOutcome } from './next-try';
+import { atNewAddress, nextTry, type TryOutcome } from './next-try';
 import { PostClient, type PostRequest } from './post.client';
 import { WebhookEvents } from './webhook-events';
 import { webhookHeaders } from './webhook-request';
@@ -116,8 +116,10 @@ export class DeliverWebhook {
       const isRecorded = await this.#successes.add({ lease, attempt });
       if (isRecorded) return nextTry(tried, outcome, endpoint, now, jitter);
     }
-    return await this.deliveries.recordAttempt(lease, attempt, (health) =>
-      nextTry(tried, outcome, health, now, jitter),
+    return await this.deliveries.recordAttempt(lease, attempt, (health, url) =>
+      outcome.kind === 'delivered' || url === endpoint.url
+        ? nextTry(tried, outcome, health, now, jitter)
+        : atNewAddress(health, now),
     );
   }
 

@@ -118,6 +118,26 @@ const pendingAt = async (urlPart: string): Promise<number> => {
 const patient = { withinMs: 60_000 };
 
 describe('the dispatcher', () => {
+  it('begins with the endpoint that has waited longest, however many wait', async () => {
+    const requested: string[] = [];
+    const deliveries = Object.create(notifier.leasedDeliveries) as LeasedDeliveries;
+    deliveries.lease = async (requests) => {
+      requested.push(...requests.map(({ endpointId }) => endpointId));
+      return await Promise.resolve({ leased: [], retry: [] });
+    };
+    const { dispatcher } = dispatcherOf(always(200), 64, deliveries);
+    dispatcher.sweep(
+      Array.from({ length: 10_100 }, (_, nth) => ({
+        endpointId: String(nth + 1),
+        accountId: String(nth + 1),
+        isFailing: false,
+        overdueS: 20_000 - nth,
+      })),
+    );
+    await eventually(() => expect(requested.length).toBeGreaterThan(0));
+    expect(requested[0]).toBe('1');
+  });
+
   it('fills a slot as soon as it becomes free: one wake-up drains an endpoint without a sweep', async () => {
     const { ids } = await endpointWith(60, 'https://healthy.example.com/');
     const { dispatcher, posted, maxAtOnce, errors } = dispatcherOf(always(204));

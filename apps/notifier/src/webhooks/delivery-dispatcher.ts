@@ -71,7 +71,7 @@ export class DeliveryDispatcher implements OnModuleDestroy, BeforeApplicationShu
 
   /** Endpoints found by the sweep: recovers lost wake-ups, and retries failing endpoints. */
   sweep(waiting: readonly WaitingEndpoint[]): void {
-    for (const endpoint of waiting) this.#enqueue(this.#endpoint(endpoint));
+    for (const endpoint of waiting.slice(0, maxKnown)) this.#enqueue(this.#endpoint(endpoint));
     this.#wake();
   }
 

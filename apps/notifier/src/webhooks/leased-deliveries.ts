@@ -101,23 +101,24 @@ export class LeasedDeliveries {
    * Logs an attempt and stores its outcome. A delivery that was superseded or canceled meanwhile keeps its state.
    * When an endpoint is disabled, its account is notified by mail.
    *
-   * @param follow decides from the state of the endpoint until now; pure, since the transaction may run again
+   * @param follow decides from the state and address of the endpoint until now; pure, since the transaction may run again
    * @returns the outcome; null when the lease is lost: then nothing was written
    */
   async recordAttempt(
     { deliveryId, endpointId, token }: DeliveryLease,
     attempt: WebhookAttempt,
-    follow: (health: EndpointHealth) => TriedDelivery,
+    follow: (health: EndpointHealth, url: string) => TriedDelivery,
   ): Promise<TriedDelivery | null> {
     return await this.transactions.run(async (tx) => {
       // Endpoint before delivery, like every transaction: prevents deadlocks.
-      const [health]: EndpointHealth[] = await tx.query(
-        `SELECT failing_since AS "failingSince", failed_at AS "failedAt" FROM webhook_endpoint
+      const [endpoint]: (EndpointHealth & { readonly url: string })[] = await tx.query(
+        `SELECT failing_since AS "failingSince", failed_at AS "failedAt", url FROM webhook_endpoint
          WHERE id = $1 FOR NO KEY UPDATE`,
         [endpointId],
       );
-      if (health === undefined) return null;
-      const tried = follow(health);
+      if (endpoint === undefined) return null;
+      const { url, ...health } = endpoint;
+      const tried = follow(health, url);
       const dueAt = tried.delivery.state === 'pending' ? tried.delivery.dueAt : null;
       const logged: unknown[] = await tx.query(recordStatement, [
         deliveryId,

@@ -74,6 +74,13 @@ export function nextTry(
   return { delivery: { state: 'pending', dueAt }, health: failing, disabledReason: null };
 }
 
+/** The failure was that of an address that the account has replaced meanwhile: the new one is tried now. */
+export const atNewAddress = (health: EndpointHealth, now: Date): TriedDelivery => ({
+  delivery: { state: 'pending', dueAt: now },
+  health,
+  disabledReason: null,
+});
+
 /** Shown to the account, in its mail and at the endpoint. */
 export const reasons = {
   gone: 'The endpoint responded with 410 Gone: it does not accept deliveries any more.',
