@@ -51,7 +51,7 @@ export { SearchPlanEntity } from './search-plans/search-plan.entity';
 export { SearchSubscriptionEntity } from './search-plans/search-subscription.entity';
 export { Batches } from './transactions/batches';
 export { isForeignKeyViolation, isUniqueViolation } from './transactions/database-error';
-export { withinDatabaseTime, withoutDatabaseTime } from './transactions/database-time';
+export { inOwnTime, withinDatabaseTime, withoutDatabaseTime } from './transactions/database-time';
 export { JointWork, together } from './transactions/joint-work';
 export { inOrderOf, keysOf, SharedReads } from './transactions/shared-reads';
 export { tracedColumns } from './transactions/traceparent';

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { withoutDatabaseTime } from '@certwright/core-schema';
+import { inOwnTime, withoutDatabaseTime } from '@certwright/core-schema';
 import { Products } from '@certwright/ordering';
 import { Injectable } from '@nestjs/common';
 import { AgentDirectory } from './agent-directory';
@@ -39,7 +39,7 @@ export class AgentStates {
       // It does not count as time of the request that starts it.
       withoutDatabaseTime(async () => await this.read(cluster, after, [agentId]));
     this.#readings.set(page, reading);
-    const changes = await reading.finally(() => this.#readings.delete(page));
+    const changes = await inOwnTime(reading.finally(() => this.#readings.delete(page)));
     if (changes === null) return 'removed';
     const state = stateFor(agentId, after, changes, await this.products.byName());
     return state === null ? null : JSON.stringify(state);

@@ -75,6 +75,27 @@ export function withoutDatabaseTime<T>(work: () => T): T {
   return current.run(null, work);
 }
 
+/**
+ * Waits for a read that other requests share no longer than the current request may; the read goes on.
+ *
+ * @throws as when the database is unavailable
+ */
+export async function inOwnTime<T>(read: Promise<T>): Promise<T> {
+  const time = currentDatabaseTime();
+  if (time === null) return await read;
+  const endWait = time.wait();
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('timeout exceeded when trying to connect')), time.leftMs);
+  });
+  try {
+    return await Promise.race([read, over]);
+  } finally {
+    clearTimeout(timer);
+    endWait();
+  }
+}
+
 export function currentDatabaseTime(): DatabaseTime | null {
   return current.getStore() ?? null;
 }
