@@ -186,6 +186,10 @@ describe('a commit that waits for a synchronous replica', () => {
     const name = new URL(url).pathname.slice(1);
     await core.database.query(`ALTER DATABASE "${name}" SET synchronous_commit = on`);
     await replicas(`SET synchronous_standby_names = 'cut_off'`);
+    // A pooler keeps sessions, which have the former setting.
+    await core.database
+      .query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()')
+      .catch(() => undefined);
     database = coreDataSource({ url, applicationName: 'spec', poolSize: 1, statementTimeoutMs: 60_000 });
     await database.initialize();
   });
