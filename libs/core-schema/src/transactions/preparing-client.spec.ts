@@ -221,32 +221,52 @@ describe('a commit that waits for a synchronous replica', () => {
   ])('is not reported as done where %s is not in a transaction', async (text, values) => {
     expect(await outcomeOf(async () => await database.query(text, values))).toBe('service_outage');
   });
+
+  it('is not reported as done if the server is known to have processed the cancel request before', async () => {
+    const { database: slow, close } = await behindLink({ first: () => 0, response: 200 });
+    await slow.initialize();
+    try {
+      const insert = async () => await slow.query(`INSERT INTO account (id, name) VALUES (820, 'waits')`);
+      expect(await outcomeOf(insert)).toBe('service_outage');
+    } finally {
+      await close();
+    }
+  });
 });
+
+/** Database behind a link that delays what the client begins a connection with, or every response. */
+async function behindLink(delayMs: { first(message: Buffer): number; readonly response: number }) {
+  const own = new URL(core.url);
+  const { hostname, port } = own;
+  const link = createServer((client) => {
+    client.on('error', () => undefined);
+    client.once('data', (first) => {
+      client.pause();
+      setTimeout(() => {
+        const upstream = connect(Number(port), hostname).on('error', () => undefined);
+        upstream.write(first);
+        client.pipe(upstream);
+        upstream.on('data', (data) => setTimeout(() => client.write(data), delayMs.response));
+        upstream.on('end', () => client.end());
+      }, delayMs.first(first));
+    });
+  });
+  await new Promise<void>((resolve) => link.listen(0, '127.0.0.1', resolve));
+  own.port = String((link.address() as AddressInfo).port);
+  const settings = { applicationName: 'spec', poolSize: 1, statementTimeoutMs: 60_000 };
+  const database = coreDataSource({ url: own.href, ...settings });
+  const close = async () => {
+    await database.destroy();
+    await new Promise((resolve) => link.close(resolve));
+  };
+  return { database, close };
+}
 
 describe('a cancel request that the server receives late', () => {
   it('ends no statement of a later request', async () => {
-    const own = new URL(core.url);
-    const { hostname, port } = own;
-    const link = createServer((client) => {
-      client.on('error', () => undefined);
-      client.once('data', (first) => {
-        client.pause();
-        const forward = () => {
-          const upstream = connect(Number(port), hostname).on('error', () => undefined);
-          upstream.write(first);
-          client.pipe(upstream).pipe(client);
-        };
-        setTimeout(forward, first.length === 16 ? 400 : 0);
-      });
-    });
-    await new Promise<void>((resolve) => link.listen(0, '127.0.0.1', resolve));
-    own.port = String((link.address() as AddressInfo).port);
-    const { href: url } = own;
-    const database = coreDataSource({
-      url,
-      applicationName: 'spec',
-      poolSize: 1,
-      statementTimeoutMs: 60_000,
+    const { database, close } = await behindLink({
+      first: ({ length }) => (length === 16 ? 400 : 0),
+      response: 0,
     });
     await database.initialize();
     try {
@@ -255,8 +275,7 @@ describe('a cancel request that the server receives late', () => {
       const later = database.query('SELECT $1::int AS one, pg_sleep(1)', [1]);
       expect(await later).toMatchObject([{ one: 1 }]);
     } finally {
-      await database.destroy();
-      await new Promise((resolve) => link.close(resolve));
+      await close();
     }
   });
 });

@@ -39,8 +39,10 @@ class PreparingClient extends DatabaseClient {
   private patience: NodeJS.Timeout | undefined;
   private isCorked = false;
   private isCommitting = false;
-  /** A cancel request was sent that has ended no statement yet: it may end a later one. */
+  /** A cancel request of this request was sent, and is not known to have ended a statement. */
   private isCanceling = false;
+  /** The server has processed it: it ends nothing that is sent later. Its effect on what runs may still be reported. */
+  private isCancelProcessed = false;
   private endWait: () => void = () => undefined;
 
   constructor(config: DatabaseClientConfig = {}) {
@@ -61,7 +63,8 @@ class PreparingClient extends DatabaseClient {
 
   /** Before the connection is another request's. */
   endIfCancelMayCome(): void {
-    if (this.isCanceling) void this.end().catch(() => undefined);
+    if (this.isCanceling && !this.isCancelProcessed) void this.end().catch(() => undefined);
+    this.isCanceling = false;
   }
 
   // pg declares a dozen overloads; TypeORM calls the one with text and values.
@@ -135,8 +138,9 @@ class PreparingClient extends DatabaseClient {
     // It would only end the wait for a synchronous replica: the commit would count as done, and a fail-over could lose it.
     if (this.isCommitting) return this.giveUp(afterMs);
     this.isCanceling = true;
+    this.isCancelProcessed = false;
     const { host, port, processID, secretKey } = this as unknown as Required<Cancelable>;
-    sendCancelRequest({ host, port, processID, secretKey }, () => (this.isCanceling = false));
+    sendCancelRequest({ host, port, processID, secretKey }, () => (this.isCancelProcessed = true));
     this.patience = setTimeout(() => this.giveUp(afterMs + cancelWithinMs), cancelWithinMs).unref();
   }
 
