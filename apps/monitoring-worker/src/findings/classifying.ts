@@ -198,8 +198,8 @@ const dueStatement = `
   SELECT account_id AS account, tbs_sha256 AS "tbsSha256" FROM due ORDER BY account_id, due_at`;
 
 /**
- * Not final either: one that a transaction may not have seen which stores a finding that is not visible yet. Such a
- * transaction may have begun later than that of the change.
+ * A recent change is not final, either: a transaction that did not see it may have stored a finding that is not visible yet. That
+ * transaction may have begun later than the one of the change.
  */
 const changesStatement = `
   SELECT id, transaction_id AS "transactionId", account_id AS account, object, name,
