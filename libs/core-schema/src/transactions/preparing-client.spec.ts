@@ -1,4 +1,5 @@
 import { type AddressInfo, connect, createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { coreDataSource } from '../core-data-source';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
 import { databaseOutage } from '@certwright/errors';
@@ -231,6 +232,29 @@ describe('a commit that waits for a synchronous replica', () => {
     } finally {
       await close();
     }
+  });
+
+  it('that is given up is followed by no other, which would take another connection, until the replica is back', async () => {
+    const waiting = async () => {
+      const [row] = await core.database.query<{ count: number }[]>(
+        `SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event = 'SyncRep'
+           AND datname = current_database() AND query_start < clock_timestamp() - interval '1 second'`,
+      );
+      return row?.count ?? 0;
+    };
+    const write = async (id: number) =>
+      await database.transaction(
+        async (tx) => await tx.query(`INSERT INTO account (id, name) VALUES ($1, 'waits')`, [id]),
+      );
+    expect(await outcomeOf(async () => await write(821))).toBe('service_outage');
+    await eventually(async () => expect(await waiting()).toBeGreaterThan(0));
+    const during = await waiting();
+    expect(await outcomeOf(async () => await write(822))).toBe('service_outage');
+    await pause(1_100);
+    expect(await waiting()).toBe(during);
+    await replicas('RESET synchronous_standby_names');
+    await eventually(async () => await write(823));
+    expect(await core.database.query('SELECT id FROM account WHERE id > 821')).toEqual([{ id: '823' }]);
   });
 });
 

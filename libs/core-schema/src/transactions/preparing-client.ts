@@ -18,6 +18,16 @@ const queryCanceled = '57014';
 
 type Callback = (error: unknown, result?: pg.QueryResult) => void;
 
+/** What the connections of a pool know about its commits. */
+interface Commits {
+  /** One was given up, so its backend may wait for a synchronous replica: for as long as there is none. */
+  mayWait: boolean;
+}
+
+/** Longer than a commit waits for a replica that responds. */
+const waitingCommits = `SELECT 1 FROM pg_stat_activity
+  WHERE usename = current_user AND wait_event = 'SyncRep' AND query_start < clock_timestamp() - interval '1 second' LIMIT 1`;
+
 /** A responsive server ends a canceled statement within this time, ms; a frozen one does not. */
 const cancelWithinMs = 500;
 
@@ -44,6 +54,8 @@ class PreparingClient extends DatabaseClient {
   /** The server has processed it: it ends nothing that is sent later. Its effect on what runs may still be reported. */
   private isCancelProcessed = false;
   private endWait: () => void = () => undefined;
+  /** Its pool's. */
+  commits: Commits = { mayWait: false };
 
   constructor(config: DatabaseClientConfig = {}) {
     super({ ...config, pipeline: true });
@@ -71,6 +83,8 @@ class PreparingClient extends DatabaseClient {
   override query(...args: unknown[]): never {
     if (this.starting !== undefined) return this.starting.then(() => this.query(...args)) as never;
     const [text, values, callback] = args as [unknown, unknown, Callback | undefined];
+    if (text === startTransaction && callback === undefined && this.commits.mayWait)
+      return this.startUnlessCommitsWait() as never;
     if (text === startTransaction && callback === undefined && this.groups !== undefined) {
       this.isToStart = true;
       return Promise.resolve({ command: 'START', rows: [] }) as never;
@@ -87,6 +101,15 @@ class PreparingClient extends DatabaseClient {
       () => (this.starting = undefined),
     );
     return this.starting.then(() => this.query(...args)) as never;
+  }
+
+  /** Its commit would be given up, too, and its connection stay with the server: until the replica is back. */
+  private async startUnlessCommitsWait(): Promise<unknown> {
+    const { rows } = await (this.query(waitingCommits) as Promise<pg.QueryResult>);
+    if (rows.length > 0)
+      throw Object.assign(new Error('Commits wait for a synchronous replica'), { code: 'ETIMEDOUT' });
+    this.commits.mayWait = false;
+    return await (this.query(startTransaction) as Promise<unknown>);
   }
 
   private queryPrepared(config: pg.QueryConfig, callback?: Callback): never {
@@ -150,6 +173,7 @@ class PreparingClient extends DatabaseClient {
    * permanently.
    */
   private giveUp(afterMs: number): void {
+    if (this.isCommitting) this.commits.mayWait = true;
     const { connection } = this as unknown as { connection: { stream: Socket } };
     const error = new Error(`Connection terminated: no response in ${Math.round(afterMs)} ms`);
     connection.stream.destroy(Object.assign(error, { code: 'ETIMEDOUT' }));
@@ -213,6 +237,10 @@ type Connected = (
 class PreparingPool extends DatabasePool {
   constructor(config: DatabaseClientConfig) {
     super(config, PreparingClient);
+    const commits: Commits = { mayWait: false };
+    this.on('connect', (client) => {
+      if (client instanceof PreparingClient) client.commits = commits;
+    });
     this.on('release', (_error, client) => {
       if (client instanceof PreparingClient) client.endIfCancelMayCome();
     });
