@@ -32,6 +32,10 @@ export function issuedMismatchMessage(mismatch: IssuedMismatch): string {
       return 'The certificate is for another key than the request.';
     case 'is_ca':
       return 'The certificate is a CA certificate.';
+    case 'is_precertificate':
+      return 'The certificate is a precertificate, which no client accepts.';
+    case 'issued_before':
+      return 'The certificate is the one of an earlier request. Use a new key, for which the CA has none yet.';
     case 'no_server_auth':
       return 'The certificate is not for TLS servers: it has no extended key usage serverAuth.';
     case 'other_names':

@@ -56,7 +56,7 @@ export function readSignatureAlgorithm(element: DerElement, ecdsaNull = false): 
   const algorithm = accepted[oid];
   if (algorithm === undefined) return { name: refused[oid] ?? oid, accepted: undefined };
   const isNull = parameters !== undefined && isUniversal(parameters, tags.null);
-  // RFC 4055, section 5: NULL with RSA.
+  // NULL with RSA. RFC 4055, section 5, lets readers accept none, which no known software writes.
   const allowed = algorithm.key === 'rsa' ? isNull : parameters === undefined || (ecdsaNull && isNull);
   return allowed
     ? { name: algorithm.name, accepted: algorithm }
@@ -64,7 +64,8 @@ export function readSignatureAlgorithm(element: DerElement, ecdsaNull = false): 
 }
 
 /**
- * Whether the signature over these bytes is valid for the key. Never throws: false for a key that OpenSSL rejects.
+ * Whether the signature over these bytes is valid for the key. Never throws: false for a key that OpenSSL rejects, and
+ * for an RSA key that no CA uses because it would take long.
  * ECDSA signatures must be DER (RFC 3279, section 2.2.3), so that no second encoding of one is accepted.
  */
 export function verifySignature(
@@ -74,12 +75,23 @@ export function verifySignature(
   signature: Uint8Array,
 ): boolean {
   const key = importKey(spkiDer);
-  if (key === undefined || key.asymmetricKeyType !== algorithm.key) return false;
+  if (key === undefined || key.asymmetricKeyType !== algorithm.key || isCostly(key)) return false;
   try {
     return verify(algorithm.hash, signed, key, signature);
   } catch {
     return false;
   }
+}
+
+/**
+ * CAs use up to 8192 bits, and the exponent 65537 or 3. Callers choose both in an imported chain, where OpenSSL takes up
+ * to 20 ms for one signature.
+ */
+const maxRsaBits = 8192;
+const maxRsaExponent = 2n ** 32n;
+
+function isCostly({ asymmetricKeyDetails: { modulusLength = 0, publicExponent = 0n } = {} }: KeyObject) {
+  return modulusLength > maxRsaBits || publicExponent > maxRsaExponent;
 }
 
 /** The key of an issuer verifies many certificates. */

@@ -31,6 +31,7 @@ const refusedOfLeaf: ReadonlySet<IssuedMismatchCode> = new Set([
   'not_yet_valid',
   'expired',
   'is_ca',
+  'is_precertificate',
   'no_server_auth',
 ]);
 const refusedOfChain: ReadonlySet<IssuedMismatchCode> = new Set(['not_yet_valid', 'expired', 'broken_chain']);
@@ -49,8 +50,6 @@ export function validateImport(
   const { names } = parseDnsNames(leaf.dnsNames);
   if (!names.includes(cn)) throw badCertificate('crt', `has not the name ${cn} among its alternative names.`);
   if (leaf.keyType === undefined) throw badCertificate('crt', 'has a key that is neither RSA nor ECDSA.');
-  if (leaf.isPrecertificate)
-    throw badCertificate('crt', 'is a precertificate, which no client accepts; send the certificate itself.');
   // Of one second no interval is left that the database could hold.
   if (leaf.notBefore >= leaf.notAfter) throw badCertificate('crt', 'ends before it begins.');
   assertNone('crt', mismatchesOf(leaf, [], leaf, now), refusedOfLeaf);

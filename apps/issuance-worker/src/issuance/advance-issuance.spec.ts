@@ -172,6 +172,26 @@ describe('an issuance whose names are approved', () => {
   });
 });
 
+describe('a CA that writes names in upper case', () => {
+  it('has its certificate stored with the names of the order, by which it is selected later', async () => {
+    const opened = await openIssuance(repositories, dnsNames, csr);
+    const loud: CertificateAuthority = {
+      revoke: refuseToRevoke,
+      submit: async (request) =>
+        await ca.submit({ ...request, dnsNames: request.dnsNames.map((name) => name.toUpperCase()) }),
+      collect: async (reference, request) => await ca.collect(reference, request),
+    };
+    await worker(asWorker, loud).run(opened.issuanceId);
+    const stored = await database.query<{ leaf: Buffer; dns_names: string[] }[]>(
+      `SELECT leaf, dns_names FROM certificate WHERE plan_id = $1`,
+      [opened.planId],
+    );
+    expect(stored).toMatchObject([{ dns_names: dnsNames }]);
+    const parsed = new X509Certificate(stored[0]?.leaf ?? Buffer.alloc(0));
+    expect(parsed.subjectAltName).toBe('DNS:A.EXAMPLE.COM, DNS:B.EXAMPLE.COM');
+  });
+});
+
 describe('an issuance whose names are not approved', () => {
   it('waits, and reports what was found', async () => {
     result = { approved: false, problem: { code: 'text', text: 'nothing there' } };
@@ -253,6 +273,29 @@ describe('a CA that returns a wrong certificate', () => {
     await worker(asWorker, wrong).run(opened.issuanceId);
     expect(await certificatesOf(opened)).toEqual([]);
     expect(await issuanceState(opened)).toMatchObject({
+      state: 'failed',
+      last_error: { code: 'certificate_mismatch' },
+    });
+  });
+
+  it('of an earlier request leads to a final failure, and not to attempts without end', async () => {
+    const opened = await openIssuance(repositories, dnsNames, csr);
+    await worker(asWorker).run(opened.issuanceId);
+    const [next] = await database.query<[{ id: string }]>(
+      `INSERT INTO issuance (plan_id, account_id, terms_id, revision, state, approvals, due_at)
+       SELECT plan_id, account_id, terms_id, revision + 1, 'open', approvals, now() FROM issuance WHERE id = $1 RETURNING id`,
+      [opened.issuanceId],
+    );
+    const repeating: CertificateAuthority = {
+      revoke: refuseToRevoke,
+      submit: async (request) => await ca.submit(request),
+      collect: async () =>
+        await ca.collect(opened.issuanceId, { lease: { issuanceId: opened.issuanceId, token: '0' } }),
+    };
+    await worker(asWorker, repeating).run(next.id);
+    expect(unexpectedErrors).toEqual([]);
+    expect(await certificatesOf(opened)).toHaveLength(1);
+    expect(await issuanceState({ ...opened, issuanceId: next.id })).toMatchObject({
       state: 'failed',
       last_error: { code: 'certificate_mismatch' },
     });

@@ -1,3 +1,4 @@
+import { isUniqueViolation } from '@certwright/core-schema';
 import { type Coverage, type Issuance, nextStep, type Step } from '@certwright/issuance';
 import type { Attachments, LeasedIssuances } from '@certwright/ordering';
 import { type IssuedMismatch, knownKeySource } from '@certwright/pki';
@@ -222,7 +223,15 @@ export class AdvanceIssuance {
     const { issued, issuance, terms, lease } = run;
     if (issued === null) throw new Error('attach comes after collect');
     const attachment = attachmentOf(issued, issuance, terms, this.ports.certificateId());
-    if (await this.ports.attachments.attach(lease, attachment)) {
+    let isAttached: boolean;
+    try {
+      isAttached = await this.ports.attachments.attach(lease, attachment);
+    } catch (error) {
+      if (!isUniqueViolation(error, 'certificate_sha256')) throw error;
+      await issued.store?.(null);
+      return { ...run, faults: [{ code: 'issued_before' }] };
+    }
+    if (isAttached) {
       annotateSpan({ 'certwright.outcome': 'attached' });
       this.ports.events.attached(issuance, attachment);
       this.ports.events.changed(issuance);

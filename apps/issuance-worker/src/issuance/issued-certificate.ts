@@ -31,7 +31,8 @@ export function attachmentOf(
     planId: issuance.planId,
     accountId: issuance.accountId,
     certificateId,
-    dnsNames: certificate.dnsNames,
+    // The names of the order; a CA may write them in another case.
+    dnsNames: certificate.dnsNames.map((name) => name.toLowerCase()),
     keyType: terms.keyType,
     serialNumber: certificate.serialNumber,
     notBefore: certificate.notBefore,

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { rootCertificates } from 'node:tls';
-import { checkIssued, type IssuedExpectation, readCertificate, sha256Hex } from '../index';
+import { checkIssued, type IssuedExpectation, readCertificate, sha256Hex, verifySignature } from '../index';
 import {
   authorityKeyId,
   type CertificateParts,
@@ -13,8 +13,8 @@ import {
   subjectKeyId,
   utcTime,
 } from '../testing/certificate-forge';
-import { algorithms, commonName, spkiOf } from '../testing/csr-forge';
-import { fromHex, int, nul, octetString, oid, seq, tlv } from '../testing/der-forge';
+import { algorithms, commonName, rsaSpki, spkiOf } from '../testing/csr-forge';
+import { bool, fromHex, int, nul, octetString, oid, seq, tlv } from '../testing/der-forge';
 import { subjectAltName } from '../testing/csr-forge';
 
 const pair = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -155,6 +155,14 @@ describe('checking a delivered certificate', () => {
       },
       { commonName: 'evil.net' },
     ],
+    [
+      'a second, foreign common name',
+      {
+        subject: seq(commonName('example.com'), commonName('evil.net')),
+        extensions: [names('example.com', 'www.example.com'), serverAuth],
+      },
+      { commonName: 'evil.net' },
+    ],
   ])('finds names that are %s', (_what, parts, found) => {
     const order = { ...expectation, dnsNames: ['example.com', 'www.example.com'] };
     expect(checkIssued({ leaf: leafOf(parts), chain: [middle], root }, order)).toEqual([
@@ -196,6 +204,13 @@ describe('checking a delivered certificate', () => {
     expect(codesOf(leafOf({ extensions: [...extensions, clientAuth] }))).toEqual(['no_server_auth']);
   });
 
+  it('reports a precertificate, which every client refuses for its poison', () => {
+    const poison = seq(oid('1.3.6.1.4.1.11129.2.4.3'), bool(0xff), octetString(nul()));
+    expect(codesOf(leafOf({ extensions: [names('example.com'), serverAuth, poison] }))).toEqual([
+      'is_precertificate',
+    ]);
+  });
+
   it('reports a chain that does not link by name', () => {
     expect(codesOf(leafOf({ issuer: rootName }))).toEqual(['broken_chain']);
     expect(codesOf(leafOf(), [])).toEqual(['broken_chain']);
@@ -211,6 +226,18 @@ describe('checking a delivered certificate', () => {
     expect(codesOf(leafOf({ innerAlgorithm: sha1, hash: 'sha1' }))).toEqual(['broken_chain']);
     const withParameters = seq(oid('1.2.840.10045.4.3.2'), nul());
     expect(codesOf(leafOf({ innerAlgorithm: withParameters }))).toEqual(['broken_chain']);
+  });
+
+  it.each([
+    ['a long exponent', 384, rsaSpki(2n ** 3072n - 1n, 2n ** 3072n - 3n)],
+    ['a long modulus', 2_048, rsaSpki(2n ** 16_384n - 1n, 2n ** 64n - 1n)],
+  ])('spends no time on an issuer whose RSA key has %s', (_what, length, spki) => {
+    const algorithm = { name: 'sha256WithRSAEncryption', key: 'rsa', hash: 'sha256' } as const;
+    const start = process.cpuUsage();
+    for (let time = 0; time < 50; time++)
+      expect(verifySignature(spki, algorithm, root, Buffer.alloc(length, 1))).toBe(false);
+    const { user, system } = process.cpuUsage(start);
+    expect((user + system) / 1_000).toBeLessThan(200);
   });
 
   it('reports an issuer that is no CA', () => {

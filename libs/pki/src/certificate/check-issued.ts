@@ -28,7 +28,9 @@ export type CertificatePlace = 'leaf' | 'root' | number;
 export type IssuedMismatch =
   /** `detail`: the message of the DER reader. */
   | { readonly code: 'unreadable'; readonly place: CertificatePlace; readonly detail: string }
-  | { readonly code: 'other_key' | 'is_ca' | 'no_server_auth' }
+  | { readonly code: 'other_key' | 'is_ca' | 'is_precertificate' | 'no_server_auth' }
+  /** Found by the caller, who has the earlier ones. */
+  | { readonly code: 'issued_before' }
   /** At most ten of each, cut to the length of a DNS name. `commonName`: one that was not requested; null: none. */
   | {
       readonly code: 'other_names';
@@ -110,26 +112,27 @@ function checkLeaf(leaf: Certificate, expectation: IssuedExpectation): readonly 
     mismatches.push({ code: 'too_long', notAfter: leaf.notAfter.toISOString(), maxNotAfter });
   }
   if (leaf.isCa) mismatches.push({ code: 'is_ca' });
+  if (leaf.isPrecertificate) mismatches.push({ code: 'is_precertificate' });
   if (leaf.extendedKeyUsages?.includes(serverAuth) !== true) {
     mismatches.push({ code: 'no_server_auth' });
   }
   return mismatches;
 }
 
-/** Undefined when the certificate has exactly the names. Its common name may repeat one of them. */
+/** Undefined when the certificate has exactly the names. Its common names may repeat some of them. */
 function differenceOfNames(leaf: Certificate, expected: readonly string[]): IssuedMismatch | undefined {
   const actual = new Set(leaf.dnsNames.map(lowerCaseAscii));
   const missing = expected.filter((name) => !actual.has(name));
   const extra = [...actual].filter((name) => !expected.includes(name));
-  const { subjectCommonName = null, otherNameKinds: otherKinds } = leaf;
-  const isExpected = subjectCommonName === null || expected.includes(lowerCaseAscii(subjectCommonName));
-  if (isExpected && missing.length + extra.length + otherKinds.length === 0) return undefined;
+  const commonName = leaf.subject.commonNames.find((name) => !expected.includes(lowerCaseAscii(name)));
+  const { otherNameKinds: otherKinds } = leaf;
+  if (commonName === undefined && missing.length + extra.length + otherKinds.length === 0) return undefined;
   return {
     code: 'other_names',
     missing: missing.slice(0, maxNamed),
     extra: extra.slice(0, maxNamed).map(cut),
     otherKinds: [...new Set(otherKinds)],
-    commonName: isExpected ? null : cut(subjectCommonName),
+    commonName: commonName === undefined ? null : cut(commonName),
   };
 }
 

@@ -1,7 +1,7 @@
 import { AcmeFault, chooseChain, type DownloadedChain, isPassing, printable, renewalIdOf } from '../../acme';
 import type { IssuedChain } from '../certificate-authority';
 import type { AcmeSession } from './acme-accounts';
-import { completeChain, rootsOf } from './roots';
+import { completeChain, rootsOf, shortenedChain } from './roots';
 
 export type DownloadedCertificate =
   | { readonly kind: 'issued'; readonly issued: IssuedChain }
@@ -15,7 +15,7 @@ const maxNameLength = 64;
 
 /**
  * Downloads the certificate with the operator's preferred chain, completed by its root; with another one if that leads
- * to no known root.
+ * to no known root. If none does, the part below a known root.
  *
  * @param beforeExchange called before each request
  * @throws AcmeFault
@@ -34,8 +34,9 @@ export async function downloadChain(
   const others = isEnough ? [] : await alternates(session, first, beforeExchange);
   const preferred = preferredRoot === null ? null : { commonName: preferredRoot };
   const chosen = chooseChain([first, ...others], preferred, roots);
-  const complete = [chosen, first, ...others]
-    .map((chain) => completeChain(chain, roots))
+  const chains = [chosen, first, ...others];
+  const complete = [completeChain, shortenedChain]
+    .flatMap((completed) => chains.map((chain) => completed(chain, roots)))
     .find((completed) => completed !== null);
   if (complete === undefined) return { kind: 'rootless', topmost: nameOfIssuer(first) };
   const ariId = renewalIdOf(first.leaf);

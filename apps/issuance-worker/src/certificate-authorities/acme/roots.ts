@@ -35,6 +35,23 @@ export function completeChain(
   return issuer === undefined ? null : { chain: issuers, root: issuer };
 }
 
+/**
+ * Leaves out what is above a known root: CAs also send a certificate of their root by an older one, which may not be
+ * trusted any more.
+ *
+ * @returns null when no part of the chain leads to one of the roots
+ */
+export function shortenedChain(
+  { leaf, issuers }: CertificateChain,
+  roots: readonly Certificate[],
+): CompletedChain | null {
+  for (let length = issuers.length - 1; length >= 0; length--) {
+    const completed = completeChain({ leaf, issuers: issuers.slice(0, length) }, roots);
+    if (completed !== null) return completed;
+  }
+  return null;
+}
+
 function isIssuedBy({ issuer, authorityKeyId }: Certificate, root: Certificate): boolean {
   const sameKey =
     authorityKeyId === undefined || root.subjectKeyId === undefined || authorityKeyId === root.subjectKeyId;

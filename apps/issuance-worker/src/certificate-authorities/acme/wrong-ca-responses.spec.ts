@@ -1,4 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { decodePem } from '@certwright/pki';
 import { altered, FakeAcmeServer, withMembers } from '../../acme/testing/fake-acme-server';
 import { AcmeIssuing } from '../../testing/acme-issuing';
@@ -194,6 +197,25 @@ describe('a CA with false responses', () => {
     );
     // The certificate is for another key, and leads to a trusted root.
     expect((await run(await order())).last_error?.message).toMatch(/for another key than the request/);
+  });
+
+  it('whose chain ends in a certificate of its root by an unknown older root issues without that one', async () => {
+    const [leaf = ''] = server.orders.chain.split(/(?<=-----END CERTIFICATE-----\n)/);
+    const folder = mkdtempSync(path.join(tmpdir(), 'certwright-cross-'));
+    const make = (name: string, subject: string, ...more: string[]) => {
+      const files = ['-keyout', `${name}.key`, '-out', `${name}.pem`, '-subj', subject];
+      const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+      execFileSync('openssl', ['req', '-x509', ...key, ...files, ...more], { cwd: folder, stdio: 'pipe' });
+      return readFileSync(path.join(folder, `${name}.pem`), 'utf8');
+    };
+    make('old', '/CN=Old root');
+    const cross = make('cross', '/CN=Fake root', '-CA', 'old.pem', '-CAkey', 'old.key');
+    rmSync(folder, { recursive: true });
+    server.override(next('certificate'), altered({ body: `${leaf}${cross}` }));
+    // The certificate is for another key, and leads to a trusted root.
+    const message = (await run(await order())).last_error?.message;
+    expect(message).toMatch(/for another key than the request/);
+    expect(message).not.toMatch(/root|is not certified/);
   });
 
   it('that sends an odd root name is quoted in bounded, printable text', async () => {
