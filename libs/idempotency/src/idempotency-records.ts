@@ -10,8 +10,20 @@ export interface IdempotentRequest {
   readonly path: string;
   /** The `Idempotency-Key`. */
   readonly key: string;
-  /** What was sent, in a form that is the same for the same meaning. */
-  readonly body: string;
+  readonly fingerprint: BodyFingerprint;
+}
+
+/** What tells one body from another, in a form that may be stored. */
+export interface BodyFingerprint {
+  readonly kept: Buffer;
+  /** @param kept of the request that came first with this key */
+  matches(kept: Buffer): boolean;
+}
+
+/** Never of a body that holds a credential, since that could be guessed from its digest. */
+export function plainFingerprint(body: string): BodyFingerprint {
+  const digest = sha256(body);
+  return { kept: digest, matches: (kept) => kept.equals(digest) };
 }
 
 /** An answer as it is kept: complete, so that it can be sent again. */
@@ -52,7 +64,7 @@ export class IdempotencyRecords {
     );
     const [row] = rows;
     if (row === undefined) return null;
-    if (!row.body_sha256.equals(sha256(request.body))) throw keyReused();
+    if (!request.fingerprint.matches(row.body_sha256)) throw keyReused();
     return { status: row.status, headers: row.headers, body: row.body };
   }
 
@@ -67,7 +79,7 @@ export class IdempotencyRecords {
       [
         request.accountId,
         requestDigest(request),
-        sha256(request.body),
+        request.fingerprint.kept,
         answer.status,
         JSON.stringify(answer.headers),
         answer.body,
@@ -97,7 +109,7 @@ export function keyReused(): Problem {
   return new Problem('idempotency_key_reused', 'This Idempotency-Key was used with another request body.');
 }
 
-export function requestDigest({ method, path, key }: Omit<IdempotentRequest, 'body'>): Buffer {
+export function requestDigest({ method, path, key }: Omit<IdempotentRequest, 'fingerprint'>): Buffer {
   return sha256(`${method}\0${path}\0${key}`);
 }
 

@@ -1,4 +1,4 @@
 export { IdempotencyModule } from './idempotency.module';
-export { IdempotencyRecords } from './idempotency-records';
+export { type BodyFingerprint, IdempotencyRecords } from './idempotency-records';
 export { type Keeping, RepeatableRequests, type WriteRequest } from './repeatable-requests';
-export { type BodyFingerprint, type Reservation, ReservedRequests } from './reserved-requests';
+export { type Reservation, ReservedRequests } from './reserved-requests';

@@ -1,5 +1,5 @@
 import { CoreDatabaseFixture } from '@certwright/core-testing';
-import { IdempotencyRecords } from './idempotency-records';
+import { IdempotencyRecords, plainFingerprint } from './idempotency-records';
 import { RepeatableRequests, type WriteRequest } from './repeatable-requests';
 
 let core: CoreDatabaseFixture;
@@ -43,6 +43,7 @@ it('keeps nothing of what failed', async () => {
 
 it('keeps a secret in the form that its owner wants', async () => {
   const keeping = {
+    fingerprintOf: plainFingerprint,
     keep: (body: string) => Buffer.from(body).toString('hex'),
     reveal: (kept: string) => Buffer.from(kept, 'hex').toString(),
   };

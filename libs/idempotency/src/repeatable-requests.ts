@@ -1,20 +1,33 @@
 import { Injectable } from '@nestjs/common';
 import { Transactions, type Tx } from '@certwright/core-schema';
-import { type IdempotentRequest, IdempotencyRecords, type RepeatableAnswer } from './idempotency-records';
+import {
+  type BodyFingerprint,
+  type IdempotentRequest,
+  IdempotencyRecords,
+  plainFingerprint,
+  type RepeatableAnswer,
+} from './idempotency-records';
 
 /** A write, and how to recognize it when it is repeated. */
-export interface WriteRequest extends Omit<IdempotentRequest, 'key' | 'method'> {
+export interface WriteRequest extends Pick<IdempotentRequest, 'accountId' | 'path'> {
   /** The `Idempotency-Key`; null: the caller does not ask for it. */
   readonly key: string | null;
+  /** What was sent, in a form that is the same for the same meaning. */
+  readonly body: string;
 }
 
-/** In which form the body of an answer waits for the repetition of its request. */
+/** In which form a request and the body of its answer wait for the repetition of the request. */
 export interface Keeping {
+  readonly fingerprintOf: (body: string) => BodyFingerprint;
   readonly keep: (body: string) => string;
   readonly reveal: (kept: string) => string;
 }
 
-const asItIs: Keeping = { keep: (body) => body, reveal: (kept) => kept };
+const asItIs: Keeping = {
+  fingerprintOf: plainFingerprint,
+  keep: (body) => body,
+  reveal: (kept) => kept,
+};
 
 @Injectable()
 export class RepeatableRequests {
@@ -27,17 +40,17 @@ export class RepeatableRequests {
    * Runs `work` in one transaction. With a key, the answer is stored in the same one, and the request's repetition gets
    * it again; what `work` throws undoes everything and is not stored.
    *
-   * @param keeping for answers that hold a secret
+   * @param keeping for requests and answers that hold a secret
    * @throws Problem `idempotency_key_in_use`, `idempotency_key_reused`, and what `work` throws
    */
   async run(
-    { key, ...request }: WriteRequest,
+    { key, body, ...request }: WriteRequest,
     work: (tx: Tx) => Promise<RepeatableAnswer>,
-    { keep, reveal }: Keeping = asItIs,
+    { fingerprintOf, keep, reveal }: Keeping = asItIs,
   ): Promise<RepeatableAnswer> {
     return await this.transactions.run(async (tx) => {
       if (key === null) return await work(tx);
-      const identified = { ...request, method: 'POST', key };
+      const identified = { ...request, method: 'POST', key, fingerprint: fingerprintOf(body) };
       const earlier = await this.records.begin(tx, identified);
       if (earlier !== null) return replayed(earlier, reveal);
       const answer = await work(tx);

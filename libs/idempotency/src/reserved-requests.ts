@@ -11,20 +11,6 @@ import {
   type RepeatableAnswer,
 } from './idempotency-records';
 
-/**
- * What tells one body from another, in a form that may be stored: never a plain digest of a body that holds a credential,
- * since that could be guessed.
- */
-export interface BodyFingerprint {
-  readonly kept: Buffer;
-  /** @param kept of the request that came first with this key */
-  matches(kept: Buffer): boolean;
-}
-
-export interface ReservableRequest extends Omit<IdempotentRequest, 'body'> {
-  readonly fingerprint: BodyFingerprint;
-}
-
 /** The right to carry out a request. */
 export interface Reservation {
   readonly accountId: string;
@@ -54,7 +40,7 @@ export class ReservedRequests {
    * @throws Problem `idempotency_key_in_use`, `idempotency_key_reused`
    */
   async reserve(
-    request: ReservableRequest,
+    request: IdempotentRequest,
     forMs: number,
   ): Promise<{ readonly answer: RepeatableAnswer } | { readonly reservation: Reservation }> {
     const reservation = {

@@ -89,7 +89,7 @@ export function nextAfterStall(since: Date, now: Date, random: number): Date | n
  * When an issuance for new terms is due. It waits until the settling window has passed, so that several modifications
  * in a row make one certificate. The window starts with the first one, so the delay is bounded.
  *
- * @param supersededDueAt when the open issuance that this one replaces was due, if there is one
+ * @param supersededDueAt when the open issuance that this one replaces was due; null: there is none, or it was attempted
  */
 export function dueAfterModification(now: Date, settlingMs: number, supersededDueAt: Date | null): Date {
   const settled = new Date(now.getTime() + settlingMs);

@@ -116,6 +116,7 @@ describe('POST /api/v3/orders/{ORDER_NAME}/certs/{ID}/revoke', () => {
     const first = await revoke(id, { reason: 4 }, key);
     const again = await revoke(id, { reason: 'superseded' }, key);
     expect(again).toMatchObject({ status: 422, json: { code: 'idempotency_key_reused' } });
+    expect((await revoke(id, { reason: 'wrong' }, key)).status).toBe(422);
     const replayed = await revoke(id, { reason: 4 }, key);
     expect(replayed.text).toBe(first.text);
     expect(replayed.headers['idempotency-replayed']).toBe('true');

@@ -36,8 +36,8 @@ export class RevokeCertificate {
     write: WriteRequest,
     { orderName, certificateId, request, expansion }: RevocationCall,
   ): Promise<HttpResponse> {
-    const { reason } = validMembers(request);
     return await this.requests.run(write, async (tx) => {
+      const { reason } = validMembers(request);
       const order = await this.orders.lock(tx, write.accountId, orderName);
       if (order === null) throw noSuchOrder();
       if (!isObjectId(certificateId)) throw noSuchCertificate();

@@ -17,7 +17,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { OrdersConfig } from '../config';
 import { Addresses } from '../wire/addresses';
 import { noSuchCluster, noSuchEnrolment, tooManyEnrolments } from '../wire/problems';
-import { sealedKeeping } from '../wire/sealed-responses';
+import { sealedKeeping } from '../wire/sealed-records';
 import { enrolmentJson } from './cluster-json';
 import type { EnrolmentRequest } from './cluster-request';
 

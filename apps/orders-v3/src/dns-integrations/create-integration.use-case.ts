@@ -26,6 +26,7 @@ const ids = { min: 1, below: 2 ** 48 - 1 };
 
 interface Made {
   readonly owner: IntegrationOwner;
+  readonly description: string;
   readonly handle: string;
   /** Null: they could not be listed; the worker does it as soon as it can. */
   readonly zones: readonly Zone[] | null;
@@ -51,30 +52,30 @@ export class CreateIntegration {
     body: ReadMembers<IntegrationRequest>,
     withZones: boolean,
   ): Promise<HttpResponse> {
-    const { client } = this.gateway;
-    const request = validMembers(body);
-    if (client === null) throw noGateway();
     return await this.requests.run(
       write,
       async () => {
+        const { client } = this.gateway;
+        const request = validMembers(body);
+        if (client === null) throw noGateway();
         const { accountId } = write;
         return await this.gateway.atProvider(
           accountId,
           async () => await this.make(client, accountId, request),
         );
       },
-      async (tx, made) => await this.store(tx, made, request.description, withZones),
+      async (tx, made) => await this.store(tx, made, withZones),
     );
   }
 
   private async make(client: Gateway, account: string, request: IntegrationRequest): Promise<Made> {
-    const { provider, credentials } = request;
+    const { provider, description, credentials } = request;
     // A request uses up an OAuth code, so check first whether it can succeed.
     if (!(await this.integrations.hasRoom(account))) throw tooManyIntegrations();
     const owner = { account, provider, integration_id: String(randomInt(ids.min, ids.below)) };
     try {
       const { integration } = await client.makeIntegration({ ...owner, credentials });
-      return { owner, ...(await zonesOf(client, owner, integration)) };
+      return { owner, description, ...(await zonesOf(client, owner, integration)) };
     } catch (error) {
       throw creationProblem(error, provider);
     }
@@ -82,8 +83,7 @@ export class CreateIntegration {
 
   private async store(
     tx: Tx,
-    { owner, handle, zones }: Made,
-    description: string,
+    { owner, description, handle, zones }: Made,
     withZones: boolean,
   ): Promise<JsonResponse> {
     const integration = await this.integrations.create(tx, {

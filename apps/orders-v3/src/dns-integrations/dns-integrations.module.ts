@@ -3,7 +3,6 @@ import { IdempotencyModule } from '@certwright/idempotency';
 import { RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { OrdersConfig } from '../config';
-import { BodyFingerprints } from './body-fingerprints';
 import { DnsGateway, openGateway } from './dns-gateway';
 import { DnsIntegrationsController, DnsProvidersController } from './dns-integrations.controller';
 import { ReservedWork } from './reserved-work';
@@ -17,11 +16,6 @@ import { RetrieveProviders } from './retrieve-providers.use-case';
   imports: [DnsIntegrationsModule, IdempotencyModule],
   controllers: [DnsProvidersController, DnsIntegrationsController],
   providers: [
-    {
-      provide: BodyFingerprints,
-      useFactory: (config: OrdersConfig) => new BodyFingerprints(config.SEALING_KEYS),
-      inject: [OrdersConfig],
-    },
     { provide: DnsGateway, inject: [OrdersConfig, RunningProcess], useFactory: openGateway },
     ReservedWork,
     CreateIntegration,

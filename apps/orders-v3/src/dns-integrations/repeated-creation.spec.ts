@@ -49,6 +49,7 @@ describe('Idempotency-Key', () => {
   it.each([
     { ...body, description: 'other' },
     { ...body, credentials: { type: 'bearer', token: 'other' } },
+    { ...body, provider: 'wrong' },
   ])('is refused with another body, other credentials included', async (other) => {
     await tenant.post(path, body, headers);
     const response = await tenant.post(path, other, headers);

@@ -1,8 +1,9 @@
 import { type Reservation, ReservedRequests, type WriteRequest } from '@certwright/idempotency';
 import { Transactions, type Tx } from '@certwright/core-schema';
 import type { HttpResponse, JsonResponse } from '@certwright/service';
-import { Injectable } from '@nestjs/common';
-import { BodyFingerprints } from './body-fingerprints';
+import { Inject, Injectable } from '@nestjs/common';
+import { OrdersConfig } from '../config';
+import { sealedFingerprint } from '../wire/sealed-records';
 
 /** Longer than two messages to the gateway of 30 s each, and the transaction after them. */
 const reservedMs = 120_000;
@@ -13,7 +14,7 @@ export class ReservedWork {
   constructor(
     private readonly transactions: Transactions,
     private readonly requests: ReservedRequests,
-    private readonly fingerprints: BodyFingerprints,
+    @Inject(OrdersConfig) private readonly config: Pick<OrdersConfig, 'SEALING_KEYS'>,
   ) {}
 
   /**
@@ -32,7 +33,8 @@ export class ReservedWork {
       const done = await work();
       return await this.transactions.run(async (tx) => await store(tx, done));
     }
-    const request = { accountId, method: 'POST', path, key, fingerprint: this.fingerprints.of(write) };
+    const fingerprint = sealedFingerprint(this.config.SEALING_KEYS, write);
+    const request = { accountId, method: 'POST', path, key, fingerprint };
     const found = await this.requests.reserve(request, reservedMs);
     if ('answer' in found) {
       const { answer: response } = found;

@@ -88,6 +88,32 @@ describe('POST /api/v3/orders/{ORDER_NAME}', () => {
     expect(plan).toEqual({ terms_id: null });
   });
 
+  it('needs no approval record for a name that is removed while csr is null', async () => {
+    await api.database.query(
+      `WITH made AS (
+         INSERT INTO dns_integration (id, account_id, provider, description, handle, state, zones_due_at)
+         VALUES ($1::bigint, $1, 'desec', '', 'handle', 'ok', now()) RETURNING id, account_id),
+       record AS (
+         INSERT INTO approval_record (account_id, integration_id, dns_name, zone_name, target, state)
+         SELECT account_id, id, name, 'example.com', 'a.test', 'standing'
+         FROM made, unnest(ARRAY['example.com', 'www.example.com']) AS name RETURNING id, account_id)
+       INSERT INTO approval_record_use (record_id, plan_id)
+       SELECT record.id, plan_id FROM record JOIN order_v3 USING (account_id)`,
+      [tenant.accountId],
+    );
+    const used = async (): Promise<string[]> => {
+      const rows = await api.database.query<{ dns_name: string }>(
+        `SELECT dns_name FROM approval_record JOIN approval_record_use ON record_id = id WHERE account_id = $1`,
+        [tenant.accountId],
+      );
+      return rows.map(({ dns_name }) => dns_name);
+    };
+    await tenant.post(path, { dns_names: ['example.com', 'new.example.com'] });
+    expect(await used()).toEqual(['example.com']);
+    await tenant.post(path, { dns_names: ['new.example.com'] });
+    expect(await used()).toEqual([]);
+  });
+
   it('issues again from the new CSR that follows a reset', async () => {
     await tenant.post(path, { dns_names: ['new.example.com'] });
     const response = await tenant.post(`${path}?expand=issuance`, { csr: csrFor('new.example.com') });

@@ -279,6 +279,17 @@ describe('on modification', () => {
     expect(codes(modified({ product: 'paid_ev_ca' }))).toEqual(['product invalid_value']);
   });
 
+  it('keeps more names than the product allows by now, but takes no other ones', () => {
+    const small = { products: new Map([['paid_ca', product('paid_ca', { maxDnsNames: 1 })]]) };
+    const [a, b, c] = ['a.example.com', 'b.example.com', 'c.example.com'];
+    const three = draft({ ...paid, dns_names: [a, b, c] }).order;
+    const after = (body: object) => codes(modified(body, three, small));
+    expect(after({ paused: true })).toEqual([]);
+    expect(after({ dns_names: [c, b, a] })).toEqual([]);
+    expect(after({ dns_names: [a, b] })).toEqual([]);
+    expect(after({ dns_names: [a, b, 'd.example.com'] })).toEqual(['dns_names too_many_names']);
+  });
+
   it('refuses kept names that are too many for a new product', () => {
     const small = new Map([...context.products, ['free_ca', product('free_ca', { maxDnsNames: 1 })]]);
     const two = draft({ ...paid, dns_names: ['example.com', 'a.example.com'] }).order;

@@ -87,12 +87,19 @@ export class OrderCheck {
     if (dnsNames.length === 0) {
       yield { field: 'dns_names', code: 'missing_field', message: 'An order needs at least one DNS name.' };
     }
-    if (this.product !== undefined && dnsNames.length > this.product.maxDnsNames) {
+    if (this.product !== undefined && dnsNames.length > this.product.maxDnsNames && !this.keepsNames()) {
       const { name, maxDnsNames } = this.product;
       const message = `${name} allows ${maxDnsNames} DNS names at most; the order would have ${dnsNames.length}.`;
       yield { field: 'dns_names', code: 'too_many_names', message };
     }
     yield* this.approvable();
+  }
+
+  /** The product may have allowed more names when the order got them. */
+  private keepsNames(): boolean {
+    const { before, order } = this;
+    const known = new Set(before?.dnsNames);
+    return before?.product === order.product && order.dnsNames.every((name) => known.has(name));
   }
 
   /** A name that is too long for approval by DNS needs another way. Those that an order has already stay manageable. */

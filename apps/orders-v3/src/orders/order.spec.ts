@@ -133,6 +133,7 @@ describe('what a modification brings about', () => {
       terms: 'keep',
       issuance: 'close',
     });
+    expect(consequencesOf(without, { ...without, dnsNames: ['example.com'] })?.terms).toBe('clear');
   });
 
   it('is a certificate when the pause ends', () => {

@@ -109,7 +109,11 @@ export function consequencesOf(before: Order, after: Order): Consequences | null
     before.muted !== after.muted ||
     before.paused !== after.paused;
   if (!changes) return null;
-  if (after.csr === null) return { terms: before.csr === null ? 'keep' : 'clear', issuance: 'close' };
+  if (after.csr === null) {
+    // Names that are removed need no approval records, also while the order waits for a CSR.
+    const keeps = before.csr === null && sameNames(before.dnsNames, after.dnsNames);
+    return { terms: keeps ? 'keep' : 'clear', issuance: 'close' };
+  }
   return { terms: changesTerms ? 'replace' : 'keep', issuance: after.paused ? 'close' : 'open' };
 }
 

@@ -132,6 +132,7 @@ describe('POST /api/v3/account/webhooks/{ID}/test', () => {
     const headers = { 'idempotency-key': 't1' };
     const first = await tenant.post(`${webhook}/test`, undefined, headers);
     expect((await tenant.post(`${webhook}/test`, undefined, headers)).text).toBe(first.text);
+    expect((await tenant.post(`${webhook}/test`, { event: 'mine' }, headers)).status).toBe(422);
     await test();
     await test();
     expect((await tenant.get(`${webhook}/deliveries`)).json).toHaveLength(3);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Keeping, WriteRequest } from '@certwright/idempotency';
 import type { SealingKeys } from '@certwright/sealing';
-import { nonceBytes, sealedKeeping } from '../wire/sealed-responses';
+import { nonceBytes, sealedKeeping } from '../wire/sealed-records';
 import { credentialsContext, secretContext, signingSecret, signingSecretBytes } from '@certwright/webhooks';
 
 export function freshSigningSecret(): string {
@@ -21,7 +21,7 @@ export class EndpointSecrets {
     return credentials === null ? null : this.seal(credentials, credentialsContext(endpointId));
   }
 
-  /** A response that shows a secret is stored sealed, for a repeated request. */
+  /** For a URL with credentials, and a response that shows a secret. */
   keeping(write: WriteRequest): Keeping {
     return sealedKeeping(this.keys, write);
   }

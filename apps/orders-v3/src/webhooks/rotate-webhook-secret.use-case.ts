@@ -27,10 +27,10 @@ export class RotateWebhookSecret {
    */
   async run(write: WriteRequest, id: string, body: ReadMembers<object>): Promise<HttpResponse> {
     if (!isObjectId(id)) throw noSuchWebhook();
-    validMembers(body);
     return await this.requests.run(
       write,
       async (tx) => {
+        validMembers(body);
         const secret = freshSigningSecret();
         const sealed = this.secrets.sealSecret(id, secret);
         const endpoint = await this.endpoints.rotateSecret(tx, write.accountId, id, sealed);

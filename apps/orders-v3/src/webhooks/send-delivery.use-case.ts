@@ -68,9 +68,9 @@ export class SendDelivery {
     enqueue: (tx: Tx, endpoint: WebhookEndpoint, freshId: string) => Promise<boolean>,
   ): Promise<HttpResponse> {
     if (!isObjectId(webhookId)) throw noSuchWebhook();
-    validMembers(body);
     const { accountId } = write;
     return await this.requests.run(write, async (tx) => {
+      validMembers(body);
       const endpoint = await this.endpoints.get(accountId, webhookId, tx);
       if (endpoint === null) throw noSuchWebhook();
       const freshId = freshDeliveryId();

@@ -32,13 +32,14 @@ export class UpdateWebhook {
     const { value, faults } = request;
     const urlFaults = await this.urls.faultsOf(value.url);
     const all = [...faults, ...unknownMemberFaults(request), ...urlFaults];
-    return await this.requests.run(write, async (tx) => {
+    const work = async (tx: Tx) => {
       const before = await this.endpoints.get(accountId, id, tx);
       if (before === null) throw noSuchWebhook();
       if (all.length > 0) throw Problem.ofFields(all);
       const after = await this.update(tx, before, value);
       return jsonResponse(200, webhookJson(after, new Date()));
-    });
+    };
+    return await this.requests.run(write, work, this.secrets.keeping(write));
   }
 
   private async update(

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { SealingKeys } from '@certwright/sealing';
 import type { ReceivedResponse } from '@certwright/testing';
 import { RunningApi, specSealingKey, type Tenant } from '../testing/running-api';
@@ -156,6 +157,24 @@ describe('POST /api/v3/account/webhooks', () => {
     expect(record?.body).not.toContain(first.json.secret.slice(6));
     expect(record?.body).not.toContain('whsec_');
   });
+
+  it('keeps no digest of credentials for the same Idempotency-Key: a weak password could be guessed from it', async () => {
+    const headers = { 'idempotency-key': 'k1' };
+    const body = { url: 'https://me:hunter2@hooks.example.com/x' };
+    const { id } = (await tenant.post(path, body, headers)).json;
+    await tenant.post(`${path}/${id}`, body, headers);
+    expect((await tenant.post(`${path}/${id}`, body, headers)).headers).toHaveProperty(
+      'idempotency-replayed',
+    );
+    expect((await tenant.post(`${path}/${id}`, { url }, headers)).status).toBe(422);
+    const records = await api.database.query<{ body_sha256: Buffer }>(
+      `SELECT body_sha256 FROM idempotency_record WHERE account_id = $1`,
+      [tenant.accountId],
+    );
+    expect(records).toHaveLength(2);
+    const digest = createHash('sha256').update(JSON.stringify(body)).digest();
+    for (const record of records) expect(record.body_sha256.equals(digest)).toBe(false);
+  });
 });
 
 describe('POST /api/v3/account/webhooks/{ID}', () => {
@@ -238,8 +257,10 @@ describe('POST /api/v3/account/webhooks/{ID}/rotate_secret', () => {
 
   it('rotates once for one Idempotency-Key, and requires no body', async () => {
     const { id } = (await create()).json;
-    const rotate = () => tenant.post(`${path}/${id}/rotate_secret`, {}, { 'idempotency-key': 'r1' });
+    const rotate = (body = {}) =>
+      tenant.post(`${path}/${id}/rotate_secret`, body, { 'idempotency-key': 'r1' });
     expect((await rotate()).json.secret).toBe((await rotate()).json.secret);
+    expect((await rotate({ secret: 'mine' })).status).toBe(422);
     const refused = await tenant.post(`${path}/${id}/rotate_secret`, { secret: 'mine' });
     expect(faultsOf(refused)).toEqual(['secret invalid_value']);
   });

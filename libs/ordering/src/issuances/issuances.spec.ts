@@ -106,6 +106,15 @@ describe('opening an issuance', () => {
     expect((await row(second.issuanceId)).due_in_s).toBeLessThan(2.1);
     expect(await wakeUps()).not.toContain(`advance-issuance-${second.issuanceId}-0`);
   });
+
+  it('waits for the whole settling window when the superseded one waits for its next attempt', async () => {
+    const first = await opened();
+    const work = await core.leased.lease(first.issuanceId, 10_000);
+    if (work === null) throw new Error('it is due');
+    await core.leased.save(work.lease, { dueAt: new Date(Date.now() + 3_000) }, 'release');
+    const second = await open(first, 2, 10_000);
+    expect((await row(second.issuanceId)).due_in_s).toBeGreaterThan(9);
+  });
 });
 
 describe('a lease', () => {

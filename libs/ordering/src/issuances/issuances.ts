@@ -126,7 +126,7 @@ export class Issuances {
   /**
    * Closes the plan's open issuance, if any. The caller holds the plan's row.
    *
-   * @returns when the closed one was due, and the time of the database
+   * @returns when the closed one was due, unless it was attempted already, and the time of the database
    */
   async closeOpen(
     tx: Tx,
@@ -136,7 +136,7 @@ export class Issuances {
     const [row] = await tx.query<[{ dueAt: Date | null; now: Date }]>(
       `WITH closed AS (
          UPDATE issuance SET state = $2, closed_at = now(), ${leases.release}
-         WHERE plan_id = $1 AND ${isOpen} RETURNING due_at)
+         WHERE plan_id = $1 AND ${isOpen} RETURNING CASE WHEN lease_token = 0 THEN due_at END AS due_at)
        SELECT (SELECT due_at FROM closed) AS "dueAt", clock_timestamp() AS now`,
       [planId, state],
     );
