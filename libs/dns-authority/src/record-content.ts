@@ -51,14 +51,14 @@ function characterStrings(message: Buffer, start: number, end: number): Buffer[]
   return strings;
 }
 
-/** RFC 8659 section 4.1: flags, the tag with its length, and the value up to the end. */
+/** RFC 8659 section 4.1: flags, the tag with its length, and the value up to the end, which may be any bytes. */
 function caa(content: Buffer): RecordData {
   const flags = content[0];
   const tagEnd = 2 + (content[1] ?? 0);
   const tag = content.toString('latin1', 2, tagEnd);
   const value = content.toString('latin1', tagEnd);
   if (flags === undefined || tagEnd > content.length) throw new WireFault('no CAA content');
-  if (!/^[A-Za-z0-9]+$/.test(tag) || !/^[ -~]*$/.test(value)) throw new WireFault('no CAA content');
+  if (!/^[A-Za-z0-9]+$/.test(tag)) throw new WireFault('no CAA content');
   return { type: 'CAA', data: { flags, tag, value } };
 }
 

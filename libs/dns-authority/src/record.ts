@@ -17,6 +17,7 @@ export interface Soa {
 export interface Caa {
   readonly flags: number;
   readonly tag: string;
+  /** A character per byte (Latin-1). */
   readonly value: string;
 }
 
@@ -101,7 +102,11 @@ function isContentWritable(record: RecordData): boolean {
       return isNormal(record.data.mname) && isNormal(record.data.rname);
     case 'CAA':
       return (
-        record.data.flags >= 0 && record.data.flags <= 255 && /^[A-Za-z0-9]{1,255}$/.test(record.data.tag)
+        record.data.flags >= 0 &&
+        record.data.flags <= 255 &&
+        /^[A-Za-z0-9]{1,255}$/.test(record.data.tag) &&
+        // dns-packet would write other characters as two bytes each.
+        /^[ -~]*$/.test(record.data.value)
       );
     case 'TXT':
       return record.data.length > 0 && record.data.every(({ length }) => length <= 255);

@@ -255,6 +255,18 @@ describe('failures are results', () => {
     expect(await client(port).lookUp('www.example.com', 'A')).toEqual(failure('malformed'));
   });
 
+  it('not: a CAA value of any bytes (RFC 8659 section 4.1)', async () => {
+    const data = { flags: 0, tag: 'iodef', value: 'mailto:hä@example.com' } as const;
+    const { port } = await scripted((query, reply) =>
+      reply(response(query, { answers: [{ name: 'example.com', type: 'CAA', ttl: 1, data }] })),
+    );
+    const { value } = data;
+    expect(await client(port).lookUp('example.com', 'CAA')).toMatchObject({
+      kind: 'records',
+      answers: [{ data: { tag: 'iodef', value: Buffer.from(value).toString('latin1') } }],
+    });
+  });
+
   it('unreachable, at once, when nothing listens there', async () => {
     const socket = createSocket('udp4');
     await new Promise<void>((bound) => socket.bind(0, '127.0.0.1', bound));

@@ -190,6 +190,25 @@ describe('a connection that is cut', () => {
   });
 });
 
+describe('a request beyond the rate of this client, which all accounts share', () => {
+  const beyond = says(429, { code: 'rate_limited', message: 'Too many.' }, { 'retry-after': '1' });
+
+  it('is sent again when the gateway accepts requests, and fails nothing', async () => {
+    server.willReply(beyond, says(200, { record_handle: 'r1' }));
+    expect(await client.addRecord({ ...opened, record })).toEqual({ record_handle: 'r1' });
+    server.willReply(beyond, says(200, { integration: 'h1' }));
+    await client.makeIntegration({ ...owner, credentials: { type: 'oauth_code', code: 'c' } });
+    expect(server.received).toHaveLength(2);
+  });
+
+  it('is reported when its time would be over before', async () => {
+    const line = connect({ timeoutMs: 300 });
+    server.willReply(beyond);
+    expect(await faultOf(line.getZones(opened))).toMatchObject({ code: 'rate_limited', retryAfterS: 1 });
+    line.close();
+  });
+});
+
 describe('the gateway is not reached', () => {
   const asking = async (line: GatewayClient): Promise<GatewayFault> => {
     server.willReply(says(200, { zones: [] }));

@@ -1,8 +1,10 @@
 import { Agent } from 'node:https';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { GatewayDescription, GatewayEndpoint } from '@certwright/gateway-contract';
-import { exchange, type Line } from './exchange';
+import { exchange, type Line, type Question } from './exchange';
 import type { Answered, Asked, Gateway } from './gateway';
-import { readers, readObject } from './read-answer';
+import { GatewayFault } from './gateway-fault';
+import { type Json, readers, readObject } from './read-answer';
 import { readDescription } from './read-description';
 
 export interface GatewayClientOptions {
@@ -87,9 +89,28 @@ export class GatewayClient implements Gateway {
   ): Promise<Answered<E>> {
     const url = new URL(`${this.#base}/${endpoint}`);
     const question = { method: 'POST', url, body: JSON.stringify(request), repeatable } as const;
-    const answer = await exchange(this.#line, question, AbortSignal.timeout(this.#timeoutMs));
-    const read: (json: Readonly<Record<string, unknown>>) => Answered<E> = readers[endpoint];
-    return read(readObject(answer));
+    const read: (json: Json) => Answered<E> = readers[endpoint];
+    return read(await this.#askInTurn(question));
+  }
+
+  /**
+   * The gateway limits the requests of this client, and all accounts share that limit: a refused request, of which nothing
+   * was read, is sent again later, so that one account's requests delay another's and do not fail them.
+   */
+  async #askInTurn(question: Question): Promise<Json> {
+    const signal = AbortSignal.timeout(this.#timeoutMs);
+    const endsAtMs = performance.now() + this.#timeoutMs;
+    for (;;) {
+      try {
+        return readObject(await exchange(this.#line, question, signal));
+      } catch (error) {
+        if (!(error instanceof GatewayFault) || error.code !== 'rate_limited') throw error;
+        // Half of the wait is random, so that refused requests do not all come again at once.
+        const waitMs = Math.max(1, error.retryAfterS ?? 1) * 1_000 * (0.5 + Math.random() / 2);
+        if (performance.now() + waitMs >= endsAtMs) throw error;
+        await delay(waitMs);
+      }
+    }
   }
 }
 

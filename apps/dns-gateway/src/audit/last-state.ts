@@ -56,19 +56,31 @@ async function endedLines(file: string): Promise<Buffer> {
   return Buffer.concat([bytes, Buffer.from('\n')]);
 }
 
-/** Max number of newest files that `recentEntries` reads. Each has 64 MiB, about 130,000 entries. */
-const maxRecentFiles = 2;
+/**
+ * Bytes of newest entries that `recentEntries` reads, about 130,000 entries, and the rest of one file. Not a number of
+ * files: each start begins one.
+ */
+const recentBytes = 64 * 1024 * 1024;
 
-/** The entries of the instance's newest files, oldest first. Skips a torn line; does not verify the chain. */
+/** The instance's newest entries, oldest first. Skips a torn line; does not verify the chain. */
 export async function recentEntries(folder: string, instance: string): Promise<readonly AuditLine[]> {
-  const entries: AuditLine[] = [];
-  for (const { file } of (await auditFiles(folder, instance)).slice(-maxRecentFiles)) {
+  const contents: Buffer[] = [];
+  let bytesRead = 0;
+  for (const { file } of [...(await auditFiles(folder, instance))].reverse()) {
     const bytes = await readFile(file);
-    for (let start = 0, end = bytes.indexOf(newline); end !== -1; end = bytes.indexOf(newline, start)) {
-      const read = readLine(bytes.subarray(start, end));
-      if (read.ok) entries.push(read.line);
-      start = end + 1;
-    }
+    contents.unshift(bytes);
+    bytesRead += bytes.length;
+    if (bytesRead >= recentBytes) break;
+  }
+  return contents.flatMap(entriesIn);
+}
+
+function entriesIn(bytes: Buffer): readonly AuditLine[] {
+  const entries: AuditLine[] = [];
+  for (let start = 0, end = bytes.indexOf(newline); end !== -1; end = bytes.indexOf(newline, start)) {
+    const read = readLine(bytes.subarray(start, end));
+    if (read.ok) entries.push(read.line);
+    start = end + 1;
   }
   return entries;
 }

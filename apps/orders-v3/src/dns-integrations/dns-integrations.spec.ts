@@ -56,6 +56,13 @@ describe('GET /api/v3/account/dns_providers', () => {
     expect(response).toMatchObject({ status: 503, json: { code: 'service_outage' } });
     expect(response.headers).toMatchObject({ 'retry-after': '30' });
   });
+
+  it('returns 429 with Retry-After beyond the limit of the gateway', async () => {
+    gateway.willFail('description', refusal('rate_limited', 'Not now.'));
+    const response = await tenant.get('/api/v3/account/dns_providers');
+    expect(response).toMatchObject({ status: 429, json: { code: 'rate_limited' } });
+    expect(response.headers).toMatchObject({ 'retry-after': '60' });
+  });
 });
 
 describe('POST /api/v3/account/dns_integrations', () => {
@@ -170,7 +177,6 @@ describe('POST /api/v3/account/dns_integrations', () => {
   });
 
   const outages: readonly [string, string, number, string][] = [
-    ['rate_limited', 'rate_limited', 429, '60'],
     ['provider_rate_limited', 'provider_rate_limited', 503, '60'],
     ['provider_unavailable', 'provider_unavailable', 503, '60'],
     ['service_outage', 'service_outage', 503, '30'],
@@ -186,6 +192,12 @@ describe('POST /api/v3/account/dns_integrations', () => {
       expect(response.headers).toMatchObject({ 'retry-after': after });
     },
   );
+
+  it('waits while other accounts use up the limit of the gateway', async () => {
+    gateway.willFail('make_integration', refusal('rate_limited', 'Not now.'));
+    expect((await create()).status).toBe(201);
+    expect(gateway.count('make_integration')).toBe(2);
+  });
 
   it('returns 503 when the response is lost; an OAuth code is sent once, a token twice', async () => {
     gateway.willFail('make_integration', 'response is lost', 'response is lost', 'response is lost');

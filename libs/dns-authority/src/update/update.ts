@@ -1,11 +1,12 @@
 import { CLASS, QTYPE, RCODE, STORED_TYPE, isMetaType, storedTypeOf, type Rcode } from '../codes';
-import { isAtOrBelow, parseName, type DnsName } from '../name';
+import { isAtOrBelow, type DnsName } from '../name';
 import {
   TTL_LIMIT_S,
   isNewerSerial,
   nextSerial,
   recordsOfType,
   sameRecord,
+  unwritable,
   type ZoneRecord,
 } from '../record';
 import { checkPrerequisites, type ZoneContent } from './prerequisites';
@@ -53,13 +54,10 @@ function faultOf(zone: ZoneContent, update: UpdateRecord): Fault | undefined {
   }
 }
 
-/** Rejects names that could not be written to the wire. */
-function isHoldable(zone: ZoneContent, { name, content }: UpdateRecord): boolean {
-  if (content === undefined || parseName(name) === undefined) return false;
-  if (content.type === 'CNAME') return name !== zone.apex && parseName(content.data) !== undefined;
-  if (content.type === 'NS') return parseName(content.data) !== undefined;
-  if (content.type !== 'SOA') return true;
-  return parseName(content.data.mname) !== undefined && parseName(content.data.rname) !== undefined;
+/** Rejects records that could not be written to the wire. */
+function isHoldable(zone: ZoneContent, { name, ttl, content }: UpdateRecord): boolean {
+  if (content === undefined || unwritable({ ...content, name, ttl }) !== undefined) return false;
+  return content.type !== 'CNAME' || name !== zone.apex;
 }
 
 function apply(draft: Draft, update: UpdateRecord): void {

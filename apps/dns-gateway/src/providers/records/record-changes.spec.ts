@@ -79,6 +79,27 @@ describe('changes of single records', () => {
     await expect(added).rejects.toMatchObject({ kind: 'rejected', message: 'No.' });
   });
 
+  it('a refusal after deletions does not count as no change', async () => {
+    const refused = () => Promise.reject(new ProviderFault('rejected', 'No.'));
+    const replacing = oneName(['TXT', 'theirs']);
+    const replaced = recordChanges({ ...replacing.ports, create: refused }, signal).replace(
+      zone,
+      txt('ours'),
+    );
+    await expect(replaced).rejects.toMatchObject({ kind: 'unavailable', message: 'No.' });
+    expect(replacing.values()).toEqual([]);
+
+    const removing = oneName(['TXT', 'ours'], ['TXT', 'ours']);
+    let deletions = 0;
+    const remove: RecordPorts['delete'] = async (...what) =>
+      (deletions += 1) > 1 ? await refused() : await removing.ports.delete(...what);
+    const removed = recordChanges({ ...removing.ports, delete: remove }, signal).remove(zone, txt('ours'));
+    await expect(removed).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(
+      recordChanges({ ...removing.ports, delete: refused }, signal).remove(zone, txt('ours')),
+    ).rejects.toMatchObject({ kind: 'rejected' });
+  });
+
   it('a value that is stored as another one is removed and reported as refused', async () => {
     asStored = (value) => value.replace(/\\/g, '');
     const { log, changes, values } = oneName(['TXT', 'theirs']);

@@ -1,6 +1,6 @@
 import { recordTypes, type RecordType, type Zone } from '@certwright/gateway-contract';
 import type { DnsRecord, ProviderSession } from '../dns-provider';
-import { ProviderFault, type ProviderFaultKind } from '../provider-fault';
+import { afterChange, ProviderFault, type ProviderFaultKind } from '../provider-fault';
 import { cnameConflict } from './rrset-changes';
 
 /** One record as returned by the API. Clients skip other types than the four. */
@@ -32,9 +32,11 @@ export function recordChanges(
   signal: AbortSignal,
 ): Pick<ProviderSession, 'add' | 'replace' | 'remove'> {
   const deleteAll = async (zone: Zone, records: readonly StoredRecord[]): Promise<void> => {
-    for (const record of records) {
+    for (const [nth, record] of records.entries()) {
       signal.throwIfAborted();
-      await ports.delete(zone, record);
+      await ports.delete(zone, record).catch((error: unknown) => {
+        throw nth > 0 ? afterChange(error) : error;
+      });
     }
   };
   const create = async (zone: Zone, record: DnsRecord): Promise<void> => {
@@ -57,12 +59,12 @@ export function recordChanges(
       const there = await ports.list(zone, record.fqdn);
       const kept = there.find((stored) => isSame(stored, record));
       // Deletes first, because a CNAME is refused beside other records.
-      await deleteAll(
-        zone,
-        there.filter((stored) => stored !== kept),
-      );
+      const others = there.filter((stored) => stored !== kept);
+      await deleteAll(zone, others);
       if (kept !== undefined) return 'existed';
-      await create(zone, record);
+      await create(zone, record).catch((error: unknown) => {
+        throw others.length > 0 ? afterChange(error) : error;
+      });
       return 'created';
     },
     async remove(zone, record) {

@@ -2,6 +2,7 @@ import type { DnsRecord } from '../dns-provider';
 import { ProviderFault } from '../provider-fault';
 import { normalValue, presentationOf } from './presentation';
 import {
+  oneByOne,
   type Rrset,
   type RrsetChange,
   rrsetChanges,
@@ -140,6 +141,22 @@ describe('changes of whole RRsets', () => {
     await expect(changesOf(ports).add(zone, txt('ours'))).rejects.toMatchObject({ kind: 'unavailable' });
     expect(ports.writes.length).toBeLessThan(50);
   });
+
+  it.each([1, 2])(
+    'a refusal of write %i of several counts as no change only if it is the first',
+    async (nth) => {
+      const ports = new OneName([set('TXT', ['"a"'])]);
+      let writes = 0;
+      ports.write = oneByOne(async () => {
+        if ((writes += 1) === nth) throw new ProviderFault('rejected', 'no');
+        return await Promise.resolve('written');
+      });
+      const record: DnsRecord = { fqdn, type: 'CNAME', value: 'x.example', ttlS: 300 };
+      await expect(changesOf(ports).replace(zone, record)).rejects.toMatchObject({
+        kind: nth === 1 ? 'rejected' : 'unavailable',
+      });
+    },
+  );
 
   it("ends with the signal's reason", async () => {
     const controller = new AbortController();

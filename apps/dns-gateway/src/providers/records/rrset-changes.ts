@@ -1,6 +1,6 @@
 import { recordTypes, type RecordType, type Zone } from '@certwright/gateway-contract';
 import type { AddOutcome, DnsRecord, ProviderPorts, ProviderSession } from '../dns-provider';
-import { afterAttempt, ProviderFault } from '../provider-fault';
+import { afterAttempt, afterChange, ProviderFault } from '../provider-fault';
 
 /** All records of one type at one name, as the API has them. */
 export interface Rrset {
@@ -165,8 +165,11 @@ export const routedConflict = (fqdn: string, type: RecordType): ProviderFault =>
 export const oneByOne =
   (writeOne: (zone: Zone, fqdn: string, change: RrsetChange) => Promise<WriteOutcome>): RrsetPorts['write'] =>
   async (zone, fqdn, changes) => {
-    for (const change of changes) {
-      if ((await writeOne(zone, fqdn, change)) === 'stale') return 'stale';
+    for (const [nth, change] of changes.entries()) {
+      const outcome = await writeOne(zone, fqdn, change).catch((error: unknown) => {
+        throw nth > 0 ? afterChange(error) : error;
+      });
+      if (outcome === 'stale') return 'stale';
     }
     return 'written';
   };

@@ -165,6 +165,17 @@ describe('rfc2136 with a hostile server', () => {
     expect(new Set(server.requests.map(({ message }) => message.readUInt16BE(0))).size).toBe(3);
   });
 
+  it('a signed answer with a malformed record is unavailable', async () => {
+    // A character-string of nine bytes in a TXT record of two.
+    const malformed = Buffer.from('c00c00100001000000000002' + '0941', 'hex');
+    const session = await opened((request) => {
+      const answer = Buffer.concat([plain(request), malformed]);
+      answer.writeUInt16BE(1, 6);
+      return signed(request, answer);
+    });
+    await expect(session.add(zone, record)).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+
   it('a single SERVFAIL is not an error', async () => {
     const session = await opened((request, _, at) => signed(request, plain(request, at === 0 ? 2 : 0)));
     await session.remove(zone, record);

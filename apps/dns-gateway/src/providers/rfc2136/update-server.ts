@@ -58,7 +58,12 @@ export class UpdateServer {
   async query(zone: DnsName, name: DnsName, type: StoredType): Promise<QueryResult> {
     const { response, rcode } = await this.#send(zone, (id) => queryBytes(id, name, type));
     const { authoritative } = readResponseHeader(response);
-    return { rcode, authoritative, answers: readResponseRecords(response).answers };
+    try {
+      return { rcode, authoritative, answers: readResponseRecords(response).answers };
+    } catch (error) {
+      if (!(error instanceof WireFault)) throw error;
+      throw new ProviderFault('unavailable', "The DNS server's answer has a malformed record.");
+    }
   }
 
   /** SERVFAIL means that nothing was decided: repeatable requests are attempted three times. */
