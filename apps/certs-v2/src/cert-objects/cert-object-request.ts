@@ -123,6 +123,9 @@ function withPosition(at: number, { faults }: Unreadable<ReasonCode>): Unreadabl
   return new Unreadable(faults.map((fault) => ({ ...fault, message: `sans[${at}]: ${fault.message}` })));
 }
 
+/** Bytes of DER. One with 100 names of 253 bytes and an RSA key of 4096 bits has 27 KiB. Lists show many of them. */
+const maxCsrBytes = 32 * 1024;
+
 /** RFC 7468, section 7: the second label is a synonym of the first. */
 const csrLabels: ReadonlySet<string> = new Set(['CERTIFICATE REQUEST', 'NEW CERTIFICATE REQUEST']);
 
@@ -141,6 +144,8 @@ function readCsrText(text: string): Reading<Csr> {
   if (block === undefined || !csrLabels.has(block.label)) {
     return bad('The PEM text is not a CERTIFICATE REQUEST.');
   }
+  if (block.der.length > maxCsrBytes)
+    return bad(`The CSR has ${block.der.length} bytes; at most ${maxCsrBytes} are possible.`);
   const reading = readCsr(block.der);
   return reading.ok ? reading.csr : bad(reading.faults.map(messageOfCsrFault).join(' '));
 }

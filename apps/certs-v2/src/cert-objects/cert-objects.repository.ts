@@ -16,16 +16,21 @@ interface CertObjectRow extends Omit<StoredCertObject, 'csr'> {
   readonly keyType: CertObject['csr']['keyType'];
 }
 
-const columns = `object.plan_id AS "planId", object.account_id AS "accountId", object.cn, object.type,
+const columnsWith = (
+  csr: string,
+) => `object.plan_id AS "planId", object.account_id AS "accountId", object.cn, object.type,
          object.approval_method AS "approvalMethod", object.approver_email AS "approverEmail", object.sans, object.tags,
-         object.csr, object.spki_sha256 AS "spkiSha256", object.key_type AS "keyType",
+         ${csr} AS csr, object.spki_sha256 AS "spkiSha256", object.key_type AS "keyType",
          plan.terms_id AS "termsId", plan.revision, plan.auto_renew AS "autoRenew", plan.muted,
          plan.download_token AS "downloadToken", plan.paid_through AS "paidThrough",
          plan.paid_product AS "paidProduct",
          (SELECT not_after FROM certificate WHERE certificate.plan_id = plan.id AND certificate.is_current
             AND certificate.revoked_at IS NULL AND certificate.not_after >= now()) AS "activeUntil"`;
 
-const objects = `SELECT ${columns} FROM cert_object_v2 AS object JOIN plan ON plan.id = object.plan_id`;
+const objectsWith = (csr: string) =>
+  `SELECT ${columnsWith(csr)} FROM cert_object_v2 AS object JOIN plan ON plan.id = object.plan_id`;
+
+const objects = objectsWith('object.csr');
 
 interface ObjectKey {
   readonly accountId: string;
@@ -49,6 +54,8 @@ export interface Page {
   readonly limit: number;
   /** Only objects with this tag; null: all. */
   readonly tag: string | null;
+  /** False: each object has an empty CSR. Those of a page can be many megabytes. */
+  readonly withCsr: boolean;
 }
 
 /** LATERAL … LIMIT has one plan, whatever the planner knows of the tables. */
@@ -112,9 +119,9 @@ export class CertObjectsRepository {
   }
 
   /** By common name, in code point order. */
-  async page(accountId: string, { after, limit, tag }: Page): Promise<StoredCertObject[]> {
+  async page(accountId: string, { after, limit, tag, withCsr }: Page): Promise<StoredCertObject[]> {
     const rows: CertObjectRow[] = await this.database.query(
-      `${objects} WHERE object.account_id = $1 AND ($2::text IS NULL OR object.cn > $2)
+      `${withCsr ? objects : objectsWith(`''::bytea`)} WHERE object.account_id = $1 AND ($2::text IS NULL OR object.cn > $2)
          AND ($3::text IS NULL OR $3 = ANY (object.tags))
        ORDER BY object.cn LIMIT $4`,
       [accountId, after, tag, limit],

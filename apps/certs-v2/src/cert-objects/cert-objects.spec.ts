@@ -524,6 +524,39 @@ describe('GET /certs', () => {
     expect([second.json.data.length, second.headers['link']]).toEqual([2, undefined]);
   });
 
+  it('reads little more than it shows, however many objects a caller requests', async () => {
+    await create('a.example.com');
+    await multiply(600, 99);
+    const page = jest.spyOn(api.app.get(CertObjectsRepository), 'page');
+    expect((await tenant.get('/api/v2/certs?limit=1000')).json.data).toHaveLength(100);
+    const read = (await Promise.all(page.mock.results.map(({ value }) => value as object[]))).flat();
+    page.mockRestore();
+    expect(read.length).toBeLessThanOrEqual(251);
+    for (const object of read) expect(object).toMatchObject({ csr: { der: Buffer.alloc(0) } });
+  });
+
+  it.each(['csr', 'current', 'pending'])('shows at most 100 objects with %s on a page', async (member) => {
+    await create('a.example.com');
+    await multiply(120, 1);
+    const all = (await tenant.get(`/api/v2/certs?expand=${member}`)).json.data;
+    expect(all).toHaveLength(121);
+    const first = await tenant.get(`/api/v2/certs?limit=1000&expand=${member}`);
+    expect(first.json.data).toEqual(all.slice(0, 100));
+    const [, next = ''] = /^<http:\/\/127\.0\.0\.1:4312(.*)>;/.exec(String(first.headers['link'])) ?? [];
+    expect((await tenant.get(next)).json.data).toEqual(all.slice(100));
+  });
+
+  it('reads no further parts for HEAD, which would go on after its response', async () => {
+    await create('a.example.com');
+    await multiply(1_000, 1);
+    const page = jest.spyOn(api.app.get(CertObjectsRepository), 'page');
+    const { status, headers } = await tenant.call('HEAD', '/api/v2/certs');
+    expect([status, headers['content-type']]).toEqual([200, 'application/json']);
+    await shown('a.example.com');
+    expect(page).toHaveBeenCalledTimes(1);
+    page.mockRestore();
+  });
+
   it.each(['limit=0', 'limit=1001', 'limit=x', 'limit=1&limit=2', 'after=a&after=b', 'tag=a&tag=b'])(
     'refuses %s',
     async (query) => {

@@ -92,6 +92,7 @@ describe('a CSR', () => {
     ['half of it', subject().slice(0, 200)],
     ['other characters in it', subject().replace('A', 'Ä')],
     ['200 KB', `-----BEGIN CERTIFICATE REQUEST-----\n${'A'.repeat(200_000)}`],
+    ['more bytes than any needs', subject({ C: 'x'.repeat(33_000) })],
   ])('is refused for %s', (_what, csr) => {
     expect(whyNot(csr)).toEqual(['bad_csr', 'csr']);
   });

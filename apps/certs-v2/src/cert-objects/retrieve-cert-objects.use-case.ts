@@ -7,7 +7,7 @@ import { ExpandArgument, fieldsIn, readArguments, type Sent } from '../wire/argu
 import { Expansion } from '../wire/expansion';
 import { Refusal } from '../wire/reasons';
 import { LimitArgument, nextPageLink, QueryArgument } from '../wire/page';
-import { type CertObject, dnsNamesOf } from './cert-object';
+import { type CertObject, dnsNamesOf, type StoredCertObject } from './cert-object';
 import { type CertObjectJson, missingCertObjectJson } from './cert-object-json';
 import { CertObjectViews } from './cert-object-views';
 import { CertObjectsRepository } from './cert-objects.repository';
@@ -15,8 +15,11 @@ import { CertObjectsRepository } from './cert-objects.repository';
 /** Objects on one page, for callers that request pages. */
 const maxPage = 1_000;
 
-/** Objects that are read at once where all are returned: one part is built while others wait for the process. */
+/** Objects that are read at once: one part is built while others wait for the process. */
 const objectsOfPart = 250;
+
+/** The same with CSRs or instances, each of which can have tens of kilobytes. A page ends there, too. */
+const objectsOfPartWithPem = 100;
 
 /** A page ends before the object with which it would have more names, so that no account's list is too large: 4 MB. */
 const maxNamesOnPage = 10_000;
@@ -105,16 +108,31 @@ export class RetrieveCertObjects {
     }
   }
 
-  private async part(
+  private async part(listing: Listing, after: string | null, limit: number): Promise<Part> {
+    const hasPem = ['csr', 'current', 'pending'].some((member) => listing.expansion.has(member));
+    const most = hasPem ? Math.min(limit, objectsOfPartWithPem) : limit;
+    const found = await this.read(listing, after, most);
+    const objects = found.slice(0, Math.min(most, fitting(found)));
+    const shown = await this.views.show(objects, listing.expansion);
+    return { shown, next: found.length === objects.length ? null : (objects.at(-1)?.cn ?? null) };
+  }
+
+  /** One more than the limit shows whether there is a next part. Ends with the read that has more than fits. */
+  private async read(
     { accountId, tag, expansion }: Listing,
     after: string | null,
     limit: number,
-  ): Promise<Part> {
-    // One more than the page size shows whether there is a next part.
-    const found = await this.objects.page(accountId, { after, tag, limit: limit + 1 });
-    const objects = found.slice(0, Math.min(limit, fitting(found)));
-    const shown = await this.views.show(objects, expansion);
-    return { shown, next: found.length === objects.length ? null : (objects.at(-1)?.cn ?? null) };
+  ): Promise<readonly StoredCertObject[]> {
+    const found: StoredCertObject[] = [];
+    let isEnd = false;
+    while (!isEnd && found.length <= limit && fitting(found) === found.length) {
+      const atOnce = Math.min(limit + 1 - found.length, objectsOfPart + 1);
+      const page = { after: found.at(-1)?.cn ?? after, tag, limit: atOnce, withCsr: expansion.has('csr') };
+      const read = await this.objects.page(accountId, page);
+      found.push(...read);
+      isEnd = read.length < atOnce;
+    }
+    return found;
   }
 }
 

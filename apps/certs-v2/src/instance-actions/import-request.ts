@@ -31,6 +31,9 @@ export class ImportRequest extends CertificateRequest {
 /** CAs use one or two between leaf and root; this also leaves room for the root and for longer chains. */
 const maxIssuers = 8;
 
+/** Bytes of DER: about a thousand names, and eight issuers. A page of instances shows a hundred of them. */
+const maxBytes = { crt: 32 * 1024, chain: 16 * 1024 } as const;
+
 function readCertificateText(text: string): Certificate | Unreadable<ReasonCode> {
   const read = readPem('crt', text, 1);
   if (read instanceof Unreadable) return read;
@@ -52,7 +55,11 @@ function readChain(value: unknown): readonly Certificate[] | Unreadable<ReasonCo
 }
 
 /** @param param name of the text, which itself is in no message */
-function readPem(param: string, text: string, max: number): readonly Certificate[] | Unreadable<ReasonCode> {
+function readPem(
+  param: keyof typeof maxBytes,
+  text: string,
+  max: number,
+): readonly Certificate[] | Unreadable<ReasonCode> {
   const bad = (what: string) => unreadable('bad_certificate', `${param} ${what}`);
   if (containsPrivateKey(text)) return bad(privateKeySent);
   const decoded = decodePem(text, max);
@@ -61,6 +68,8 @@ function readPem(param: string, text: string, max: number): readonly Certificate
       `must be ${max === 1 ? 'one certificate' : `at most ${max} certificates`} in PEM. ${pemFaultMessage(decoded.fault)}`,
     );
   }
+  const bytes = decoded.blocks.reduce((sum, { der }) => sum + der.length, 0);
+  if (bytes > maxBytes[param]) return bad(`has ${bytes} bytes; at most ${maxBytes[param]} are possible.`);
   const certificates: Certificate[] = [];
   for (const { label, der } of decoded.blocks) {
     if (label !== 'CERTIFICATE') return bad(`must have CERTIFICATE blocks only, no ${label}.`);

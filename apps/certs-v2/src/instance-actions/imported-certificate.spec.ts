@@ -193,6 +193,29 @@ describe('what is sent to be imported', () => {
   });
 });
 
+describe('the size of an imported certificate', () => {
+  const names = (count: number) => [cn, ...Array.from({ length: count }, (_, at) => `n${at}.example.com`)];
+  const large = intermediate.issue({ dnsNames: names(1_000) }).pem;
+
+  it('is limited, and leaves room for a thousand names', () => {
+    expect(validated(large, [intermediate.pem]).dnsNames).toHaveLength(1_001);
+    const tooLarge = intermediate.issue({ dnsNames: names(2_500) }).pem;
+    expect(refusalOf(() => validated(tooLarge, []))).toMatchObject({
+      reason: 'bad_certificate',
+      param: 'crt',
+      message: expect.stringMatching(/^crt has \d+ bytes; at most 32768 are possible\.$/) as string,
+    });
+  });
+
+  it('is limited for the certificates of its chain together', () => {
+    expect(refusalOf(() => validated(leaf.pem, [intermediate.pem, large]))).toMatchObject({
+      reason: 'bad_certificate',
+      param: 'chain',
+      message: expect.stringMatching(/^chain has \d+ bytes; at most 16384 are possible\.$/) as string,
+    });
+  });
+});
+
 describe('well-known roots', () => {
   it('are found by their name, and no others', () => {
     const known = rootCertificates.flatMap((pem) => {

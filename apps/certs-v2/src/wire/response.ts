@@ -45,16 +45,20 @@ export function sendList(reply: FastifyReply, response: HttpResponse | StreamedL
     sendResponse(reply, response);
     return;
   }
+  // For HEAD, Fastify would read the whole list, after the response has ended.
+  const parts = reply.request.method === 'HEAD' ? [] : response.parts;
   // A client that disconnected before causes no further event.
   if (reply.raw.closed) response.end();
   else reply.raw.once('close', response.end);
   void reply
     .code(200)
     .header('content-type', jsonContentType)
-    .send(Readable.from(documentOf(response.parts), { objectMode: false }));
+    .send(Readable.from(documentOf(parts), { objectMode: false }));
 }
 
-async function* documentOf(parts: AsyncIterable<readonly object[]>): AsyncGenerator<Buffer> {
+async function* documentOf(
+  parts: StreamedList['parts'] | Iterable<readonly object[]>,
+): AsyncGenerator<Buffer> {
   let before = '{"data":[';
   for await (const part of parts) {
     yield Buffer.from(before + part.map((each) => JSON.stringify(each)).join(','));

@@ -32,7 +32,7 @@ export function attachmentOf(
     accountId: issuance.accountId,
     certificateId,
     // The names of the order; a CA may write them in another case.
-    dnsNames: certificate.dnsNames.map((name) => name.toLowerCase()),
+    dnsNames: [...new Set(certificate.dnsNames.map((name) => name.toLowerCase()))],
     keyType: terms.keyType,
     serialNumber: certificate.serialNumber,
     notBefore: certificate.notBefore,

@@ -92,15 +92,15 @@ export class Attachments {
   /** Statements that need no results of each other are sent together; the server executes them in this order. */
   private async attachIn(tx: Tx, { lease, attachment, chainSha256 }: Attaching): Promise<void> {
     const { planId, accountId, certificateId, dnsNames, spkiSha256, approvals } = attachment;
+    // It matches the terms of its request: later changes have no certificate yet.
+    const wanted = { dnsNames, spkiSha256 };
     const [plan, { candidates, hasCurrent, now }] = await together([
       lockPlan(tx, planId),
-      validCertificates(tx, planId),
+      validCertificates(tx, planId, wanted),
       attachment.also?.(tx),
       saveProgress(tx, lease, { state: 'issued', approvals, failures: 0, lastError: null }, 'release'),
       this.storeChain(tx, chainSha256, attachment),
     ]);
-    // It matches the terms of its request: later changes have no certificate yet.
-    const wanted = { dnsNames, spkiSha256 };
     const certificate = asCertificate(attachment);
     const best = bestCertificate([...candidates, certificate], wanted, now);
     const becomesCurrent = best?.id === certificateId;

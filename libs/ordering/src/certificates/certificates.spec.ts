@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { attachedCertificate, attachOpen, CoreDatabaseFixture, validity } from '@certwright/core-testing';
 import { eventually } from '@certwright/testing';
-import { Certificates } from './certificates';
+import { Certificates, validCertificates } from './certificates';
 
 const accountId = '1000000000001';
 const dnsNames = ['a.example.com'];
@@ -55,4 +55,26 @@ it('selects by the terms that are set while it waits for the plan, when a certif
   expect(
     await database.query(`SELECT id FROM certificate WHERE plan_id = $1 AND is_current`, [planId]),
   ).toEqual([{ id: ids[0] }]);
+});
+
+it('reads no names of certificates that cannot match, of which a plan can have many', async () => {
+  const { planId, certificateId } = await attachedCertificate(core, accountId, validity(-1, 89));
+  const [{ spki }] = await core.database.query<[{ spki: Buffer }]>(
+    `INSERT INTO certificate (id, account_id, plan_id, imported, is_current, dns_names, key_type, serial_number,
+       not_before, not_after, sha256, spki_sha256, leaf, chain_sha256)
+     SELECT random_id(), account_id, plan_id, true, false, names, key_type, serial_number, not_before, not_after,
+       sha256(names::text::bytea), spki, leaf, chain_sha256
+     FROM certificate CROSS JOIN (VALUES
+       (ARRAY(SELECT 'n' || at || '.example.com' FROM generate_series(1, 1000) AS at), true),
+       (ARRAY['b.example.com'], true), (ARRAY['a.example.com'], false)) AS imported (names, has_key)
+     CROSS JOIN LATERAL (SELECT CASE WHEN has_key THEN spki_sha256 ELSE sha256(spki_sha256) END AS spki) AS key
+     WHERE certificate.id = $1 ORDER BY has_key DESC RETURNING spki_sha256 AS spki`,
+    [certificateId],
+  );
+  const wanted = { dnsNames, spkiSha256: spki };
+  const { candidates } = await core.transactions.run(
+    async (tx) => await validCertificates(tx, planId, wanted),
+  );
+  const counts = candidates.map((certificate) => certificate.dnsNames.length);
+  expect(counts.sort()).toEqual([0, 0, 1, 1]);
 });

@@ -121,20 +121,22 @@ export class Certificates {
 
 /** See `Certificates.reselectCurrent`. */
 export async function reselectCurrent(tx: Tx, planId: string, wanted: Wanted): Promise<void> {
-  const { candidates, now } = await validCertificates(tx, planId);
+  const { candidates, now } = await validCertificates(tx, planId, wanted);
   const best = bestCertificate(candidates, wanted, now);
   const moved = await moveCurrent(tx, planId, best?.id ?? null);
   if (moved !== 'unchanged') await announceCurrent(tx, planId, best, moved === 'lapsed' ? now : null);
 }
 
 /**
- * The plan's certificates that are neither revoked nor expired, oldest first, and the database's clock.
+ * The plan's certificates that are neither revoked nor expired, oldest first, and the database's clock. One that cannot
+ * match has no names: there can be many imported certificates, of a thousand names each.
  *
  * @returns `hasCurrent`: one is marked as current, which may have expired just now
  */
 export async function validCertificates(
   tx: Tx,
   planId: string,
+  { dnsNames, spkiSha256 }: Wanted,
 ): Promise<{
   readonly candidates: readonly Certificate[];
   readonly hasCurrent: boolean;
@@ -142,7 +144,9 @@ export async function validCertificates(
 }> {
   const rows: (Omit<Certificate, 'id'> & { id: string | null; now: Date; hasCurrent: boolean })[] =
     await tx.query(
-      `SELECT clock.now, clock."hasCurrent", certificate.id, certificate.dns_names AS "dnsNames",
+      `SELECT clock.now, clock."hasCurrent", certificate.id,
+            CASE WHEN certificate.spki_sha256 = $2 AND cardinality(certificate.dns_names) = $3
+              THEN certificate.dns_names ELSE '{}' END AS "dnsNames",
             certificate.key_type AS "keyType", certificate.spki_sha256 AS "spkiSha256",
             certificate.not_before AS "notBefore", certificate.not_after AS "notAfter",
             certificate.revoked_at AS "revokedAt"
@@ -150,7 +154,7 @@ export async function validCertificates(
              EXISTS (SELECT FROM certificate WHERE plan_id = $1 AND is_current) AS "hasCurrent") AS clock
      LEFT JOIN certificate ON certificate.plan_id = $1 AND certificate.revoked_at IS NULL AND certificate.not_after >= clock.now
      ORDER BY certificate.created_at, certificate.id`,
-      [planId],
+      [planId, spkiSha256, new Set(dnsNames).size],
     );
   const [first] = rows;
   if (first === undefined) throw new Error('the database returned no time');
