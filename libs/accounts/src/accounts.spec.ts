@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
 import { Accounts, AccountUsers } from './accounts';
 import { ApiCredentials } from './api-credentials';
+import { ApiKeys } from './api-keys';
 
 const [one, other] = ['1000000000001', '1000000000002'];
 
@@ -42,6 +43,30 @@ describe('a user', () => {
     await create('a@example.com');
     await core.database.query(`UPDATE ${table} SET disabled_at = now()`);
     expect(await new AccountUsers(core.database).find('a@example.com')).toMatchObject({ disabled: true });
+  });
+});
+
+describe('an API key', () => {
+  it('is found by its digest, disabled when it or its account is; many that do not exist take few statements', async () => {
+    const digests = [randomBytes(32), randomBytes(32), randomBytes(32)];
+    const insert = `INSERT INTO api_key (account_id, label, secret_sha256, permissions, disabled_at)
+      VALUES ($1, 'spec', $2, '{View}', $3)`;
+    await core.database.query(insert, [one, digests[0], null]);
+    await core.database.query(insert, [one, digests[1], new Date()]);
+    await core.database.query(insert, [other, digests[2], null]);
+    await core.database.query(`UPDATE account SET disabled_at = now() WHERE id = $1`, [other]);
+    const keys = new ApiKeys(core.database);
+    const query = jest.spyOn(core.database, 'query');
+    const unknown = Array.from({ length: 500 }, async () => await keys.find(randomBytes(32)));
+    const known = await Promise.all(digests.map(async (digest) => await keys.find(digest)));
+    expect(known).toEqual([
+      { keyId: expect.stringMatching(/^\d+$/), accountId: one, permissions: ['View'], disabled: false },
+      expect.objectContaining({ accountId: one, disabled: true }),
+      expect.objectContaining({ accountId: other, disabled: true }),
+    ]);
+    expect(new Set(await Promise.all(unknown))).toEqual(new Set([null]));
+    expect(query.mock.calls.length).toBeLessThan(20);
+    query.mockRestore();
   });
 });
 

@@ -31,15 +31,24 @@ interface RowOfPlan extends InstanceRow {
 
 type FoundInstance = StoredInstance | 'no object' | null;
 
+/** Newest issuances of an object among which a key is looked for; older ones are found only if they have a certificate. */
+export const maxKeyedAttempts = 1_000;
+
+/**
+ * A key has no index over issuances without a certificate. An account may have any number of them, and other accounts
+ * wait for the same statement: the newest are read.
+ */
 const conditions = {
   id: {
     type: 'bigint',
     ofAttempt: 'issuance.public_id = wanted.value',
-    ofCertificate: 'certificate.id = wanted.value',
+    ofCertificate: 'certificate.imported AND certificate.id = wanted.value',
   },
   key: {
     type: 'bytea',
-    ofAttempt: 'terms.spki_sha256 = wanted.value',
+    ofAttempt: `terms.spki_sha256 = wanted.value AND certificate.id IS NULL AND issuance.id > coalesce((
+      SELECT older.id FROM issuance AS older WHERE older.plan_id = object.plan_id
+      ORDER BY older.id DESC OFFSET ${maxKeyedAttempts} LIMIT 1), 0)`,
     ofCertificate: 'certificate.spki_sha256 = wanted.value',
   },
 } as const satisfies Record<InstanceReference['kind'], object>;
@@ -88,7 +97,7 @@ export class InstancesRepository {
            SELECT * FROM (
              ${attempts} WHERE issuance.plan_id = object.plan_id AND ${ofAttempt}
              UNION ALL
-             ${certificates} WHERE certificate.plan_id = object.plan_id AND certificate.imported AND ${ofCertificate}) AS found
+             ${certificates} WHERE certificate.plan_id = object.plan_id AND ${ofCertificate}) AS found
            ORDER BY "isActive" DESC, "openedAt" DESC, id DESC LIMIT 1`)}) AS instance ON true`,
         [keys.map(({ accountId }) => accountId), keys.map(({ cn }) => cn), keys.map(({ value }) => value)],
       );

@@ -209,6 +209,28 @@ describe('an instance is addressed', () => {
     expect(other.json.reason).toBe('no_such_pubkey_hash');
   });
 
+  it('by its key among the newest 1,000 issuances, or for ever once it has a certificate', async () => {
+    await createObject(tenant, cn);
+    const { instanceId: issued } = await attachCertificate(api, tenant, cn);
+    const statusOf = async (hash: string) =>
+      (await tenant.get(`${pathOf(cn)}/instances/pubkey_hash:${hash}`)).json;
+    await createObject(tenant, cn, { csr: csrFor(cn, otherKeys) });
+    const { instanceId: canceled } = await openIssuance(api, tenant, cn, { state: 'canceled' });
+    const newer = async (count: number) =>
+      await api.database.query(
+        `INSERT INTO issuance (plan_id, account_id, terms_id, revision, state, approvals, due_at, closed_at)
+         SELECT plan_id, account_id, terms_id, revision + 1, 'canceled', '[]', 'infinity', now()
+         FROM issuance, generate_series(1, $2) WHERE public_id = $1`,
+        [issued, count],
+      );
+    await newer(999);
+    expect(await statusOf(pubkeyHash(otherKeys))).toMatchObject({ id: canceled, state: 'canceled' });
+    await newer(1);
+    expect(await statusOf(pubkeyHash(otherKeys))).toMatchObject({ reason: 'no_such_pubkey_hash' });
+    expect(await statusOf(pubkeyHash(keys))).toMatchObject({ id: issued, state: 'active' });
+    expect(await instance(canceled)).toMatchObject({ id: canceled, state: 'canceled' });
+  });
+
   it('by nothing that it is not called', async () => {
     await createObject(tenant, cn);
     const { id } = await buy();

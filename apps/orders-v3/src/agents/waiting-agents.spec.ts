@@ -48,6 +48,13 @@ describe('waiting agents', () => {
     expect(wait(waiting, agent('another', '2'))).not.toBeNull();
   });
 
+  it('of the only account leave places to the first agents of another one', () => {
+    const waiting = new WaitingAgents({ maxWaiting: 100 });
+    for (let each = 0; each < 99; each += 1) void wait(waiting, agent(`a${each}`));
+    expect(wait(waiting, agent('one more'))).toBeNull();
+    expect(wait(waiting, agent('other', '2'))).not.toBeNull();
+  });
+
   it('that poll again end their earlier request', async () => {
     const waiting = new WaitingAgents({ maxWaiting: 2 });
     const first = wait(waiting, agent('a'));

@@ -29,6 +29,9 @@ const tickMs = 100;
 const crowdedFrom = 0.9;
 const shareOfAccount = 0.25;
 
+/** Of an account while no other one waits: agents of another one find a place, and from then on it may have fewer. */
+const shareOfOnlyAccount = 0.99;
+
 /**
  * Agents that wait for a change of their cluster. A waiting agent costs a socket and an entry here, but no database
  * connection, no timer and no statement: one sweep reads the versions of all clusters.
@@ -91,8 +94,9 @@ export class WaitingAgents {
   #isFull(accountId: string): boolean {
     const { maxWaiting } = this.options;
     if (this.#count >= maxWaiting) return true;
-    if (this.#count < maxWaiting * crowdedFrom || this.#ofAccount.size === 1) return false;
-    return (this.#ofAccount.get(accountId) ?? 0) >= maxWaiting * shareOfAccount;
+    if (this.#count < maxWaiting * crowdedFrom) return false;
+    const share = this.#ofAccount.size === 1 ? shareOfOnlyAccount : shareOfAccount;
+    return (this.#ofAccount.get(accountId) ?? 0) >= maxWaiting * share;
   }
 
   #add(key: ClusterKey, waiter: Waiter): void {
