@@ -1,5 +1,11 @@
 import type { NameQuery } from '@certwright/ct';
-import { isWildcard, parsePublicName, quoteInput, registeredDomain } from '@certwright/dns-names';
+import {
+  isWildcard,
+  parseMonitoredName,
+  parsePublicName,
+  quoteInput,
+  registeredDomain,
+} from '@certwright/dns-names';
 import { ReadBy, Unreadable } from '@certwright/service';
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
@@ -33,6 +39,9 @@ function readDomain(input: unknown): string | Unreadable {
 }
 
 function oddName(input: string): string | null {
+  // With underscores beside U-labels.
+  const parsed = parseMonitoredName(input);
+  if (parsed.ok && !parsed.name.startsWith('.')) return parsed.name;
   const name = input.toLowerCase().replace(/\.$/, '');
   if (name.length > maxNameLength || !/^[\x21-\x7e]*$/.test(input) || !asCertified.test(name)) return null;
   return registeredDomain(name) === null ? null : name;

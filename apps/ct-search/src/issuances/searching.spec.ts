@@ -79,12 +79,13 @@ describe('GET /issuances', () => {
   it('finds U-labels and names that only old certificates have', async () => {
     const stored = [
       'xn--bcher-kva.example.com',
+      '_x.xn--bcher-kva.example.com',
       'with_underscore.example.com',
       '-hyphen.example.com',
       'ab--cd.example.com',
     ];
     const ids = await search.store(...stored.map((name) => anIssuance(name)));
-    const domains = ['Bücher.example.com', ...stored.slice(1)];
+    const domains = ['Bücher.example.com', '_X.bücher.example.com', ...stored.slice(2)];
     for (const [nth, domain] of domains.entries())
       expect(idsOf(await search.search({ domain }))).toEqual([ids[nth]]);
   });

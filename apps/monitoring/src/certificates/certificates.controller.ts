@@ -38,7 +38,8 @@ export class CertificatesController {
   @ApiOperation({
     operationId: 'listCertificates',
     summary: 'Lists the certificates that concern the account, newest first',
-    description: 'While there are more, the Link header carries rel="next".',
+    description:
+      'A page may have fewer than the limit; while there are more, the Link header carries rel="next".',
   })
   @ApiResponse({ status: 200, description: 'Success', type: [MonitoredCertificateSchema] })
   @FailsWith({ bad_query: 'A parameter is not valid' })

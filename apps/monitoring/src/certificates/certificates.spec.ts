@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { ReceivedResponse } from '@certwright/testing';
 import { addFinding, type FindingColumns } from '../testing/findings';
 import { addIssuance } from '../testing/indexed-issuance';
@@ -61,6 +62,31 @@ describe('the list', () => {
     const paged = await tenant.get(`${certificates}?monitored_domain=.example.com&limit=1`);
     expect(paged.headers.link).toContain('&monitored_domain=.example.com>');
     expect(await filtered('monitored_domain=example.net')).toEqual([]);
+  });
+
+  it('has fewer on a page when certificates have very many names, and all with their issuance', async () => {
+    const aName = () => `${randomBytes(16).toString('hex')}.example.com`;
+    const names = 2_500;
+    const digestsStored: string[] = [];
+    for (let minute = 0; minute < 20; minute += 1) {
+      const all = Array.from({ length: names - 1 }, aName);
+      const { tbsSha256: tbs_sha256, position } = await addIssuance(api.database, aName(), ...all);
+      const found_at = new Date(Date.UTC(2026, 10, 20, 12, minute));
+      digestsStored.unshift(await add({ tbs_sha256, position, found_at }));
+    }
+    const test = await add({ source: 'test', position: null, found_at: new Date(0) });
+    const listed: string[] = [];
+    for (let next = certificates; next !== '';) {
+      const page = await tenant.get(next);
+      const { length } = page.json as unknown[];
+      expect(length).toBeGreaterThan(0);
+      expect(length).toBeLessThan(15);
+      for (const { tbs_sha256, issuance } of page.json)
+        expect(issuance?.dns_names?.length).toBe(tbs_sha256 === test ? undefined : names);
+      listed.push(...digests(page));
+      next = /<(.+)>; rel="next"/.exec(String(page.headers.link))?.[1] ?? '';
+    }
+    expect(listed).toEqual([...digestsStored, test]);
   });
 
   it('follows changes and deletions of findings', async () => {

@@ -44,7 +44,8 @@ export class ChangeCertificate {
       return (await this.findings.get(accountId, tbsSha256, tx)) ?? before;
     });
     // The index may be slow: the transaction has ended.
-    return jsonResponse(200, certificateJson(finding, await this.issuances.ofOne(finding)));
+    const issuances = await this.issuances.ofOne(caller.accountId, finding);
+    return jsonResponse(200, certificateJson(finding, issuances));
   }
 
   /** For exactly its monitored names: the worker applies the known key to other certificates. */

@@ -15,11 +15,15 @@ const expanded = ['dns_names', 'issuer.website', 'issuer.caa_domains', 'problem_
 const inList = issuanceExpansion(expanded);
 const alone = issuanceExpansion([...expanded, 'cert_der']);
 
-/** Reads of the index for one page: each ends early if names are very long. */
-const maxReads = 4;
-
 /** By `tbs_sha256`, in hexadecimal. */
 export type IssuancesOfPage = ReadonlyMap<string, IssuanceSchema>;
+
+/** The first findings of a page. */
+interface FirstFindings {
+  readonly count: number;
+  /** Without those that the index no longer has; none while it is unavailable. */
+  readonly issuances: IssuancesOfPage;
+}
 
 /** The issuances of findings, as the search API shows them. */
 @Injectable()
@@ -28,39 +32,51 @@ export class Issuances {
 
   constructor(private readonly ct: CtDatabase) {}
 
-  /** Without certificates. Without those that the index no longer has; none while the index is unavailable. */
-  async ofPage(findings: readonly Finding[]): Promise<IssuancesOfPage> {
-    return await this.of(findings, inList);
+  /** As many as fit if names are very long, at least one. Without certificates. */
+  async ofPage(accountId: string, findings: readonly Finding[]): Promise<FirstFindings> {
+    return await this.of(accountId, findings, inList);
   }
 
   /** With its certificate. */
-  async ofOne(finding: Finding): Promise<IssuancesOfPage> {
-    return await this.of([finding], alone);
+  async ofOne(accountId: string, finding: Finding): Promise<IssuancesOfPage> {
+    return (await this.of(accountId, [finding], alone)).issuances;
   }
 
-  private async of(findings: readonly Finding[], expansion: typeof alone): Promise<IssuancesOfPage> {
-    const positions = findings
-      .flatMap(({ position }) => (position === null ? [] : [Number(position)]))
-      .sort((one, other) => one - other);
-    if (positions.length === 0) return new Map();
-    const shown = await this.ct.read(async (reader) => {
-      const stored = await storedAt(reader, positions);
+  private async of(
+    accountId: string,
+    findings: readonly Finding[],
+    expansion: typeof alone,
+  ): Promise<FirstFindings> {
+    const all = { count: findings.length, issuances: new Map<string, IssuanceSchema>() };
+    if (findings.every(({ position }) => position === null)) return all;
+    const read = await this.ct.read(async (reader) => {
+      const { count, stored } = await firstStored(reader, findings);
       const { json } = await this.presenting.page(reader, stored, expansion);
-      return JSON.parse(json.toString()) as readonly IssuanceSchema[];
-    });
+      return { count, shown: JSON.parse(json.toString()) as readonly IssuanceSchema[] };
+    }, accountId);
+    if (read === null) return all;
     // After a restore, the index may have another certificate at a position.
-    return new Map((shown ?? []).map((issuance) => [issuance.tbs_sha256, issuance]));
+    const issuances = new Map(read.shown.map((issuance) => [issuance.tbs_sha256, issuance]));
+    return { count: read.count, issuances };
   }
 }
 
-async function storedAt(reader: CtReader, positions: readonly number[]): Promise<readonly StoredIssuance[]> {
-  const stored: StoredIssuance[] = [];
-  let rest = positions;
-  for (let reads = 0; reads < maxReads && rest.length > 0; reads += 1) {
-    const { issuances, isCut } = await issuancesAt(readingAlone(reader), rest, new Set());
-    stored.push(...issuances);
-    const last = Number(issuances.at(-1)?.position);
-    rest = isCut ? rest.filter((position) => position > last) : [];
+async function firstStored(
+  reader: CtReader,
+  findings: readonly Finding[],
+): Promise<{ readonly count: number; readonly stored: readonly StoredIssuance[] }> {
+  const pages = readingAlone(reader);
+  for (let count = findings.length; ;) {
+    const { issuances, isCut } = await issuancesAt(pages, positionsOf(findings.slice(0, count)), new Set());
+    if (!isCut || count === 1) return { count, stored: issuances };
+    // About as many fit of the first findings. Those that were read have the first positions.
+    count = Math.min(issuances.length, count - 1);
   }
-  return stored;
+}
+
+/** Ascending. */
+function positionsOf(findings: readonly Finding[]): readonly number[] {
+  return findings
+    .flatMap(({ position }) => (position === null ? [] : [Number(position)]))
+    .sort((one, other) => one - other);
 }

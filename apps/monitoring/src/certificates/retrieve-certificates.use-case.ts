@@ -18,11 +18,11 @@ export class RetrieveCertificates {
     const { state, monitored_domain: monitoredDomain, after, limit } = query;
     const page = { state, monitoredDomain, after, limit: limit + 1 };
     const found = await this.findings.page(accountId, page);
-    const shown = found.slice(0, limit);
+    const { count, issuances } = await this.issuances.ofPage(accountId, found.slice(0, limit));
+    const shown = found.slice(0, count);
     const last = shown.at(-1);
-    const issuances = await this.issuances.ofPage(shown);
     const json = shown.map((finding) => certificateJson(finding, issuances));
-    if (found.length <= limit || last === undefined) return jsonResponse(200, json);
+    if (found.length <= count || last === undefined) return jsonResponse(200, json);
     const next = new URLSearchParams({ after: last.cursor });
     if (limit !== maxPageSize) next.set('limit', String(limit));
     if (state !== undefined) next.set('state', state);
@@ -35,6 +35,6 @@ export class RetrieveCertificates {
   async one(accountId: string, digest: string): Promise<HttpResponse> {
     const found = await this.findings.get(accountId, digestInPath(digest));
     if (found === null) throw noSuchCertificate();
-    return jsonResponse(200, certificateJson(found, await this.issuances.ofOne(found)));
+    return jsonResponse(200, certificateJson(found, await this.issuances.ofOne(accountId, found)));
   }
 }

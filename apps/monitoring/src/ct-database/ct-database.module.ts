@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { pageSession } from '@certwright/ct-index';
 import { usedCtSchema } from '@certwright/ct-schema';
 import { DatabasePool, schemaCheck } from '@certwright/postgres';
@@ -17,6 +18,12 @@ const idleTimeoutMs = 30_000;
 /** After a failure the database is left alone for so long, ms: an outage delays one request and not each. */
 const restMs = 1_000;
 
+/** How long a read waits for the earlier ones of its account, ms. */
+const maxWaitMs = 5_000;
+
+/** Whose reads rest when the database did not respond. */
+const everyone = '';
+
 /** Statements over the ct database. */
 export interface CtReader {
   query<T>(text: string, values?: unknown[]): Promise<T>;
@@ -25,7 +32,10 @@ export interface CtReader {
 /** The ct database, with the index of public certificates. It is only read, and may be down. */
 @Injectable()
 export class CtDatabase {
-  private restsUntilMs = -Infinity;
+  /** By the account whose reads rest, or `everyone`. */
+  private readonly restsUntilMs = new Map<string, number>();
+  /** By account: the end of its last read. */
+  private readonly lastReads = new Map<string, Promise<void>>();
 
   constructor(
     private readonly pool: Pick<DatabasePool, 'readOnce'>,
@@ -33,41 +43,90 @@ export class CtDatabase {
     private readonly withinMs = maxReadMs,
   ) {}
 
-  /** @returns null while the database is down or slow */
-  async read<T>(work: (reader: CtReader) => Promise<T>): Promise<T | null> {
-    if (performance.now() < this.restsUntilMs) return null;
+  /**
+   * @param accountId for which it is read: when its data are too much, others are still read
+   * @returns null while the database is down or slow
+   */
+  async read<T>(work: (reader: CtReader) => Promise<T>, accountId = everyone): Promise<T | null> {
+    const endTurn = await this.turn(accountId);
+    if (endTurn === null) return null;
+    if (this.rests(everyone) || this.rests(accountId)) {
+      endTurn();
+      return null;
+    }
     const time = new AbortController();
     const timer = setTimeout(
       () => time.abort(new Error(`no result within ${this.withinMs} ms`)),
       this.withinMs,
     );
+    const reader = this.readerWithin(time.signal);
     try {
-      return await this.within(time.signal, work);
+      return await within(time.signal, work(reader).finally(endTurn));
     } catch (error) {
-      if (performance.now() >= this.restsUntilMs) this.log.warn({ err: error }, 'ct database not read');
-      this.restsUntilMs = performance.now() + restMs;
+      const resting = reader.isSilent ? everyone : accountId;
+      if (!this.rests(resting)) this.log.warn({ err: error }, 'ct database not read');
+      this.rest(resting);
       return null;
     } finally {
       clearTimeout(timer);
     }
   }
 
-  private async within<T>(time: AbortSignal, work: (reader: CtReader) => Promise<T>): Promise<T> {
-    const over = new Promise<never>((_, reject) => {
-      time.addEventListener('abort', () => reject(time.reason as Error), { once: true });
+  /**
+   * An account has one connection at a time, until its read has really ended: its other reads wait.
+   *
+   * @returns ends it; null when it did not come in time
+   */
+  private async turn(accountId: string): Promise<(() => void) | null> {
+    const before = this.lastReads.get(accountId);
+    const { promise: own, resolve: end } = Promise.withResolvers<void>();
+    const last = Promise.all([before, own]).then(() => {
+      if (this.lastReads.get(accountId) === last) this.lastReads.delete(accountId);
     });
-    return await Promise.race([work(this.readerWithin(time)), over]);
+    this.lastReads.set(accountId, last);
+    if (before === undefined) return end;
+    const waiting = new AbortController();
+    const late = pause(maxWaitMs, false, { signal: waiting.signal }).catch(() => false);
+    const hasCome = await Promise.race([before.then(() => true), late]);
+    waiting.abort();
+    if (hasCome) return end;
+    end();
+    return null;
+  }
+
+  private rests(who: string): boolean {
+    return performance.now() < (this.restsUntilMs.get(who) ?? 0);
+  }
+
+  private rest(who: string): void {
+    for (const each of this.restsUntilMs.keys()) if (!this.rests(each)) this.restsUntilMs.delete(each);
+    this.restsUntilMs.set(who, performance.now() + restMs);
   }
 
   /** The server ends the statement that is running; no other one follows. */
-  private readerWithin(time: AbortSignal): CtReader {
-    return {
+  private readerWithin(time: AbortSignal): CtReader & { readonly isSilent: boolean } {
+    let hasResponded = false;
+    const reader = {
+      /** It did not respond to the first statement. */
+      isSilent: false,
       query: async <T>(text: string, values: unknown[] = []) => {
         time.throwIfAborted();
-        return (await this.pool.readOnce(() => ({ text, values }))).rows as T;
+        reader.isSilent = !hasResponded;
+        const { rows } = await this.pool.readOnce(() => ({ text, values }));
+        hasResponded = true;
+        reader.isSilent = false;
+        return rows as T;
       },
     };
+    return reader;
   }
+}
+
+async function within<T>(time: AbortSignal, work: Promise<T>): Promise<T> {
+  const over = new Promise<never>((_, reject) => {
+    time.addEventListener('abort', () => reject(time.reason as Error), { once: true });
+  });
+  return await Promise.race([work, over]);
 }
 
 @Global()

@@ -1,4 +1,4 @@
-import { parseMonitoredName, parsePublicName } from '@certwright/dns-names';
+import { parseMonitoredName } from '@certwright/dns-names';
 import { type EndpointState, endpointStates } from '@certwright/endpoint-checks';
 import {
   After,
@@ -43,7 +43,7 @@ export class EndpointsQuery {
   @ReadBy(readStates)
   state: readonly EndpointState[] = [];
 
-  @After((text) => parseMonitoredName(text).ok, 'Name of the last endpoint of the page before.')
+  @After((text) => readEndpointName(text) !== null, 'Name of the last endpoint of the page before.')
   after: string | null = null;
 
   @Limit()
@@ -84,11 +84,21 @@ export const EndpointName = () =>
     ApiParam({ name: 'dns_name', description: 'In any case.', example: 'www.example.com' }),
   );
 
+/** Certificates have names that are forbidden there, such as those with hyphens at the third and fourth place: they are endpoints, too. */
+const asCertified = /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})+\.?$/i;
+
+/** Null for a text that no endpoint has as its name. */
+function readEndpointName(text: string): string | null {
+  const parsed = parseMonitoredName(text);
+  const name = 'name' in parsed ? parsed.name : text;
+  return asCertified.test(name) ? name.toLowerCase().replace(/\.$/, '') : null;
+}
+
 /** @throws Problem `not_found` for a text that no endpoint has as its name */
 export function endpointNameInPath(text: string): string {
-  const parsed = parsePublicName(text);
-  if (!parsed.ok || parsed.name.startsWith('*.')) throw noSuchEndpoint();
-  return parsed.name;
+  const name = readEndpointName(text);
+  if (name === null) throw noSuchEndpoint();
+  return name;
 }
 
 /** Whether a monitored domain is a host, whose certificate can be checked: not a tree, and no name of another DNS record. */

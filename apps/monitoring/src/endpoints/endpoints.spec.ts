@@ -137,6 +137,28 @@ it('are checked at once, but not twice a minute, when they get other ports, or a
   expect(await minutesUntilCheckAfter(() => domain('www.example.com'))).toBeLessThanOrEqual(0);
 });
 
+it('are listed, retrieved and muted by names that only certificates of long ago may have', async () => {
+  const labels = ['-a', 'a_b', 'r3---sn', 'www'];
+  for (const label of labels)
+    await api.database.query(`INSERT INTO monitored_endpoint (account_id, dns_name) VALUES ($1, $2)`, [
+      tenant.accountId,
+      `${label}.example.com`,
+    ]);
+  for (const [nth, label] of labels.entries()) {
+    const name = `${label}.example.com`;
+    expect(await names(`?after=${name}`)).toEqual(labels.slice(nth + 1).map((each) => `${each}.example.com`));
+    expect(await tenant.get(`${endpoints}/${label.toUpperCase()}.example.com.`)).toMatchObject({
+      status: 200,
+      json: { dns_name: name },
+    });
+    expect(await tenant.post(`${endpoints}/${name}`, { muted: true })).toMatchObject({
+      status: 200,
+      json: { dns_name: name, muted: true },
+    });
+  }
+  expect(await tenant.get(`${endpoints}?after=a%20b`)).toMatchObject({ status: 400 });
+});
+
 it('are muted and get ports, which is recorded once', async () => {
   await domain('www.example.com');
   const post = async (body: unknown) => await tenant.post(`${endpoints}/www.example.com`, body);

@@ -26,6 +26,11 @@ it.each<[string, readonly LogReport[], number]>([
   ['logs of two operators', [log('A', 4_060), log('A', 9_060), log('B', 7_060), log('C', 10)], 7_000],
   ['all logs, of one operator', [log('A', 4_060), log('A', 9_060)], 4_000],
   ['all logs of which one is stopped', [log('A', 4_060), log('B', 10, { stoppedAt: ago(9) })], 4_000],
+  [
+    'only logs that are stopped',
+    [log('A', 4_060, { stoppedAt: ago(9) }), log('B', 9_060, { stoppedAt: ago(9) })],
+    4_000,
+  ],
   ['logs that are not followed', [log('A', 4_060, { enabled: false }), log('B', 10)], 0],
   ['a log that is slow itself', [log('A', 86_000, { mmdS: 86_400 })], 0],
 ])('an index with a lag of %s', (_what, logs, delayS) => {
@@ -52,6 +57,19 @@ it.each<[string, readonly LogReport[] | null, boolean | null, string | null]>([
   ['that is unavailable', null, null, null],
   ['without logs', [], false, null],
   ['with each log from its beginning', [log('A', 10)], true, null],
+  [
+    'that is behind one of several logs',
+    [log('A', 10), log('B', 10), log('C', 1e6, { position: '4' })],
+    true,
+    null,
+  ],
+  ['that has not been filled yet', [log('A', 1e6, { position: '4' })], false, null],
+  [
+    'that is behind logs from some entry on',
+    [log('A', 4_060), log('B', 7_060, { startIndex: '7' })],
+    false,
+    null,
+  ],
   [
     'with logs from some entry on',
     [

@@ -29,7 +29,9 @@ const isFollowed = ({ enabled, stoppedAt }: LogReport): boolean => enabled && st
  * nothing else.
  */
 export function indexDelayS(logs: readonly LogReport[], nowMs: number): number {
-  const followed = logs.filter(isFollowed);
+  const running = logs.filter(isFollowed);
+  // When all are stopped, the index is as old as they are.
+  const followed = running.length > 0 ? running : logs.filter(({ enabled }) => enabled);
   const lagging = followed.filter((log) => isLagging(log, nowMs));
   if (lagging.length === 0) return 0;
   const delayS = (log: LogReport) => Math.max(0, lagS(log, nowMs) - log.mmdS);

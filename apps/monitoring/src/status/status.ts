@@ -4,7 +4,7 @@ import { backfillStates, type BackfillState } from '@certwright/core-schema';
 import { type EndpointState, endpointStates } from '@certwright/endpoint-checks';
 import { timestamp } from '@certwright/service';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
-import { type Follower, isWatching, troubledLogs } from './following';
+import { type Follower, indexDelayS, isWatching, troubledLogs } from './following';
 import type { AccountUsage, OpenBackfill } from './status.repository';
 
 const instant: ApiPropertyOptions = { type: String, format: 'date-time' };
@@ -158,7 +158,8 @@ export class MonitoredDomainStatusSchema {
   @ApiProperty({
     ...instant,
     nullable: true,
-    description: 'Of an index that is not complete: it has every certificate that was logged since then.',
+    description:
+      'Of an index that is not complete: it has every certificate that was logged since then. Null: it is complete, or behind the logs.',
   })
   holds_since: string | null;
 
@@ -249,6 +250,8 @@ export function completeness(
   now: Date,
 ): Pick<MonitoredDomainStatusSchema, 'complete' | 'holds_since'> {
   if (logs === null) return { complete: null, holds_since: null };
+  // It lacks new certificates, or has not been filled yet.
+  if (indexDelayS(logs, now.getTime()) > 0) return { complete: false, holds_since: null };
   const started = logs.filter(
     (log) => log.enabled && log.startIndex !== '0' && !takesNothing(log, now.getTime()),
   );

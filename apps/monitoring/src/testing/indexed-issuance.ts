@@ -14,21 +14,25 @@ export interface IndexedIssuance {
 }
 
 /** An issuance in the index of an API that was started with one. */
-export async function addIssuance(database: TestDatabase, dnsName: string): Promise<IndexedIssuance> {
+export async function addIssuance(
+  database: TestDatabase,
+  ...dnsNames: readonly [string, ...string[]]
+): Promise<IndexedIssuance> {
   const owner = await ctDataSource({
     url: database.url,
     applicationName: 'spec',
     poolSize: 1,
     statementTimeoutMs: 30_000,
   }).initialize();
-  const issuance = anIssuance(dnsName, { body: packBody(certificateDer, 'none') });
+  const issuance = anIssuance(dnsNames[0], { dnsNames, body: packBody(certificateDer, 'none') });
   const ids = new IssuerIds();
   await ids.ensure(owner.manager, [issuance.issuer]);
   const crls = await crlsOf(owner.manager, new CrlIds(), ids, [issuance]);
   await owner.transaction(async (tx) => await storeIssuances(tx, ids, [issuance], crls));
   await owner.query(
     `INSERT INTO ct_issuer_profile (spki_sha256, certificates, friendly_name, website, caa_domains, as_of, source)
-     VALUES ($1, '{}', 'Example CA', 'https://ca.example.net', '{ca.example.net}', now(), 'spec')`,
+     VALUES ($1, '{}', 'Example CA', 'https://ca.example.net', '{ca.example.net}', now(), 'spec')
+     ON CONFLICT DO NOTHING`,
     [issuance.issuer.spkiSha256],
   );
   await owner.destroy();
