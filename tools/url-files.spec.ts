@@ -32,3 +32,10 @@ it('names the variable of a file that is missing', () => {
     'CT_DATABASE_URL_FILE names a file that cannot be read (ENOENT).',
   );
 });
+
+it('names the variable of what is no URL of PostgreSQL, without its value', () => {
+  for (const url of ['db.example', 'mysql://owner:secret@db/core', 'postgres://owner:sec/ret@db/core'])
+    expect(() => readUrlFiles({ DATABASE_URL: url })).toThrow(
+      /^DATABASE_URL is not a URL that begins with postgres:\/\/ or postgresql:\/\/\.$/,
+    );
+});

@@ -1,6 +1,7 @@
 import { Accounts } from '@certwright/accounts';
 import type { DataSource } from 'typeorm';
 import { accountCommands, createAccount } from './accounts';
+import { apiKeyCommands } from './api-keys';
 import { adminFixture } from './testing/admin-fixture';
 
 const admin = adminFixture();
@@ -33,6 +34,17 @@ describe('account create', () => {
       await expect(create(email)).rejects.toThrow('Expected one email address');
     },
   );
+});
+
+it.each(['', ' ', 'Example\nLtd', 'Example\tLtd', 'a'.repeat(256)])('refuses the name %j', async (name) => {
+  const before = await run('list');
+  await expect(run('create', '--name', name)).rejects.toThrow('Expected 1 to 255 characters in one line');
+  expect(await run('list')).toBe(before);
+});
+
+it.each(['', 'ci\n2\tadmin\tenabled\tFull Access'])('refuses a key with the label %j', async (label) => {
+  const creating = admin.run([apiKeyCommands], 'key', 'create', '--account', accountId, '--label', label);
+  await expect(creating).rejects.toThrow('Expected 1 to 255 characters in one line');
 });
 
 describe('account mail', () => {

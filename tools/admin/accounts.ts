@@ -4,6 +4,7 @@ import { Accounts } from '@certwright/accounts';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { DataSource } from 'typeorm';
 import { isMailAddress } from '../../apps/notifier/src/mail/mail-address';
+import { oneLine } from './option-values';
 import type { WithDatabase } from './with-database';
 
 export function accountCommands(withDatabase: WithDatabase): Command {
@@ -11,7 +12,7 @@ export function accountCommands(withDatabase: WithDatabase): Command {
   account
     .command('create')
     .description('create an account; prints its id')
-    .requiredOption('--name <name>', 'its display name')
+    .requiredOption('--name <name>', 'its display name', oneLine(255))
     .option('--email <address>', 'address for notices about its certificates', mailAddress)
     .action(async ({ name, email }: { name: string; email?: string }) => {
       await withDatabase(async (database) => console.log(await createAccount(database, name, email ?? null)));

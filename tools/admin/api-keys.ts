@@ -6,6 +6,7 @@ import { apiKeySha256, defineSettings, mintApiKey, permissions, redisSettings } 
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { existingAccount } from './accounts';
+import { oneLine } from './option-values';
 import { startedPlatform } from './started-platform';
 import type { WithDatabase } from './with-database';
 
@@ -15,7 +16,7 @@ export function apiKeyCommands(withDatabase: WithDatabase): Command {
     .command('create')
     .description('create an API key; prints it once')
     .requiredOption('--account <id>', 'the account')
-    .option('--label <text>', 'its display name', 'unnamed')
+    .option('--label <text>', 'its display name', oneLine(255), 'unnamed')
     .option(
       '--permission <permission...>',
       `any of: ${permissions.map((name) => `"${name}"`).join(', ')}`,

@@ -8,6 +8,7 @@ import { CertificateAuthorityEntity, ProductEntity } from '@certwright/core-sche
 import { SealingKeys } from '@certwright/sealing';
 import type { DataSource } from 'typeorm';
 import { authorityCommands } from './authorities';
+import { caCommands } from './ca/ca';
 import { productCommands } from './products';
 import { adminFixture } from './testing/admin-fixture';
 
@@ -34,7 +35,7 @@ beforeEach(async () => {
 
 /** Runs `npm run admin -- …`. @returns the output */
 const run = async (...args: string[]) =>
-  (await admin.run([authorityCommands, productCommands], ...args)).join('\n');
+  (await admin.run([authorityCommands, caCommands, productCommands], ...args)).join('\n');
 
 const stored = async (name = 'mine') =>
   await database.getRepository(CertificateAuthorityEntity).findOneBy({ name });
@@ -188,6 +189,18 @@ describe('the key of an external account binding', () => {
     expect(shown).not.toContain(sealed.toString('base64').slice(0, 8));
     await run('authority', 'set', 'mine', '--eab-key-id', '');
     expect(await stored()).toMatchObject({ eabKeyId: null, eabHmacSealed: null });
+  });
+
+  it('is sealed again with a new key of the worker, after which the old one is not needed', async () => {
+    const [hmac, newKey] = [randomBytes(32), randomBytes(32)];
+    await add(hmac.toString('base64url'));
+    await run('authority', 'add', 'without-external-account', '--directory', directory);
+    const before = process.env['CA_ACCOUNT_KEYS'];
+    process.env['CA_ACCOUNT_KEYS'] = [newKey, sealingKey].map((key) => key.toString('base64')).join();
+    expect(await run('ca', 'reseal')).toBe('sealed again: mine');
+    process.env['CA_ACCOUNT_KEYS'] = before;
+    const sealed = (await stored())?.eabHmacSealed ?? Buffer.alloc(0);
+    expect(new SealingKeys([newKey]).open(sealed, 'ca-eab:mine')).toBe(hmac.toString('base64url'));
   });
 
   it('is refused without being printed', async () => {

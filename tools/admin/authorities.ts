@@ -7,6 +7,7 @@ import {
   type CertificateAuthorityChange,
 } from '../../apps/issuance-worker/src/certificate-authorities/certificate-authorities';
 import { CertificateAuthorityEntity } from '@certwright/core-schema';
+import type { SealingKeys } from '@certwright/sealing';
 import { WaitingIssuances } from '@certwright/ordering';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
@@ -226,5 +227,26 @@ async function sealedExternalAccountKey(authority: string, file: string): Promis
   // Decoding skips invalid characters, so the result is encoded again and compared.
   if (bytes.toString('base64url') !== bare || bytes.length < minKeyBytes)
     throw new Error(`The HMAC key is not the base64url of ${minKeyBytes} bytes or more.`);
-  return keys.seal(bare, `ca-eab:${authority}`, randomBytes(nonceBytes));
+  return keys.seal(bare, externalContext(authority), randomBytes(nonceBytes));
+}
+
+const externalContext = (authority: string): string => `ca-eab:${authority}`;
+
+/** Seals every key of an external account binding with the first of the keys. @returns the names of the CAs */
+export async function sealExternalAccountKeysAgain(
+  database: DataSource,
+  keys: SealingKeys,
+): Promise<readonly string[]> {
+  return await database.transaction(async (tx) => {
+    const rows: { name: string; sealed: Buffer }[] = await tx.query(
+      `SELECT name, eab_hmac_sealed AS sealed FROM certificate_authority
+       WHERE eab_hmac_sealed IS NOT NULL ORDER BY name FOR UPDATE`,
+    );
+    for (const { name, sealed } of rows) {
+      const key = keys.open(sealed, externalContext(name));
+      const fresh = keys.seal(key, externalContext(name), randomBytes(nonceBytes));
+      await tx.query(`UPDATE certificate_authority SET eab_hmac_sealed = $2 WHERE name = $1`, [name, fresh]);
+    }
+    return rows.map(({ name }) => name);
+  });
 }

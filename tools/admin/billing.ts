@@ -4,7 +4,7 @@ import { Transactions } from '@certwright/core-schema';
 import { Command, InvalidArgumentError } from 'commander';
 import type { DataSource } from 'typeorm';
 import { existingAccount } from './accounts';
-import { amount, currency, unsignedAmount } from './option-values';
+import { amount, currency, oneLine, unsignedAmount } from './option-values';
 import type { WithDatabase } from './with-database';
 
 /** Shown entries of the ledger. */
@@ -152,12 +152,3 @@ const note = oneLine(500);
 
 /** Without the spaces around it, so that a pasted reference is the same. */
 const reference = (given: string): string => oneLine(100)(given.trim());
-
-function oneLine(maxCharacters: number): (given: string) => string {
-  return (given) => {
-    const isText = given.isWellFormed() && !/\p{Cc}/u.test(given);
-    if (!isText || given.trim() === '' || given.length > maxCharacters)
-      throw new InvalidArgumentError(`Expected 1 to ${maxCharacters} characters in one line.`);
-    return given;
-  };
-}

@@ -75,8 +75,12 @@ function ctCommands(): Command {
   );
 }
 
-readUrlFiles(process.env);
-program.parseAsync().catch((error: unknown) => {
+async function main(): Promise<void> {
+  readUrlFiles(process.env);
+  await program.parseAsync();
+}
+
+main().catch((error: unknown) => {
   console.error(failureText(error));
   process.exit(1);
 });

@@ -38,3 +38,13 @@ export const integer =
       throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
     return value;
   };
+
+/** Lists print one line for each object, with tabs between its members. */
+export function oneLine(maxCharacters: number): (given: string) => string {
+  return (given) => {
+    const isText = given.isWellFormed() && !/\p{Cc}/u.test(given);
+    if (!isText || given.trim() === '' || given.length > maxCharacters)
+      throw new InvalidArgumentError(`Expected 1 to ${maxCharacters} characters in one line.`);
+    return given;
+  };
+}

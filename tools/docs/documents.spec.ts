@@ -1,4 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fieldFaultCodes, problemCodes } from '@certwright/errors';
 import { issuanceErrorCodes } from '@certwright/issuance';
@@ -75,5 +77,24 @@ describe('docs/walkthrough.md', () => {
     ]) {
       expect(walkthrough).toContain(place);
     }
+  });
+});
+
+describe('docs/runbooks/rotation.md', () => {
+  it.each([1, 2, 3])('puts a new sealing key before %i others, and keeps these', (count) => {
+    const [, section = ''] = read('docs/runbooks/rotation.md').split('\n## Sealing key\n');
+    const commands = [...section.matchAll(/^ {3}```sh\n(.*?)^ {3}```/gms)].map(([, text = '']) => text);
+    const [append = '', putFirst = ''] = commands;
+    const folder = mkdtempSync(path.join(tmpdir(), 'rotation-'));
+    const file = path.join(folder, 'sealing-keys');
+    const keys = () => readFileSync(file, 'utf8').trim().split(',');
+    const before = Array.from({ length: count }, (_, index) => Buffer.alloc(32, index).toString('base64'));
+    writeFileSync(file, `${before.join(',')}\n`);
+    execFileSync('sh', ['-ec', append], { cwd: folder });
+    const [added = '', ...rest] = keys().reverse();
+    expect(rest.reverse()).toEqual(before);
+    execFileSync('sh', ['-ec', putFirst], { cwd: folder });
+    expect(keys()).toEqual([added, ...before]);
+    rmSync(folder, { recursive: true });
   });
 });

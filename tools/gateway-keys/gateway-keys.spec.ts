@@ -68,4 +68,19 @@ describe('the keys and certificates of the gateway', () => {
     writeFileSync(path.join(folder, 'admin.key'), read('orders-v3.key'));
     expect(ensureGatewayKeys(folder, later)).toEqual(['admin.key', 'admin.pem']);
   });
+
+  it('are not replaced when the key of the CA is kept elsewhere', () => {
+    ensureGatewayKeys(folder, new Date());
+    rmSync(path.join(folder, 'ca.key'));
+    const before = readdirSync(folder).map(read);
+    expect(() => ensureGatewayKeys(folder, new Date())).toThrow(/ca\.key is missing/);
+    expect(readdirSync(folder).map(read)).toEqual(before);
+  });
+
+  it('get the certificate of the CA again, if only that is lost', () => {
+    ensureGatewayKeys(folder, new Date());
+    rmSync(path.join(folder, 'ca.pem'));
+    expect(ensureGatewayKeys(folder, new Date())).toEqual(['ca.pem']);
+    expect(openssl('verify', '-x509_strict', '-CAfile', 'ca.pem', 'server.pem')).toContain('OK');
+  });
 });

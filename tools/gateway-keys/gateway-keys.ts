@@ -30,6 +30,7 @@ const serverNames: readonly SubjectName[] = [
  * of handles, the key that credentials are encrypted with. Only the owner can read secrets.
  *
  * @returns the created files
+ * @throws Error when the CA has no key here: another CA would replace every certificate
  */
 export function ensureGatewayKeys(folder: string, now: Date): readonly string[] {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -55,12 +56,18 @@ type Write = (file: string, text: string) => void;
 
 function certificateAuthority(folder: string, now: Date, write: Write): KeyAndCertificate {
   const files = { key: path.join(folder, 'ca.key'), certificate: path.join(folder, 'ca.pem') };
-  if (existsSync(files.key) && existsSync(files.certificate)) {
+  const hasKey = existsSync(files.key);
+  if (existsSync(files.certificate)) {
+    if (!hasKey)
+      throw new Error(
+        `${files.key} is missing. Copy it back to replace certificates; for a new CA, choose a new folder.`,
+      );
     const key = keyFromPem(readFileSync(files.key, 'utf8'));
     return { key, certificate: readFileSync(files.certificate, 'utf8'), commonName: caName };
   }
-  const ca = certify({ commonName: caName, names: null, days: days.ca }, freshKey(), null, now);
-  write('ca.key', keyPem(ca.key));
+  const key = hasKey ? keyFromPem(readFileSync(files.key, 'utf8')) : freshKey();
+  const ca = certify({ commonName: caName, names: null, days: days.ca }, key, null, now);
+  if (!hasKey) write('ca.key', keyPem(key));
   write('ca.pem', ca.certificate);
   return ca;
 }

@@ -1,3 +1,4 @@
+import { failureText } from '../failure-text';
 import { ensureGatewayKeys } from './gateway-keys';
 
 const usage = `Creates the keys and certificates of the DNS gateway and its clients, for development and small installations.
@@ -12,5 +13,10 @@ if (folder === undefined || folder.startsWith('-') || rest.length > 0) {
   process.stderr.write(usage);
   process.exit(folder === '--help' ? 0 : 2);
 }
-const created = ensureGatewayKeys(folder, new Date());
-process.stdout.write(created.length === 0 ? 'All files exist.\n' : `Created: ${created.join(', ')}\n`);
+try {
+  const created = ensureGatewayKeys(folder, new Date());
+  process.stdout.write(created.length === 0 ? 'All files exist.\n' : `Created: ${created.join(', ')}\n`);
+} catch (error) {
+  console.error(failureText(error));
+  process.exitCode = 1;
+}

@@ -30,6 +30,8 @@ describe('arguments of migrate', () => {
     [['--database'], /--database/],
     [['--database', 'both'], /--database must be core or ct/],
     [['--revert=true'], /--revert/],
+    [['--revert', '--distribute'], /--revert cannot be combined with --distribute/],
+    [['--create', '--revert'], /--revert cannot be combined with --create/],
     [['--wait-locks', 'long'], /--wait-locks must be a whole number/],
   ] as const)('refuses %j', (args, message) => {
     expect(() => readArguments(args)).toThrow(message);

@@ -47,6 +47,9 @@ export function readArguments(args: readonly string[]): MigrateArguments {
   const { database, 'wait-locks': waitLocks = '600' } = values;
   if (database !== undefined && database !== 'core' && database !== 'ct')
     throw new Error(`--database must be core or ct.\n\n${usage}`);
+  const others = (['create', 'distribute', 'check-drift'] as const).filter((name) => values[name]);
+  if (values.revert && others[0] !== undefined)
+    throw new Error(`--revert cannot be combined with --${others[0]}.\n\n${usage}`);
   if (!/^\d{1,6}$/.test(waitLocks))
     throw new Error(`--wait-locks must be a whole number of seconds.\n\n${usage}`);
   return {

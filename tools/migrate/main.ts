@@ -4,8 +4,8 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ctDataSource, ctSchema, distribute, planDistribution } from '@certwright/ct-schema';
 import { coreDataSource, coreSchema } from '@certwright/core-schema';
-import { type AppliedGrants, applyGrants, type RoleSettings } from '@certwright/postgres';
-import type { DataSource } from 'typeorm';
+import { type AppliedGrants, applyGrants, roleOf, type RoleSettings } from '@certwright/postgres';
+import { type DataSource, MigrationExecutor } from 'typeorm';
 import { failureText } from '../failure-text';
 import { readUrlFiles } from '../url-files';
 import { type MigrateArguments, readArguments, usage } from './arguments';
@@ -36,7 +36,7 @@ async function main(args: readonly string[]): Promise<void> {
     const [schema] = schemas;
     if (schema !== undefined)
       await withDatabase(schema, async (database) => {
-        const revert = async () => await database.undoLastMigration({ transaction: 'each' });
+        const revert = async () => await revertNewest(schema, database);
         await alone(database, async () => await withTableLocks(revert, waitMs, delay));
       });
     return;
@@ -108,21 +108,43 @@ async function migrateOnce(schema: Schema, database: DataSource): Promise<void> 
   const settings = roleSettings(Object.keys(granted.roles));
   const applied = await database.transaction(async (tx) => await applyGrants(tx, granted, settings));
   reportRoles(schema, applied);
+  // A file with another name than its process is ignored.
+  const passwords = Object.keys(settings.passwords).filter(
+    (name) => !applied.absent.includes(roleOf(settings.prefix, name)),
+  );
+  if (passwords.length > 0) console.log(`set the passwords of: ${passwords.join(', ')}`);
+}
+
+async function revertNewest({ name }: Schema, database: DataSource): Promise<void> {
+  const [newest] = await new MigrationExecutor(database).getExecutedMigrations();
+  await database.undoLastMigration({ transaction: 'each' });
+  console.log(
+    newest === undefined ? `The ${name} schema has no migration.` : `reverted ${name}: ${newest.name}`,
+  );
 }
 
 function roleSettings(processes: readonly string[]): RoleSettings {
   const prefix = process.env['DATABASE_ROLE_PREFIX'] ?? 'certwright_';
   if (!/^[a-z_][a-z0-9_]{0,40}$/.test(prefix))
     throw new Error('DATABASE_ROLE_PREFIX must have up to 41 lower-case letters, digits and underscores.');
-  const folder = process.env['DATABASE_ROLE_PASSWORDS_DIR'];
-  if (folder === undefined) return { prefix, passwords: {} };
+  const folder = process.env['DATABASE_ROLE_PASSWORDS_DIR'] ?? '';
+  if (folder === '') return { prefix, passwords: {} };
+  if (!existsSync(folder))
+    throw new Error(`DATABASE_ROLE_PASSWORDS_DIR names a folder that does not exist: ${folder}.`);
   const files = processes
     .map((name) => [name, path.join(folder, name)] as const)
     .filter(([, file]) => existsSync(file));
-  const passwords = Object.fromEntries(
-    files.map(([name, file]) => [name, readFileSync(file, 'utf8').trim()] as const),
-  );
+  const passwords = Object.fromEntries(files.map(([name, file]) => [name, passwordIn(file)] as const));
   return { prefix, passwords };
+}
+
+function passwordIn(file: string): string {
+  const password = readFileSync(file, 'utf8').trim();
+  if (!/^[\x20-\x7e]+$/.test(password))
+    throw new Error(
+      `${file} has no password: write one line of printable ASCII, as DATABASE_ROLE_PASSWORDS_DIR needs it.`,
+    );
+  return password;
 }
 
 function reportRoles(

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { chownSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readUrlFiles } from '../url-files';
 import { ensureSecrets, operatorFile, ownerUrl, type SecretsPlan } from './secrets';
 
 const usage = `Prepares a deployment on one host, for docker/compose.yaml. Every step can be repeated and keeps what exists.
@@ -118,6 +119,7 @@ function command(
 }
 
 function plan(): SecretsPlan {
+  readUrlFiles(process.env);
   return {
     folder: process.env['SETUP_DIR'] ?? '/secrets',
     databaseUrl: required('DATABASE_URL'),

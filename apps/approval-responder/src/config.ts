@@ -5,6 +5,7 @@ import {
   httpSettings,
   integer,
   list,
+  network,
   oneOf,
   poolerSettings,
   port,
@@ -56,7 +57,7 @@ export const responderSettings = defineSettings({
     max: 100_000,
     default: 50,
   }),
-  TRUSTED_PROXIES: list(string({ meaning: 'address or network' }), {
+  TRUSTED_PROXIES: list(network({ meaning: 'A proxy', orAddress: true }), {
     meaning:
       'Addresses or networks (CIDR) of our own proxies, whose X-Forwarded-For is believed; never those of customers',
     default: [],

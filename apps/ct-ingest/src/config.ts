@@ -9,6 +9,7 @@ import {
   hostPort,
   integer,
   list,
+  network,
   oneOf,
   poolerSettings,
   processSettings,
@@ -203,7 +204,7 @@ export const settings = defineSettings({
     maxMs: 7 * 86_400_000,
     default: 3_600_000,
   }),
-  ALLOWED_NETWORKS: list(string({ meaning: 'A network such as 10.0.0.0/8' }), {
+  ALLOWED_NETWORKS: list(network({ meaning: 'A network' }), {
     meaning:
       'Special-purpose networks that logs, the log list and revocation lists may be in all the same; none of them by default',
     default: [],

@@ -4,6 +4,7 @@ import {
   httpSettings,
   integer,
   list,
+  network,
   port,
   processSettings,
   type SettingValues,
@@ -32,7 +33,7 @@ export const searchSettings = defineSettings({
     default: 'http://127.0.0.1:4314',
   }),
   ...accessSettings,
-  TRUSTED_PROXIES: list(string({ meaning: 'address or network' }), {
+  TRUSTED_PROXIES: list(network({ meaning: 'A proxy', orAddress: true }), {
     meaning: 'Addresses or networks (CIDR) of the proxies whose X-Forwarded-For is believed',
     default: [],
   }),

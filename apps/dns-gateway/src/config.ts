@@ -6,6 +6,7 @@ import {
   httpSettings,
   integer,
   list,
+  network,
   port,
   processSettings,
   type SettingValues,
@@ -83,7 +84,7 @@ export const gatewaySettings = defineSettings({
     meaning: "Resolvers that hosts of customers are looked up at, tried in order; empty: the system's",
     default: [],
   }),
-  ALLOWED_NETWORKS: list(string({ meaning: 'A network', pattern: /^[0-9a-fA-F.:]{2,45}\/\d{1,3}$/ }), {
+  ALLOWED_NETWORKS: list(network({ meaning: 'A network' }), {
     meaning:
       'Special-purpose networks (10.0.0.0/8, ::1/128) in which servers of customers are allowed nevertheless',
     default: [],

@@ -7,6 +7,7 @@ import {
   hostPort,
   integer,
   list,
+  network,
   oneOf,
   poolerSettings,
   port,
@@ -52,7 +53,7 @@ export const settings = defineSettings({
   ...gatewaySettings({
     without: 'no integration is served, and names are approved as in accounts without any',
   }),
-  ALLOWED_NETWORKS: list(string({ meaning: 'A network', pattern: /^[0-9a-fA-F.:]{2,45}\/\d{1,3}$/ }), {
+  ALLOWED_NETWORKS: list(network({ meaning: 'A network' }), {
     meaning:
       'Special-purpose networks (10.0.0.0/8, ::1/128) where authoritative DNS servers, which customers choose, may be queried, and where logs may receive certificates',
     default: [],

@@ -5,6 +5,7 @@ import {
   hostPort,
   integer,
   list,
+  network,
   poolerSettings,
   processSettings,
   redisSettings,
@@ -42,7 +43,7 @@ export const settings = defineSettings({
     max: 2_000,
     default: 256,
   }),
-  ALLOWED_NETWORKS: list(string({ meaning: 'A network such as 10.0.0.0/8' }), {
+  ALLOWED_NETWORKS: list(network({ meaning: 'A network' }), {
     meaning:
       'Networks with private or other special-purpose addresses that webhooks may go to; none by default',
     default: [],

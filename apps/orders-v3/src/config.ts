@@ -5,9 +5,9 @@ import {
   gatewaySettings,
   integer,
   list,
+  network,
   sealingKeys,
   type SettingValues,
-  string,
 } from '@certwright/service';
 
 /** The settings of the order API: what each means, its unit, and what holds without it. */
@@ -16,7 +16,7 @@ export const ordersSettings = defineSettings({
   SEALING_KEYS: sealingKeys({
     meaning: 'Seal the secrets and credentials of webhooks; the same for every process that has the setting',
   }),
-  ALLOWED_NETWORKS: list(string({ meaning: 'A network such as 10.0.0.0/8' }), {
+  ALLOWED_NETWORKS: list(network({ meaning: 'A network' }), {
     meaning:
       'Networks with private or other special-purpose addresses that webhooks may go to all the same; the same as of the notifier',
     default: [],

@@ -3,12 +3,12 @@ import {
   hostPort,
   integer,
   list,
+  network,
   oneOf,
   port,
   processSettings,
   redisSettings,
   type SettingValues,
-  string,
 } from '@certwright/service';
 
 /** All settings of the prober. It has no database and no secret except the password of Redis. */
@@ -27,7 +27,7 @@ export const settings = defineSettings({
       "Resolvers for probed names and CAA records, tried in order; names are looked up again every 5 s; empty: the system's",
     default: [],
   }),
-  ALLOWED_NETWORKS: list(string({ meaning: 'A network', pattern: /^[0-9a-fA-F.:]{2,45}\/\d{1,3}$/ }), {
+  ALLOWED_NETWORKS: list(network({ meaning: 'A network' }), {
     meaning:
       'Special-purpose networks (10.0.0.0/8, ::1/128) that may be probed nevertheless; users who name hosts can explore them',
     default: [],

@@ -3,6 +3,7 @@ export {
   durationMs,
   filePath,
   hostPort,
+  network,
   integer,
   list,
   oneOf,

@@ -281,6 +281,7 @@ describe('an import', () => {
     );
     await expect(ca('import', at('intermediate.pem'))).rejects.toThrow('--root');
     await expect(importing('intermediate.csr')).rejects.toThrow('expected one "CERTIFICATE"');
+    await expect(importing('passphrase')).rejects.toThrow('passphrase: expected one "CERTIFICATE"');
   });
 
   it('refuses a root whose path length allows no intermediate', async () => {

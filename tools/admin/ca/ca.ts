@@ -32,6 +32,7 @@ import {
   rootKeyBeside,
   sealedKeysOf,
 } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/keys/key-settings';
+import { sealExternalAccountKeysAgain } from '../authorities';
 import { sealingKeysOf } from '../sealing-keys';
 import { startedPlatform } from '../started-platform';
 import type { WithDatabase } from '../with-database';
@@ -211,11 +212,16 @@ function stateOf(issuer: StoredIssuer, isActive: boolean): string {
 
 function resealCommand(withDatabase: WithDatabase): Command {
   return new Command('reseal')
-    .description('seal the keys of BUILT_IN_CA_KEYS=sealed with the first key of CA_ACCOUNT_KEYS')
+    .description(
+      'seal the keys of BUILT_IN_CA_KEYS=sealed, and the external account keys of CAs, with the first key of CA_ACCOUNT_KEYS',
+    )
     .action(async () => {
       await withDatabase(async (database) => {
         const settings = { ...(await keyValues()), CA_ACCOUNT_KEYS: await sealing() };
-        const names = await sealedKeysOf(settings, database).sealAgain();
+        const names = [
+          ...(await sealedKeysOf(settings, database).sealAgain()),
+          ...(await sealExternalAccountKeysAgain(database, settings.CA_ACCOUNT_KEYS)),
+        ];
         console.log(names.length === 0 ? 'No key is sealed.' : `sealed again: ${names.join(', ')}`);
       });
     });

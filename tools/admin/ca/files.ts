@@ -1,4 +1,4 @@
-import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { decodePem, encodePem } from '@certwright/pki';
@@ -15,11 +15,21 @@ const minPassphrase = 16;
 export async function readDer(file: string, label: string): Promise<Buffer> {
   const content = await read(file);
   const text = content.toString('latin1').trim();
-  if (!text.startsWith('-----BEGIN')) return content;
+  const isDer = !text.startsWith('-----BEGIN');
   const pem = decodePem(text, 1);
   const block = pem.ok ? pem.blocks[0] : undefined;
-  if (block?.label !== label) throw new Error(`${file}: expected one "${label}" in PEM, or DER.`);
-  return Buffer.from(block.der);
+  const der = isDer ? content : block?.label === label ? Buffer.from(block.der) : null;
+  if (der === null || (label === 'CERTIFICATE' && !isCertificate(der)))
+    throw new Error(`${file}: expected one "${label}" in PEM, or DER.`);
+  return der;
+}
+
+function isCertificate(der: Buffer): boolean {
+  try {
+    return new X509Certificate(der).raw.equals(der);
+  } catch {
+    return false;
+  }
 }
 
 export async function writePem(file: string, label: string, der: Uint8Array): Promise<void> {

@@ -27,7 +27,9 @@ export class AddressGuard {
     this.#allowed = allowedNetworks.map((text) => {
       const network = parseNetwork(text);
       if (network === null)
-        throw new TypeError(`${text} is not a network such as 10.0.0.0/8 or 2001:db8::/32.`);
+        throw new TypeError(
+          `ALLOWED_NETWORKS: ${text} is not a network such as 10.0.0.0/8 or 2001:db8::/32; bits after the prefix are 0.`,
+        );
       return network;
     });
     this.#resolvers = resolvers.length === 0 ? null : new ServerAddresses(resolvers);

@@ -3,7 +3,7 @@ import { limitSettings } from '../limits/request-limits';
 import { databaseUrl, poolerSettings } from './database-settings';
 import { httpSettings } from './http-settings';
 import { redisSettings } from './redis-settings';
-import { durationMs, integer, list, oneOf, port, string } from './setting-kinds';
+import { durationMs, integer, list, network, oneOf, port, string } from './setting-kinds';
 
 /**
  * The settings of an API front end with the core database; spread into its own table.
@@ -74,7 +74,7 @@ export const frontSettings = (front: {
     default: 'http://127.0.0.1:4330',
   }),
   ...limitSettings,
-  TRUSTED_PROXIES: list(string({ meaning: 'address or network' }), {
+  TRUSTED_PROXIES: list(network({ meaning: 'A proxy', orAddress: true }), {
     meaning: 'Addresses or networks (CIDR) of the proxies whose X-Forwarded-For is believed',
     default: [],
   }),

@@ -76,6 +76,26 @@ export function hostPort<D extends HostPort | null = HostPort>(
   return settingOf<HostPort, D>({ unit: 'host:port', read, show }, described);
 }
 
+/** `10.0.0.0/8` or `2001:db8::/32`; with `orAddress` also a single address, and not every address (`/0`). */
+export function network(described: {
+  readonly meaning: string;
+  readonly orAddress?: boolean;
+}): Setting<string> {
+  const { orAddress = false } = described;
+  const read = (text: string): Reading<string> => {
+    const [address = '', bits, ...more] = text.split('/');
+    const maxBits = isIP(address) === 4 ? 32 : 128;
+    const isOfRange =
+      bits === undefined
+        ? orAddress
+        : /^\d{1,3}$/.test(bits) && Number(bits) >= (orAddress ? 1 : 0) && Number(bits) <= maxBits;
+    return isIP(address) !== 0 && isOfRange && more.length === 0
+      ? { value: text }
+      : fault(`is not ${orAddress ? 'an address, or ' : ''}a network such as 10.0.0.0/8 or 2001:db8::/32`);
+  };
+  return settingOf<string, never>({ unit: orAddress ? 'address or network' : 'network', read }, described);
+}
+
 const msPerUnit: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1_000,

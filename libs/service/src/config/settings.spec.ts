@@ -6,6 +6,7 @@ import {
   hostPort,
   integer,
   list,
+  network,
   oneOf,
   port,
   secret,
@@ -172,3 +173,34 @@ function thrownBy(read: () => unknown): SettingsError {
   }
   throw new Error('read without a fault');
 }
+
+describe('networks', () => {
+  const networks = defineSettings({
+    ALLOWED: list(network({ meaning: 'A network' }), { meaning: 'Networks', default: [] }),
+    PROXIES: list(network({ meaning: 'A proxy', orAddress: true }), { meaning: 'Proxies', default: [] }),
+  });
+
+  it('are read as they are written', () => {
+    const values = networks.read({
+      ALLOWED: '10.0.0.0/8,::1/128, 0.0.0.0/0',
+      PROXIES: '192.0.2.1,2001:db8::/32',
+    });
+    expect(values.ALLOWED).toEqual(['10.0.0.0/8', '::1/128', '0.0.0.0/0']);
+    expect(values.PROXIES).toEqual(['192.0.2.1', '2001:db8::/32']);
+  });
+
+  it.each(['internal', '10.0.0.0', '10.0.0/8', '10.0.0.0/33', '::1/129', '10.0.0.0/8/8', '10.0.0.0/', '/8'])(
+    '%j is refused with the name of the setting',
+    (text) => {
+      expect(() => networks.read({ ALLOWED: text })).toThrow(
+        /^ALLOWED has an entry that is not a network such as/,
+      );
+    },
+  );
+
+  it.each(['internal', '10.0.0.0/33', '0.0.0.0/0', 'loopback'])('%j is no proxy', (text) => {
+    expect(() => networks.read({ PROXIES: text })).toThrow(
+      /^PROXIES has an entry that is not an address, or a network/,
+    );
+  });
+});
