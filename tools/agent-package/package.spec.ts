@@ -102,7 +102,13 @@ dpkg -i --force-depends ${first.debianPackage}
 dpkg -i --force-depends ${first.debianPackage}
 rm -rf ${state}/orders
 dpkg -P certwright-agent
-say empty "$(ls -d ${state} 2>/dev/null || echo gone)"`,
+say empty "$(ls -d ${state} 2>/dev/null || echo gone)"
+mkdir ${state}
+mount -t tmpfs tmpfs ${state}
+dpkg -i --force-depends ${first.debianPackage}
+touch ${state}/identity.json
+dpkg -P certwright-agent
+say mounted "$(ls -A ${state})"`,
     );
     expect(report).toEqual({
       installed: '700 root 755 root ',
@@ -111,6 +117,7 @@ say empty "$(ls -d ${state} 2>/dev/null || echo gone)"`,
       removed: 'gone identity.json keys orders agent.toml conf.d ',
       purged: 'orders privkey.pem gone',
       empty: 'gone',
+      mounted: '',
     });
   });
 });

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { readEnvironment } from './config';
 import { defaultConfigurationFile } from './configuration/settings';
@@ -80,7 +81,7 @@ async function main(): Promise<ExitCode> {
   const log = new LineLog((line) => process.stderr.write(line), environment.isJournal);
   const settings = settingsOf(
     host,
-    values.config ?? environment.configurationFile ?? defaultConfigurationFile,
+    path.resolve(values.config ?? environment.configurationFile ?? defaultConfigurationFile),
   );
   switch (command) {
     case 'enrol':

@@ -106,6 +106,27 @@ it.each([
     ],
   ],
   [
+    'an address of a proxy that does not begin with http://, without its password',
+    `${top}proxy = "https://agent:secret@proxy.example.net:3128"\n`,
+    [
+      `${file}:3: proxy: "…@proxy.example.net:3128" is not an address of a proxy; write it as "http://proxy.example.net:3128"`,
+    ],
+  ],
+  [
+    'a password of a proxy that is not percent-encoded',
+    `${top}proxy = "http://agent:100%@proxy.example.net:3128"\n`,
+    [
+      `${file}:3: proxy: "…@proxy.example.net:3128" has a user or password with "%"; write this character as "%25"`,
+    ],
+  ],
+  [
+    'an address of the server with a password, without it',
+    `server = "https://agent:secret@certs.example.net"\nnames = ["example.com"]\n`,
+    [
+      `${file}:1: server: "…@certs.example.net" has more than a host and a port; write only those, such as "https://certs.example.net"`,
+    ],
+  ],
+  [
     'a mode that is a number',
     `${top}[[install]]\norder = "a"\nformat = "combined"\npath = "/etc/a.pem"\nmode = 0o640\n`,
     [`${file}:7: install[1].mode: is not a string; write it in quotes`],

@@ -62,16 +62,19 @@ export function readPath(text: string): string {
   return text;
 }
 
+/** Without user and password: a part of them may be everything before the last `@`. */
+const withoutUser = (text: string): string => quoted(text.replace(/^.*@/su, '…@'));
+
 export function readServer(text: string): URL {
   const url = urlOf(text);
   const isPlain = url?.protocol === 'http:' && isLoopback(url.hostname);
   if (url === null || !(url.protocol === 'https:' || isPlain))
     throw new RangeError(
-      `${quoted(text)} is not an https:// address; write it as "https://certs.example.net"`,
+      `${withoutUser(text)} is not an https:// address; write it as "https://certs.example.net"`,
     );
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '' || url.username !== '')
     throw new RangeError(
-      `${quoted(text)} has more than a host and a port; write only those, such as "https://certs.example.net"`,
+      `${withoutUser(text)} has more than a host and a port; write only those, such as "https://certs.example.net"`,
     );
   return url;
 }
@@ -80,12 +83,25 @@ export function readProxy(text: string): URL {
   const url = urlOf(text);
   if (url?.protocol !== 'http:' || url.pathname !== '/' || url.search !== '' || url.hash !== '')
     throw new RangeError(
-      `${quoted(text)} is not an address of a proxy; write it as "http://proxy.example.net:3128"`,
+      `${withoutUser(text)} is not an address of a proxy; write it as "http://proxy.example.net:3128"`,
+    );
+  if (!isDecodable(url.username) || !isDecodable(url.password))
+    throw new RangeError(
+      `${withoutUser(text)} has a user or password with "%"; write this character as "%25"`,
     );
   return url;
 }
 
 const urlOf = (text: string): URL | null => (URL.canParse(text) ? new URL(text) : null);
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** Plain HTTP is for servers on the same machine, as in the sandbox. */
 const isLoopback = (hostname: string): boolean =>

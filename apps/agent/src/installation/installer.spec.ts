@@ -178,6 +178,22 @@ it('a file of its own does not return because another service fails', async () =
   expect(host.served.get('mail')?.get(www)).toBe(host.sha256(`${www} old`));
 });
 
+it('does not expect a wildcard certificate where the service has one for the name itself', async () => {
+  const wildcard = '*.example.com';
+  const host = newHost({
+    services: [web(www)],
+    points: [
+      { order: wildcard, service: 'web' },
+      { order: www, service: 'web' },
+    ],
+  });
+  for (const label of ['old', 'new']) {
+    for (const order of [wildcard, www]) host.want(order, `${order} ${label}`);
+    await host.settle();
+    expect([stateOf(host, wildcard), stateOf(host, www)]).toEqual(['installed', 'serving']);
+  }
+});
+
 describe('hold', () => {
   it('keeps a new certificate from being installed until another host serves it', async () => {
     const host = await installed(both, www, api);
@@ -283,6 +299,28 @@ describe('inspection', () => {
     await host.installer.inspect();
     await host.settle();
     expect(reloads(host)).toHaveLength(1);
+  });
+
+  it.each([
+    [
+      'that others may read',
+      (disk: LossyDisk) => disk.put(combined, disk.read(combined, 100_000), { mode: 0o644 }),
+    ],
+    ['that was removed', (disk: LossyDisk) => disk.remove(combined)],
+  ])('restores an installed file %s while another host goes first', async (_, change) => {
+    const host = await installed(
+      { services: [web(www)], points: [{ order: www, service: 'web', path: combined }] },
+      www,
+    );
+    host.want(www, `${www} new`, { mayInstall: false });
+    await host.settle();
+    change(host.disk);
+    await host.installer.inspect();
+    await host.settle();
+    expect(host.disk.state(combined)).toMatchObject({ mode: 0o600 });
+    expect(host.pairAt(host.settings.points[0] as never)).toBe(host.sha256(`${www} old`));
+    expect(stateOf(host, www, combined)).toBe('held');
+    expect(host.commands).toEqual([]);
   });
 
   it('reloads a server that serves another certificate', async () => {

@@ -136,6 +136,7 @@ export class Installer {
       if (wanted === null || isReleased) continue;
       for (const point of this.journals.points(order)) {
         const placement = placements[placementOf(point)] ?? noPlacement;
+        if (placement.certificate !== wanted) this.keepOld(point, placement);
         if (points[point.id]?.done !== wanted || placement.certificate !== wanted) continue;
         if (this.isLost(point, placement, wanted)) {
           this.parts.log.warn('installed file was changed or removed; installing it again', {
@@ -155,6 +156,28 @@ export class Installer {
       const served = observed.map((each) => each.served);
       if (problem === null) this.journals.record(order, point, { served });
       else this.journals.record(order, point, { served, done: null, problem });
+    }
+  }
+
+  /**
+   * What is installed while its successor has to wait is restored on the disk, where the server reads it at its next
+   * start. Another content stays: it is newer when the state was restored from a backup.
+   */
+  private keepOld(point: Point, placement: Placement): void {
+    const { certificate, change } = placement;
+    const { orders, placing, log } = this.parts;
+    const { order, path: file } = point;
+    if (certificate === null || change !== null || !orders.hasVersion(order, certificate)) return;
+    const present = file === null ? orders.current(order) : placing.present(file);
+    const isOther = present !== null && present !== (file === null ? certificate : placement.content);
+    if (isOther || !this.isLost(point, placement, certificate)) return;
+    log.warn('installed file was changed or removed; restoring it', { order, point: point.id });
+    try {
+      if (file === null) return orders.setCurrent(order, certificate);
+      const { content, access } = placing.prepare(point, certificate);
+      orders.placeFile(file, content, access);
+    } catch (error) {
+      log.warn('installed file cannot be restored', { order, point: point.id, error: faultOf(error) });
     }
   }
 
@@ -418,7 +441,8 @@ export class Installer {
 
   private isLost(point: Point, { content }: Placement, wanted: string): boolean {
     const { orders, placing } = this.parts;
-    if (point.path === null) return orders.current(point.order) !== wanted;
+    if (point.path === null)
+      return orders.current(point.order) !== wanted || !orders.hasVersion(point.order, wanted);
     return content !== null && (placing.present(point.path) !== content || !placing.hasAccess(point));
   }
 
@@ -444,21 +468,37 @@ export class Installer {
     const service = point.service === null ? undefined : this.parts.settings.services.get(point.service);
     const info = this.info(point.order, sha256);
     if (service === undefined || info === null) return [];
-    return probesFor(service, info.dnsNames).map((probe) => ({
-      probe,
-      sha256,
-      keyType: this.hasOtherType(service, point.order, info, probe.serverName) ? info.keyType : null,
-    }));
+    return probesFor(service, info.dnsNames)
+      .filter(({ serverName }) => !this.isForOther(service, point.order, info, serverName))
+      .map((probe) => ({
+        probe,
+        sha256,
+        keyType: this.hasOtherType(service, point.order, info, probe.serverName) ? info.keyType : null,
+      }));
+  }
+
+  /** Of a wildcard and a certificate with the name itself, a server presents the latter. */
+  private isForOther(service: Service, order: string, info: VersionInfo, serverName: string): boolean {
+    if (hasName(info, serverName)) return false;
+    return this.others(service, order).some((other) => hasName(other, serverName));
   }
 
   /** A server with a certificate of each key type for one name presents the one that the client prefers. */
   private hasOtherType(service: Service, order: string, info: VersionInfo, serverName: string): boolean {
-    return this.parts.settings.points.some((point) => {
-      if (point.service !== service.name || point.order === order) return false;
+    return this.others(service, order).some(
+      (other) =>
+        other.keyType !== info.keyType &&
+        probesFor(service, other.dnsNames).some((probe) => probe.serverName === serverName),
+    );
+  }
+
+  /** Certificates of other orders that a service is to have. */
+  private others(service: Service, order: string): VersionInfo[] {
+    return this.parts.settings.points.flatMap((point) => {
+      if (point.service !== service.name || point.order === order) return [];
       const { wanted } = this.journals.of(point.order);
       const other = wanted === null ? null : this.info(point.order, wanted);
-      if (other === null || other.keyType === info.keyType) return false;
-      return probesFor(service, other.dnsNames).some((probe) => probe.serverName === serverName);
+      return other === null ? [] : [other];
     });
   }
 
@@ -484,6 +524,9 @@ export class Installer {
 }
 
 const afterReload = `within ${probeWithinMs / 1000} s after the reload`;
+
+const hasName = ({ dnsNames }: VersionInfo, name: string): boolean =>
+  dnsNames.some((each) => each.toLowerCase() === name);
 
 const using =
   ({ name }: Service) =>

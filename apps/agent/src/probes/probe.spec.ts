@@ -93,10 +93,14 @@ describe('TLS from the first byte', () => {
     expect(await look(address, { keyType: 'rsa' })).toEqual({ sha256: rsa.sha256, problem: null });
   });
 
-  it('returns the leaf of a server that requires a client certificate', async () => {
-    const address = await serveTls({ ...pairOf(other), requestCert: true, rejectUnauthorized: true });
-    expect(await look(address)).toEqual({ sha256: other.sha256, problem: null });
-  });
+  it.each(['TLSv1.2', 'TLSv1.3'] as const)(
+    'returns the leaf of a server that requires a client certificate, with %s',
+    async (maxVersion) => {
+      const required = { requestCert: true, rejectUnauthorized: true };
+      const address = await serveTls({ ...pairOf(other), maxVersion, ...required });
+      expect(await look(address)).toEqual({ sha256: other.sha256, problem: null });
+    },
+  );
 
   it('reports a server that is not there', async () => {
     const address = await serveTls(pairOf(other));

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type X509Certificate } from 'node:crypto';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import { PlainDialogue } from './plain-dialogue';
@@ -79,17 +79,30 @@ async function handshake(socket: Socket, target: ProbeTarget, goodbye: string): 
     rejectUnauthorized: false,
     secureContext: contextFor(target.keyType),
   });
+  let leaf: X509Certificate | undefined;
+  // Keys are derived after the certificate was received.
+  secure.on('keylog', () => (leaf ??= secure.getPeerX509Certificate()));
   await new Promise<void>((resolve, reject) => {
-    secure.once('secureConnect', resolve).once('error', reject);
+    secure.once('secureConnect', resolve);
+    secure.once('error', (error: NodeJS.ErrnoException) => {
+      if (leaf !== undefined && wantsClientCertificate.test(error.code ?? '')) resolve();
+      else reject(error);
+    });
     secure.once('close', () =>
       reject(new ProbeError('the server closed the connection during the handshake')),
     );
   });
-  const leaf = secure.getPeerX509Certificate();
+  leaf = secure.getPeerX509Certificate() ?? leaf;
   closeWith(secure, socket, goodbye);
   if (leaf === undefined) throw new ProbeError('the server sent no certificate');
   return createHash('sha256').update(leaf.raw).digest('hex');
 }
+
+/**
+ * Alerts by which servers end a handshake of a client without a certificate: OpenSSL, others, TLS 1.3. Visitors have one.
+ * A server whose key is not that of its certificate fails in other ways.
+ */
+const wantsClientCertificate = /_ALERT_(?:HANDSHAKE_FAILURE|BAD_CERTIFICATE|CERTIFICATE_REQUIRED)$/;
 
 const contexts = new Map<ProbeTarget['keyType'], SecureContext>();
 

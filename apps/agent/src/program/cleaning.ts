@@ -10,6 +10,7 @@ import { readIdentity, removeIdentity } from '../state/identity';
 import { OrderStore } from '../state/order-store';
 import { StoredKeys } from '../state/stored-keys';
 import { pruneReleased, pruneReplaced } from '../sync/prune';
+import { numberFile } from '../sync/reporter';
 import { pause } from '../sync/wakeup';
 import { type Host, prepareState } from './host';
 import { CommandFault, exitCodes, type ExitCode, type Output, printResult } from './output';
@@ -56,8 +57,8 @@ export function uninstall(host: Host, settings: Settings, isConfirmed: boolean, 
   try {
     if (host.files.state(keys) !== null) removeTree(host.files, keys);
     removeIdentity(host.files, settings.state);
-    const check = path.join(settings.state, 'disk-check');
-    if (host.files.state(check) !== null) host.files.remove(check);
+    for (const file of [path.join(settings.state, 'disk-check'), numberFile(settings.state)])
+      if (host.files.state(file) !== null) host.files.remove(file);
     printResult(output, { removed: true, agent_id: identity?.agentId ?? null, kept: orders.root }, [
       `removed the identity and keys; kept ${orders.root}, which servers may read`,
       ...(identity === null

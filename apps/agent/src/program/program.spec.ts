@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Child, eventually, startChild } from '@certwright/testing';
 import { FakeServer } from '../testing/fake-server';
@@ -84,6 +84,20 @@ describe('exit codes', () => {
     expect(await run(['status'])).toEqual({
       code: 2,
       output: `certwright-agent: ${host.configuration}:5: moed: is not known here; remove it, or use one of: ca_file, install, keys, names, proxy, server, service, state\n`,
+    });
+  });
+
+  it('2: a configuration is found by its relative path, and its folder is checked', async () => {
+    const relative = async () => {
+      const args = [program, 'status', '--config', 'agent.toml'];
+      const child = await startChild(process.execPath, { args, cwd: host.folder });
+      return { code: (await child.ended).code, output: child.output() };
+    };
+    expect((await relative()).code).toBe(3);
+    chmodSync(host.folder, 0o777);
+    expect(await relative()).toMatchObject({
+      code: 2,
+      output: expect.stringContaining(`other users may write to the folder ${host.folder}`),
     });
   });
 

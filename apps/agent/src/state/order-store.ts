@@ -71,6 +71,7 @@ export class OrderStore {
     if (this.files.state(this.root) === null) return [];
     const journals: Journal[] = [];
     for (const folder of this.files.list(this.root)) {
+      if (this.files.state(path.join(this.root, folder))?.kind !== 'folder') continue;
       const journal = readJson<Journal>(this.files, path.join(this.root, folder, 'journal.json'));
       // A folder belongs to the order whose name leads to it; another one was copied there.
       if (journal !== null && orderFolder(journal.order) === folder) journals.push(journal);
@@ -101,14 +102,28 @@ export class OrderStore {
     replaceFile(this.files, path.join(folder, 'journal.json'), Buffer.from(text), secret);
   }
 
+  /** Whether a version is there with all its files. Another program may have removed some. */
   hasVersion(order: string, sha256: string): boolean {
-    return this.files.state(this.version(order, sha256))?.kind === 'folder';
+    const folder = this.version(order, sha256);
+    if (this.files.state(folder)?.kind !== 'folder') return false;
+    const names = this.files.list(folder);
+    const has = (name: string) => names.includes(name);
+    // Without a key on this host, a version has neither of the last two.
+    return (
+      ['cert.pem', 'chain.pem', 'fullchain.pem'].every(has) && has('privkey.pem') === has('combined.pem')
+    );
   }
 
-  /** Complete and durable when it returns; before, there is no folder of that name. */
+  /** Complete and durable when it returns; before, there is no folder of that name, or what was left of it. */
   addVersion(order: string, sha256: string, content: ReadonlyMap<string, Uint8Array>): void {
     const parent = path.join(this.folder(order), versions);
     ensureFolder(this.files, parent);
+    const version = this.version(order, sha256);
+    if (this.files.state(version) !== null) {
+      // Servers may read it: its files return one by one.
+      for (const [name, bytes] of content) replaceFile(this.files, path.join(version, name), bytes, secret);
+      return;
+    }
     const draft = path.join(parent, `.${sha256}.new`);
     if (this.files.state(draft) !== null) removeTree(this.files, draft);
     try {
@@ -118,7 +133,7 @@ export class OrderStore {
         this.files.sync(path.join(draft, name));
       }
       this.files.syncFolder(draft);
-      this.files.rename(draft, this.version(order, sha256));
+      this.files.rename(draft, version);
     } catch (error) {
       try {
         removeTree(this.files, draft);

@@ -83,6 +83,51 @@ it('does not install an earlier version again when its state was restored from a
   expect(readFileSync(combined, 'utf8')).toBe(newer);
 });
 
+it.each([
+  ['a version', ''],
+  ['its key', 'privkey.pem'],
+])('fetches %s again that another program removed', async (_, file) => {
+  const host = newHost();
+  host.configure('[[install]]\norder = "www.example.com"\n');
+  host.joinText = newJoinText(server);
+  await host.enrol();
+  const order = server.addOrder('www.example.com');
+  await host.agent().once();
+  const versions = path.join(host.state, 'orders', order.name, 'versions');
+  rmSync(path.join(versions, order.issued?.sha256 ?? '', file), { recursive: true });
+  await host.agent().once();
+  expect(installed(host, order.name).isPair).toBe(true);
+});
+
+it('notices within an hour that a version was removed', async () => {
+  const host = newHost();
+  host.configure('[[install]]\norder = "www.example.com"\n');
+  host.joinText = newJoinText(server);
+  await host.enrol();
+  const order = server.addOrder('www.example.com');
+  const agent = host.agent();
+  await agent.once();
+  rmSync(path.join(host.state, 'orders', order.name, 'versions'), { recursive: true });
+  await agent.installer.inspect();
+  expect(host.logged.join('\n')).toContain('installing it again');
+  agent.synchronizer.findLost();
+  await agent.synchronizer.work();
+  expect(installed(host, order.name).isPair).toBe(true);
+});
+
+it('starts with files of other programs in its state', async () => {
+  const host = newHost();
+  host.configure('[[install]]\norder = "www.example.com"\n');
+  host.joinText = newJoinText(server);
+  await host.enrol();
+  const order = server.addOrder('www.example.com');
+  await host.agent().once();
+  writeFileSync(path.join(host.state, 'orders/README'), 'of an operator');
+  server.ask(order);
+  await host.agent().once();
+  expect(server.lastReport(order.name)?.certificate_sha256).toBe(order.issued?.sha256);
+});
+
 it('shares the key with the other member, sealed for it', async () => {
   const seed = newSeed();
   const members = ['host-1', 'host-2'].map((name) => newHost(name));

@@ -126,6 +126,8 @@ export class Agent {
     });
     this.reporter = new Reporter({
       api: this.api,
+      files,
+      state: settings.state,
       installer: this.installer,
       clock: this.clock,
       agent: parts.agent,
@@ -308,6 +310,7 @@ export class Agent {
     await this.inspectionWakeup.wait(firstRoundMs, signal);
     while (!signal.aborted) {
       await this.installer.inspect();
+      this.synchronizer.findLost();
       this.checkDisk();
       this.prune();
       this.installerWakeup.wake();

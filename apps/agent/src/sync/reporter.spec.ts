@@ -1,24 +1,27 @@
 import { limits, type ReportRequest } from '@certwright/agent-contract';
 import type { AgentApi } from '../protocol/agent-api';
 import { CorrectedClock } from '../protocol/corrected-clock';
+import { Unreachable } from '../protocol/http-client';
 import { LossyDisk } from '../testing/lossy-disk';
-import { Certificates, type Configured, SimulatedHost } from '../testing/simulated-host';
+import { Certificates, type Configured, SimulatedHost, state } from '../testing/simulated-host';
 import { Reporter } from './reporter';
 
 const now = new Date('2026-11-24T12:00:00Z');
 const certificates = new Certificates(now);
 const order = 'www.example.com';
 
-/** What the host reports, each in bytes and read again. */
-async function reportsOf(host: SimulatedHost, withoutPoints: readonly string[] = []) {
+/** What the host reports, each in bytes and read again. The response to the first one may be lost. */
+async function reportsOf(host: SimulatedHost, withoutPoints: readonly string[] = [], isLost = false) {
   const sent: { readonly bytes: number; readonly report: ReportRequest }[] = [];
   const report = (newReport: () => ReportRequest) => {
     const request = newReport();
     sent.push({ bytes: Buffer.byteLength(JSON.stringify(request)), report: request });
-    return Promise.resolve();
+    return isLost && sent.length === 1 ? Promise.reject(new Unreachable('spec')) : Promise.resolve();
   };
   const reporter = new Reporter({
     api: { report } as unknown as AgentApi,
+    files: host.disk,
+    state,
     installer: host.installer,
     clock: new CorrectedClock(() => now),
     agent: { version: '1.0.0', platform: 'linux-x64' },
@@ -26,6 +29,7 @@ async function reportsOf(host: SimulatedHost, withoutPoints: readonly string[] =
     withoutPoints: () => withoutPoints,
     problem: () => null,
   });
+  if (isLost) await expect(reporter.send()).rejects.toThrow(Unreachable);
   await reporter.send();
   return sent;
 }
@@ -89,6 +93,23 @@ it('is within its limit also with long names of orders of which the host uses no
   for (const { bytes } of sent) expect(bytes).toBeLessThan(limits.maxReportBytes);
   expect(sent.flatMap(({ report }) => report.without_points ?? [])).toEqual(names);
   expect(sent.flatMap(({ report }) => report.installations)).toHaveLength(45);
+});
+
+it('has a larger number than those before a restart, also when these were more than one per second', async () => {
+  const host = newHost({ points: [{ order, id: 'folder' }] });
+  host.want(order, 'first');
+  const names = Array.from({ length: 120 }, (_, index) => `${'証'.repeat(250)}${index}`);
+  const numbers: number[] = [];
+  for (let run = 0; run < 3; run++)
+    numbers.push(...(await reportsOf(host, names)).map(({ report }) => report.number));
+  expect(numbers.length).toBeGreaterThan(10);
+  expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
+});
+
+it('has another number than one whose response was lost: the server may have received that', async () => {
+  const host = newHost({ points: [{ order, id: 'folder' }] });
+  const [lost, next] = await reportsOf(host, [order], true);
+  expect(next?.report.number).toBeGreaterThan(lost?.report.number ?? Infinity);
 });
 
 it('has no half of a character where a problem is cut: the server refuses such a report', async () => {

@@ -1,12 +1,18 @@
+import path from 'node:path';
 import { type InstallationMessage, limits, type ReportRequest } from '@certwright/agent-contract';
+import { replaceFile, secret } from '../files/durable';
+import type { Files } from '../files/files';
 import type { Installer } from '../installation/installer';
 import { placementOf } from '../installation/plan';
-import { type AgentApi, printable } from '../protocol/agent-api';
+import { type AgentApi, printable, Refusal } from '../protocol/agent-api';
 import type { CorrectedClock } from '../protocol/corrected-clock';
+import { readJson } from '../state/json-file';
 import { noPlacement } from '../state/order-store';
 
 export interface ReporterParts {
   readonly api: AgentApi;
+  readonly files: Files;
+  readonly state: string;
   readonly installer: Installer;
   readonly clock: CorrectedClock;
   readonly agent: { readonly version: string; readonly platform: string };
@@ -21,12 +27,19 @@ export interface ReporterParts {
 const fullReportMs = 3_600_000;
 /** So that numbers fit into 32 bits for decades: 2025-01-01. */
 const numberEpochMs = Date.UTC(2025, 0, 1);
+/** So that not every report writes to the disk. */
+const numbersAtOnce = 100;
+
+export const numberFile = (state: string): string => path.join(state, 'report-number.json');
 
 /** Reports installations that changed since the last report, and what is wrong with the host. */
 export class Reporter {
   private readonly changed = new Set<string>();
   private readonly reportedWithoutPoints = new Set<string>();
-  private number = 0;
+  /** Of the newest report; null: of this process there is none. */
+  private number: number | null = null;
+  /** On the disk, for the next process. */
+  private storedNumber = 0;
   private reportedProblem: string | null | undefined;
   private fullAtMs = 0;
 
@@ -124,18 +137,45 @@ export class Reporter {
     withoutPoints: readonly string[] = [],
   ): Promise<void> {
     let number = 0;
-    await this.parts.api.report(() => {
-      // By the clock at each attempt: with the number of a clock that is ahead, the server would ignore later reports.
-      number = this.nextNumber();
-      return this.newReport(number, problem, installations, withoutPoints);
-    });
+    try {
+      await this.parts.api.report(() => {
+        // By the clock at each attempt: with the number of a clock that is ahead, the server would ignore later reports.
+        number = this.nextNumber();
+        return this.newReport(number, problem, installations, withoutPoints);
+      });
+    } catch (error) {
+      // The server may have received a report whose response was lost, and ignores another one with its number.
+      if (!(error instanceof Refusal)) this.number = number;
+      throw error;
+    }
     this.number = number;
   }
 
-  /** Seconds grow across restarts also when the disk cannot store a number. */
+  /** Seconds grow across restarts without the disk, which is used while reports are more than one per second. */
   private nextNumber(): number {
+    this.number ??= this.restoredNumber();
     const seconds = Math.floor((this.parts.clock.now().getTime() - numberEpochMs) / 1000);
-    return Math.max(this.number + 1, seconds);
+    const next = Math.max(this.number + 1, seconds);
+    if (next > seconds && next > this.storedNumber) this.storeNumber(next + numbersAtOnce);
+    return next;
+  }
+
+  private restoredNumber(): number {
+    try {
+      return readJson<{ number: number }>(this.parts.files, numberFile(this.parts.state))?.number ?? 0;
+    } catch {
+      return 0;
+    }
+  }
+
+  private storeNumber(number: number): void {
+    const { files, state } = this.parts;
+    try {
+      replaceFile(files, numberFile(state), Buffer.from(`${JSON.stringify({ number })}\n`), secret);
+      this.storedNumber = number;
+    } catch {
+      // The disk is reported elsewhere; until its clock has caught up, reports after a restart are ignored.
+    }
   }
 
   private newReport(

@@ -157,6 +157,15 @@ export class Synchronizer {
     if (failures.length > 0) throw failures[0];
   }
 
+  /** Fetches versions again that another program removed from the disk. */
+  findLost(): void {
+    const { installer, orders } = this.parts;
+    for (const { name, certificate } of this.known.values()) {
+      if (certificate === null || installer.journals.points(name).length === 0) continue;
+      if (!orders.hasVersion(name, certificate.sha256)) this.open.add(name);
+    }
+  }
+
   /** A refusal that concerns one order does not keep the others from being done. */
   private refused(name: string, error: Error): void {
     this.open.delete(name);
