@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { IssuanceWakeUps } from '@certwright/approvals';
 import { Outbox } from '@certwright/core-schema';
 import { GatewayFault } from '@certwright/gateway-client';
@@ -312,6 +313,33 @@ describe('an integration', () => {
       adding.mockRestore();
       await severable.close();
     }
+    await keep();
+    expect(await stateOf(integration)).toMatchObject({ problem: null, leased_until: null });
+    expect(await found()).toEqual(await standingRecord());
+  });
+
+  it('keeps a handle that came while the disk of the database was full', async () => {
+    keeping.gateway.rotates = true;
+    await wanted();
+    const { gateway, issuing } = keeping;
+    const add = gateway.addRecord.bind(gateway);
+    let emptied: Promise<unknown> | undefined;
+    const adding = jest.spyOn(gateway, 'addRecord').mockImplementationOnce(async (about) => {
+      const added = await add(about);
+      await issuing.database.query(
+        `CREATE FUNCTION disk_full() RETURNS trigger LANGUAGE plpgsql AS
+           $$ BEGIN RAISE 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
+         CREATE TRIGGER disk_full BEFORE UPDATE ON dns_integration EXECUTE FUNCTION disk_full()`,
+      );
+      emptied = delay(500).then(async () => await issuing.database.query(`DROP FUNCTION disk_full CASCADE`));
+      return added;
+    });
+    try {
+      await keep().catch(() => undefined);
+    } finally {
+      adding.mockRestore();
+    }
+    await emptied;
     await keep();
     expect(await stateOf(integration)).toMatchObject({ problem: null, leased_until: null });
     expect(await found()).toEqual(await standingRecord());

@@ -123,6 +123,47 @@ describe('an issuance whose names are approved', () => {
     expect(await certificatesOf(opened)).toHaveLength(1);
   });
 
+  it('is issued when a fail-over lost the chain that this process has stored', async () => {
+    const surviving = worker(asWorker);
+    await surviving.run((await openIssuance(repositories, dnsNames, csr)).issuanceId);
+    await database.query(`DELETE FROM certificate`);
+    await database.query(`DELETE FROM certificate_chain`);
+    const opened = [
+      await openIssuance(repositories, dnsNames, csr),
+      await openIssuance(repositories, dnsNames, csr),
+    ];
+    await Promise.all(opened.map(async ({ issuanceId }) => await surviving.run(issuanceId)));
+    for (const each of opened) expect(await certificatesOf(each)).toHaveLength(1);
+    expect(unexpectedErrors).toEqual([]);
+  });
+
+  it('gets no certificate whose record a fail-over lost, but the next one', async () => {
+    const opened = await openIssuance(repositories, dnsNames, csr);
+    const losing: CertificateAuthority = {
+      submit: async (request) => await ca.submit(request),
+      collect: async (reference, request) => {
+        const issued = await ca.collect(reference, request);
+        await database.query(`DELETE FROM ca_signing WHERE issuance_id = $1`, [opened.issuanceId]);
+        await database.query(`UPDATE issuance SET ca_reference = NULL WHERE id = $1`, [opened.issuanceId]);
+        return issued;
+      },
+      revoke: refuseToRevoke,
+    };
+    await worker(asWorker, losing).run(opened.issuanceId);
+    expect(await certificatesOf(opened)).toEqual([]);
+    expect(await issuanceState(opened)).toMatchObject({ state: 'open', failures: 0 });
+    await endLeasesAndWaits();
+    await worker(asWorker).run(opened.issuanceId);
+    const recorded = await database.query<unknown[]>(
+      `SELECT 1 FROM certificate JOIN ca_signing USING (issuance_id)
+       WHERE plan_id = $1 AND ca_reference = issuance_id::text
+         AND certificate.serial_number = encode(ca_signing.serial_number, 'hex')`,
+      [opened.planId],
+    );
+    expect(recorded).toHaveLength(1);
+    expect(unexpectedErrors).toEqual([]);
+  });
+
   it('replaces a certificate that has expired and is still marked as current', async () => {
     const { planId, issuanceId } = await openIssuance(repositories, dnsNames, csr);
     await worker(asWorker).run(issuanceId);

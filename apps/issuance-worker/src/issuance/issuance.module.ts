@@ -136,6 +136,7 @@ class AuthorityWatch implements OnModuleInit {
           waiting,
           authorities,
           probe: async (authority) => await servers.of(authority).probe(),
+          now: servers.now,
           attempt: async (issuanceId, trial) => await advance.run(issuanceId, trial),
           onError: (authority, error) =>
             log.warn({ authority, err: error }, 'probe of a CA failed unexpectedly; retrying'),

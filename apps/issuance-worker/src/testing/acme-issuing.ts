@@ -74,6 +74,8 @@ export class AcmeIssuing {
   readonly hidden = new Set<string>();
   /** Our name servers return no values. */
   silent = false;
+  /** How far the worker's clock is ahead of the database's. */
+  clockAheadMs = 0;
   readonly unexpectedErrors: unknown[] = [];
   readonly alarms: string[] = [];
   private readonly closing: (() => Promise<unknown> | void)[] = [];
@@ -89,7 +91,7 @@ export class AcmeIssuing {
   ) {
     const observerOf = (authority: string) => (exchange: AcmeExchange) =>
       this.health?.observe(authority, exchange);
-    const now = () => new Date();
+    const now = () => new Date(Date.now() + this.clockAheadMs);
     this.servers = new AcmeServers('certwright-spec', observerOf, responseMs, 16, now, repeats);
     looks.isThere = (place, dnsName) => !this.silent && (place === 'target' || !this.hidden.has(dnsName));
   }
@@ -246,6 +248,7 @@ export class AcmeIssuing {
       ),
       persistent: null,
       accounts: this.accounts(source, stored),
+      servers: this.servers,
       health: this.health,
       maxSlow: 12,
       repeats: this.repeats,
@@ -296,6 +299,7 @@ export class AcmeIssuing {
       waiting: new WaitingIssuances(this.asWorker),
       authorities: new CertificateAuthorities(this.asWorker),
       probe: async (authority) => await this.servers.of(authority).probe(),
+      now: this.servers.now,
       attempt: async (issuanceId, trial) => await worker.run(issuanceId, trial),
       onError: (_, error) => this.unexpectedErrors.push(error),
     });

@@ -72,6 +72,14 @@ export class Following {
     return row ?? null;
   }
 
+  /** Of the database, ms since 1970: the clock of this process may be off by hours. */
+  async nowMs(): Promise<number> {
+    const [row] = await this.database.query<[{ ms: number }]>(
+      `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS ms`,
+    );
+    return row.ms;
+  }
+
   /** Null while the ct database is down. */
   async logs(): Promise<readonly LogReport[] | null> {
     const nowMs = performance.now();

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { logReports } from '@certwright/ct-schema';
 import { eventually } from '@certwright/testing';
 import { permission, RunningApi, type Tenant } from '../testing/running-api';
+import { CtDatabase } from '../ct-database/ct-database.module';
 import { addFinding } from '../testing/findings';
 import { Following } from './following';
 import { Watchdog } from './watchdog';
@@ -246,6 +248,21 @@ describe('the watchdog', () => {
     ]);
     expect(await noticesOf(silent.accountId)).toEqual(over);
     expect(await noticesOf(without.accountId)).toEqual([]);
+  });
+
+  it('notifies no account because the clock of its process is hours ahead', async () => {
+    const member = await withWebhook();
+    await member.post(`${root}/monitored_domains/example.com`, {});
+    await follow(10);
+    await addLog('current.example', 0, false);
+    const reports = await api.app.get(CtDatabase, { strict: false }).read(logReports);
+    const logs = jest.spyOn(api.app.get(Following, { strict: false }), 'logs').mockResolvedValue(reports);
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 5 * 3_600_000);
+    await round();
+    clock.mockRestore();
+    logs.mockRestore();
+    expect(reports).toHaveLength(1);
+    expect(await noticesOf(member.accountId)).toEqual([]);
   });
 
   it('does not notify that it is over while the ct database is down', async () => {

@@ -33,8 +33,12 @@ export class Watchdog {
   /** Several copies may do it: each account is notified once. */
   @Round('watchdog')
   async round(): Promise<number> {
-    const [follower, logs] = await Promise.all([this.following.follower(), this.following.logs()]);
-    const nowMs = Date.now();
+    const { following } = this;
+    const [follower, logs, nowMs] = await Promise.all([
+      following.follower(),
+      following.logs(),
+      following.nowMs(),
+    ]);
     const workerS = this.workerDelayS(follower, nowMs);
     const indexS = logs === null ? 0 : indexDelayS(logs, nowMs);
     const behindS = Math.max(workerS, indexS);

@@ -376,12 +376,16 @@ describe('sending', () => {
     expect(await stateOf(id)).toMatchObject({ state: 'failed' });
   });
 
-  it('is recorded once an unreachable database is back, and not sent again', async () => {
+  it.each([
+    ['an unreachable database is back', 'ECONNREFUSED'],
+    ['a database without free connections has one', '53300'],
+    ['the disk of the database is no longer full', '53100'],
+  ])('is recorded once %s, and not sent again', async (_when, code) => {
     const { leasedMails } = notifier;
     let outages = 2;
     const mails = Object.create(leasedMails) as LeasedMails;
     mails.finish = async (...end) => {
-      if (outages-- > 0) throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+      if (outages-- > 0) throw Object.assign(new Error('refused'), { code });
       return await leasedMails.finish(...end);
     };
     const id = await notice();

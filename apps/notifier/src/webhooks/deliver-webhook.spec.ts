@@ -34,8 +34,10 @@ beforeEach(async () => {
 });
 
 interface Setup {
-  /** Number of writes that fail because the database is unreachable. */
+  /** Number of writes that fail because of the database. */
   readonly outages?: number;
+  /** Why; by default it is unreachable. */
+  readonly outageCode?: string;
   readonly allowedNetworks?: readonly string[];
   readonly resolvers?: readonly ResolverAddress[];
   readonly stopping?: AbortSignal;
@@ -47,6 +49,7 @@ function deliverer({
   resolvers = [],
   stopping = new AbortController().signal,
   outages = 0,
+  outageCode = 'ECONNREFUSED',
   timeoutMs = 20_000,
 }: Setup = {}) {
   const client = new PostClient({ ALLOWED_NETWORKS: allowedNetworks, DNS_RESOLVERS: resolvers });
@@ -56,7 +59,7 @@ function deliverer({
   let left = outages;
   const deliveries = Object.create(leasedDeliveries) as LeasedDeliveries;
   deliveries.recordDelivered = async (delivered) => {
-    if (left-- > 0) throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+    if (left-- > 0) throw Object.assign(new Error('refused'), { code: outageCode });
     return await leasedDeliveries.recordDelivered(delivered);
   };
   const events = {
@@ -295,10 +298,14 @@ describe('a delivery', () => {
     expect(unexpectedErrors).toEqual([]);
   });
 
-  it('that the endpoint accepted is recorded when the database is back, and not sent again', async () => {
+  it.each([
+    ['the database is back', 'ECONNREFUSED'],
+    ['the database has a free connection', '53300'],
+    ['the disk of the database is no longer full', '53100'],
+  ])('that the endpoint accepted is recorded when %s, and not sent again', async (_when, outageCode) => {
     const sink = await sinkThat(Sink.answering((_, response) => response.end()));
     const { id, look } = await delivery(sink.url);
-    await deliverer({ outages: 2 }).run(id);
+    await deliverer({ outages: 2, outageCode }).run(id);
     expect(await look()).toMatchObject({ state: 'delivered' });
     expect(sink.received).toHaveLength(1);
     expect(unexpectedErrors).toEqual([]);

@@ -279,6 +279,30 @@ describe('GET /api/v3/account/dns_integrations/{ID}/zones', () => {
     });
   });
 
+  it('stores the new handle when the disk of the database is no longer full', async () => {
+    const { id } = (await create()).json;
+    gateway.reseals = true;
+    const listed = Promise.withResolvers<void>();
+    gateway.willFail('get_zones', { until: listed.promise });
+    const listing = zonesOf(id);
+    await eventually(() => expect(gateway.count('get_zones')).toBe(2));
+    await api.database.query(
+      `CREATE FUNCTION disk_full() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN RAISE 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
+       CREATE TRIGGER disk_full BEFORE UPDATE ON dns_integration EXECUTE FUNCTION disk_full()`,
+    );
+    listed.resolve();
+    expect(await listing).toMatchObject({ status: 503, json: { code: 'service_outage' } });
+    await api.database.query(`DROP FUNCTION disk_full CASCADE`);
+    await eventually(async () => {
+      const { handle, leased_until } = await row(id);
+      expect({ isKnown: gateway.handles.has(handle), leased_until }).toEqual({
+        isKnown: true,
+        leased_until: null,
+      });
+    });
+  });
+
   it('keeps the state while the gateway or the provider is unavailable', async () => {
     const { id } = (await create()).json;
     gateway.willFail(

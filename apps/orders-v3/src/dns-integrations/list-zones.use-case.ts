@@ -7,7 +7,7 @@ import {
   LeasedIntegrations,
   type LeasedIntegration,
 } from '@certwright/dns-integrations';
-import { type HttpResponse, isObjectId, jsonResponse, releaseAfterOutage } from '@certwright/service';
+import { type HttpResponse, isObjectId, jsonResponse, repeatDuringOutage } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { DnsGateway } from './dns-gateway';
 import { noSuchIntegration } from '../wire/problems';
@@ -80,7 +80,7 @@ export class ListZones {
       // The new holder of the lease stores the provider's list.
       if (error instanceof LeaseLost) return;
       // The provider may accept no other handle than a new one, so it must not be lost.
-      void releaseAfterOutage(error, save, { forMs: leaseMs });
+      void repeatDuringOutage(save, { forMs: leaseMs }).catch(() => undefined);
       throw error;
     }
   }

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { bestCertificate, type Certificate, type KeyType, type NameApproval } from '@certwright/issuance';
+import { LeaseLost } from '@certwright/postgres';
 import { Injectable } from '@nestjs/common';
 import type { Lease } from '@certwright/core-schema';
 import { saveProgress } from '../issuances/leased-issuances';
 import { mailIssued } from '@certwright/delivery';
 import type { PlanOwner } from '@certwright/core-schema';
-import { JointWork, together, type Tx, Transactions } from '@certwright/core-schema';
+import { isForeignKeyViolation, JointWork, together, type Tx, Transactions } from '@certwright/core-schema';
 import { announceCurrent } from './announce-current';
 import { moveCurrent, validCertificates } from './certificates';
 
@@ -46,6 +47,9 @@ interface Attaching {
   readonly chainSha256: Buffer;
 }
 
+/** Name of the constraint that a certificate's chain is stored. */
+const chainOfCertificate = 'FK_98a7c5e359eab96fa1a761168f2';
+
 /** The plan was paused or closed: the transaction is rolled back. */
 class PlanAtRest extends Error {}
 
@@ -79,13 +83,18 @@ export class Attachments {
     const chainSha256 = createHash('sha256')
       .update(Buffer.concat([...attachment.chain, attachment.root]))
       .digest();
+    const chain = chainSha256.toString('hex');
+    const isKnown = this.knownChains.has(chain);
     try {
       await this.attaching.run({ lease, attachment, chainSha256 });
     } catch (error) {
       if (error instanceof PlanAtRest) return false;
-      throw error;
+      if (!isKnown || !isForeignKeyViolation(error, chainOfCertificate)) throw error;
+      // A fail-over lost the commit of the chain: it is stored again.
+      this.knownChains.delete(chain);
+      return await this.attach(lease, attachment);
     }
-    this.knownChains.add(chainSha256.toString('hex'));
+    this.knownChains.add(chain);
     return true;
   }
 
@@ -133,23 +142,26 @@ async function lockPlan(tx: Tx, planId: string): Promise<PlanRow> {
   return row;
 }
 
+/** @throws LeaseLost also when a fail-over lost what was stored before the CA was requested: it could not be revoked */
 async function insert(
   tx: Tx,
-  { issuanceId }: Lease,
+  lease: Lease,
   attachment: Attachment,
   chainSha256: Buffer,
   isCurrent: boolean,
 ): Promise<void> {
-  await tx.query(
+  const inserted = await tx.query<unknown[]>(
     `INSERT INTO certificate (id, account_id, plan_id, issuance_id, is_current, dns_names, key_type, serial_number,
        not_before, not_after, sha256, spki_sha256, leaf, chain_sha256, tbs_sha256, sct_at, ca_reference)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-       CASE WHEN $16::boolean THEN clock_timestamp() END, (SELECT ca_reference FROM issuance WHERE id = $4))`,
+     SELECT $1::bigint, $2::bigint, $3::bigint, $4::bigint, $5::boolean, $6::text[], $7, $8, $9::timestamptz, $10::timestamptz,
+       $11::bytea, $12::bytea, $13::bytea, $14::bytea, $15::bytea, CASE WHEN $16::boolean THEN clock_timestamp() END, ca_reference
+     FROM issuance WHERE id = $4 AND ca_reference IS NOT NULL
+     RETURNING 1`,
     [
       attachment.certificateId,
       attachment.accountId,
       attachment.planId,
-      issuanceId,
+      lease.issuanceId,
       isCurrent,
       attachment.dnsNames,
       attachment.keyType,
@@ -164,6 +176,7 @@ async function insert(
       attachment.hasSctList,
     ],
   );
+  if (inserted.length === 0) throw new LeaseLost('issuance', lease.issuanceId, lease.token);
 }
 
 /** Due at once: a CA may offer a window from the first moment on. */

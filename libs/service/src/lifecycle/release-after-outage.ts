@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isDatabaseUnreachable } from '@certwright/errors';
+import { databaseOutage, isDatabaseUnreachable } from '@certwright/errors';
 
 export interface ReleaseOptions {
   /** How long the database is waited for, ms: as long as the lease lasts. */
@@ -31,8 +31,8 @@ export function releaseAfterOutage(
 }
 
 /**
- * Repeats `work` while the database cannot be reached: for what must be stored although it happened already. `work` may have
- * been committed when it failed.
+ * Repeats `work` while the database cannot be reached, or is too busy, as with a full disk: for what must be stored although it
+ * happened already. `work` may have been committed when it failed.
  *
  * @throws what `work` throws last
  */
@@ -46,7 +46,7 @@ export async function repeatDuringOutage<T>(
       return await work();
     } catch (error) {
       const isOver = performance.now() >= endsAtMs || signal?.aborted === true;
-      if (isOver || !isDatabaseUnreachable(error)) throw error;
+      if (isOver || databaseOutage(error) === undefined) throw error;
     }
     // Nothing else waits for it: a process that stops is not kept.
     await delay(everyMs, undefined, { signal, ref: false }).catch(() => undefined);

@@ -2,15 +2,18 @@ import { X509Certificate } from 'node:crypto';
 import { PendingRevocations } from '../../revocations/pending-revocations';
 import { Revocations } from '@certwright/ordering';
 import { Transactions } from '@certwright/core-schema';
+import { eventually } from '@certwright/testing';
 import { installedPebbles } from '../../acme/testing/pebble';
 import { revokeCertificate } from '../../revocations/revoke-certificate';
 import { AcmeIssuing } from '../../testing/acme-issuing';
 import { type OpenedIssuance, opensslCsr } from '../../testing/opened-issuance';
 
+const hourMs = 3_600_000;
+
 let acme: AcmeIssuing;
 beforeAll(async () => void (acme = await AcmeIssuing.open()), 30_000);
 afterAll(async () => await acme.close());
-afterEach(() => (acme.methods = () => 'dns'));
+afterEach(() => Object.assign(acme, { methods: () => 'dns', clockAheadMs: 0 }));
 
 const parsed = (leaf: Buffer | undefined) => new X509Certificate(leaf ?? Buffer.of());
 const sansOf = (leaf: Buffer | undefined) => parsed(leaf).subjectAltName?.split(', ').sort();
@@ -43,6 +46,28 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     expect(await acme.orders(opened)).toMatchObject([{ state: 'issued', authority: release }]);
     expect(await acme.published('one.example.com')).toBe(0);
   });
+
+  it.each([
+    ['ahead of', 5 * hourMs],
+    ['behind', -5 * hourMs],
+  ])(
+    'issues at the usual intervals when the clock of the worker is %s the database by hours',
+    async (_, ms) => {
+      acme.clockAheadMs = ms;
+      const opened = await order('clock.example.com');
+      const worker = acme.worker();
+      await eventually(
+        async () => {
+          await worker.run(opened.issuanceId);
+          const { state, waits_s } = await acme.state(opened.issuanceId);
+          expect(waits_s).toBeLessThan(60);
+          expect(state).toBe('issued');
+        },
+        { withinMs: 30_000, everyMs: 100 },
+      );
+    },
+    40_000,
+  );
 
   it('proves names approved by the web server rule with http-01, and others with dns-01', async () => {
     acme.methods = (name) => (name.startsWith('web.') ? 'http' : 'dns');

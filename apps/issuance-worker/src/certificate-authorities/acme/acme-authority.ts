@@ -20,7 +20,7 @@ import { AuthorityDown, type AuthorityHealth, type DownAuthority, isDown } from 
 import { SlowRuns } from '../health/slow-runs';
 import { trialAt } from '../health/trial';
 import type { AcmeAccounts, AcmeSession } from './acme-accounts';
-import { exchangeMs, spareMs } from './acme-servers';
+import { type AcmeServers, exchangeMs, spareMs } from './acme-servers';
 import { namesToProve } from './order-challenges';
 import { type AboutOrder, givenUp, OrderFaults, unusable } from './order-faults';
 import { errorOfOrder, outcomeOfFault } from './order-outcomes';
@@ -28,6 +28,7 @@ import { maxRunMs, OrderRun, type OrderRunPorts } from './order-run';
 
 export interface AcmePorts extends OrderRunPorts {
   readonly accounts: AcmeAccounts;
+  readonly servers: Pick<AcmeServers, 'follow' | 'now'>;
   readonly health: AuthorityHealth;
   /** Max attempts with a slow exchange at one CA before other attempts have to wait. */
   readonly maxSlow: number;
@@ -88,6 +89,7 @@ export class AcmeAuthority {
     { authority, profile, replaced }: Candidate,
     request: CertificateRequest,
   ): Promise<SubmitResult> {
+    this.ports.servers.follow(request.clock);
     let session: AcmeSession;
     try {
       session = await this.ports.accounts.at(authority, async () => await request.hold(exchangeMs));
@@ -143,6 +145,7 @@ export class AcmeAuthority {
   }
 
   async collect(reference: string, request: CertificateRequest): Promise<Collected> {
+    this.ports.servers.follow(request.clock);
     const { session, stored } = await this.begunOrder(reference, request);
     if (stored.state === 'failed') return overBefore(stored);
     const run = new OrderRun(this.ports, session, stored, request);
@@ -199,23 +202,23 @@ export class AcmeAuthority {
   async revoke(reference: string, { leaf, reason }: RevocationOrder): Promise<void> {
     const order = await this.ports.orders.ofReference(reference);
     if (order === null) throw new Error(`no order is stored under ${reference}`);
-    const { health } = this.ports;
+    const { health, servers } = this.ports;
     const session = await this.ports.accounts.standingFor(order.caAccountId);
     const { authority, account } = session;
     const restsUntil = this.revocationsAt.get(authority.name);
-    if (restsUntil !== undefined && restsUntil > new Date()) throw new AuthorityDown(authority.name);
+    if (restsUntil !== undefined && restsUntil > servers.now()) throw new AuthorityDown(authority.name);
     const isTrial = isDown(authority) && authority.downFor === 'everything';
-    if (isTrial && !(await health.claim(authority, new Date()))) throw new AuthorityDown(authority.name);
+    if (isTrial && !(await health.claim(authority, servers.now()))) throw new AuthorityDown(authority.name);
     try {
       await account.revoke(leaf, reason);
     } catch (error) {
       const retryAt = error instanceof AcmeFault && error.kind === 'rate_limited' ? error.retryAt : null;
-      const notBefore = health.notBefore(retryAt, new Date());
+      const notBefore = health.notBefore(retryAt, servers.now());
       if (notBefore !== null) this.revocationsAt.set(authority.name, notBefore);
       // A refusal shows as well that the CA is up.
       const isRefusal = error instanceof AcmeFault && error.problem !== null && !isPassing(error);
       if (isTrial && isRefusal) await health.trialOf(authority.name).passed();
-      if (isProblem(error, 'accountDoesNotExist')) await this.ports.accounts.lost(session, new Date());
+      if (isProblem(error, 'accountDoesNotExist')) await this.ports.accounts.lost(session, servers.now());
       if (reason === 0 || !isProblem(error, 'badRevocationReason')) throw error;
       await account.revoke(leaf, 0);
     }

@@ -33,15 +33,23 @@ export class AcmeServers {
    * @param observerOf returns the observer of exchanges with the named CA
    * @param responseMs until the header, and between parts of the body, ms
    * @param orders max orders that are advanced at once
+   * @param clock until `follow`
    */
   constructor(
     private readonly userAgent: string,
     private readonly observerOf: (authority: string) => AcmeObserver,
     private readonly responseMs: number,
     private readonly orders: number,
-    private readonly now: () => Date = () => new Date(),
+    private clock: () => Date = () => new Date(),
     private readonly repeats: RepeatOptions = defaultRepeats,
   ) {}
+
+  /** Times of the database are compared with those that CAs request. @param clock of the database: ours may differ by hours */
+  follow(clock: () => Date): void {
+    this.clock = clock;
+  }
+
+  readonly now = (): Date => this.clock();
 
   /** Applies an operator's change of the row at once. @throws AcmeFault `refused_url` for an invalid row */
   of({ name, directoryUrl, tlsRoots, allowedHosts }: CertificateAuthorityEntity): AcmeServer {

@@ -12,6 +12,8 @@ export interface WatchPorts {
   readonly authorities: Pick<CertificateAuthorities, 'byName'>;
   /** Sends one cheap request. @throws AcmeFault */
   readonly probe: (authority: CertificateAuthorityEntity) => Promise<void>;
+  /** The clock of what `probe` throws. */
+  readonly now: () => Date;
   /** Advances an issuance, as the trial of a CA that is down. */
   readonly attempt: (issuanceId: string, trial: Trial) => Promise<void>;
   readonly onError: (authority: string, error: unknown) => void;
@@ -57,7 +59,7 @@ export class WatchAuthorities {
   }
 
   private async probe(name: string): Promise<void> {
-    const { authorities, probe, health, waiting, attempt } = this.ports;
+    const { authorities, probe, now, health, waiting, attempt } = this.ports;
     const authority = (await authorities.byName([name])).get(name);
     if (authority === undefined) return;
     try {
@@ -65,7 +67,7 @@ export class WatchAuthorities {
     } catch (error) {
       if (!(error instanceof AcmeFault)) throw error;
       const problem = outcomeOfFault(name, error);
-      return await health.stillDown(name, { problem, retryAt: error.retryAt }, new Date());
+      return await health.stillDown(name, { problem, retryAt: error.retryAt }, now());
     }
     const trial = health.trialOf(name);
     const tried: string[] = [];

@@ -79,7 +79,7 @@ async function settledWithin(forMs: number, all: readonly Promise<void>[]): Prom
 async function poll(ports: RenewalInfoPorts, info: DueRenewalInfo, rests: Map<string, Date>): Promise<void> {
   const { certificateId, authority, failures, ariId, now } = info;
   const rest = rests.get(authority);
-  if (rest !== undefined && rest > new Date()) return await ports.infos.postponed(certificateId, rest);
+  if (rest !== undefined && rest > now) return await ports.infos.postponed(certificateId, rest);
   try {
     const row = await authorityOf(ports, info);
     if (isDown(row) && row.downFor === 'everything') {
