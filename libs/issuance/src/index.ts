@@ -40,7 +40,7 @@ export {
   zoneNamesOver,
 } from './placement';
 export { nextStep, type Step } from './next-step';
-export { noticeDecision, noticeThresholdsDays } from './notice';
+export { isOvertaken, noticeDecision, noticeThresholdsDays } from './notice';
 export { type ApprovalOutcome, listed, type Listed, type NameServerAnswer } from './outcome/approval-outcome';
 export {
   type AcmeProblemType,

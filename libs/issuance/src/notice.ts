@@ -43,3 +43,9 @@ export function noticeDecision({ certificate, muted, noticed }: NoticeInputs, no
   const isNew = nearest !== undefined && mark.includes(nearest);
   return { mail: isNew && !muted ? nearest : null, mark };
 }
+
+/** Whether a notice was not sent before the next threshold passed, for which there is another one. */
+export function isOvertaken(thresholdDays: number, notAfter: Date, now: Date): boolean {
+  const leftMs = notAfter.getTime() - now.getTime();
+  return noticeThresholdsDays.some((days) => days < thresholdDays && leftMs <= days * dayMs);
+}

@@ -237,7 +237,7 @@ function wayOf(
   if (current.notAfter.getTime() <= now.getTime()) return { kind: 'rest' };
   const purchaseAt = purchaseTime(current, termDaysOf(inputs, present.termDays), renewalJitter(current.id));
   if (purchaseAt.getTime() <= now.getTime()) {
-    // A product that is unavailable is not charged.
+    // What cannot be issued is not charged.
     if (!present.isAvailable) return { kind: 'wait', lookAgainAt: new Date(now.getTime() + look.maxMs) };
     return { kind: 'purchase', lookAgainAt: new Date(now.getTime() + look.maxMs) };
   }

@@ -6,6 +6,8 @@ import type { Crossing } from './observations';
 
 const dayMs = 86_400_000;
 
+const thresholds = [30, 14, 7, 3, 1];
+
 export interface NoticeFacts {
   readonly crossings: readonly Crossing[];
   readonly mails: readonly TakenMail[];
@@ -82,6 +84,8 @@ function auditCrossing(
   const muted = order.mutes.find(({ from }) => from >= atMs)?.from ?? Infinity;
   const sent = mails[0]?.atMs ?? Infinity;
   const needless = Math.min(
+    // The mail of the next threshold takes its place.
+    certificate.notAfter - (thresholds.find((next) => next < days) ?? 0) * dayMs,
     own.slice(index + 1).find(({ createdMs }) => createdMs >= atMs)?.createdMs ?? Infinity,
     ...[certificate.revokedMs ?? Infinity, certificate.notAfter, order.deletedMs ?? Infinity, muted],
     findings.time.endMs,

@@ -213,12 +213,26 @@ export class Users {
     await this.modify(order, body, why, () => Object.assign(order, { request }));
   }
 
-  /** Every effective modification of a v3 order leads to a certificate, unless it is paused; a modification of a v2 object does not. */
+  /**
+   * Every effective modification of a v3 order leads to a certificate, unless it is paused, or buys nothing and nothing is
+   * paid; a modification of a v2 object does not.
+   */
   private async modify(order: SimulatedOrder, body: object, why: string, done: () => void): Promise<void> {
     const { status, json } = await this.paying(order, { method: 'POST', url: pathOf(order), body });
     if (status !== 200) throw new Error(`${why} of ${order.name}: ${status} ${JSON.stringify(json)}`);
     done();
-    if (order.kind !== 'v2' && !order.paused) this.demand(order, why);
+    if (order.kind === 'v2' || order.paused) return;
+    if (buyNothing.has(why) && order.kind === 'v3-paid' && !(await this.isPaid(order))) return;
+    this.demand(order, why);
+  }
+
+  private async isPaid({ planId, dnsNames }: SimulatedOrder): Promise<boolean> {
+    const { rowCount } = await this.ports.auditor.query(
+      `SELECT 1 FROM plan WHERE id = $1 AND paid_through > now() AND paid_names >= $2`,
+      // The first name and its `www.` count as one.
+      [planId, dnsNames.length - 1],
+    );
+    return rowCount === 1;
   }
 
   private async revoke(order: SimulatedOrder, reason: string): Promise<boolean> {
@@ -293,6 +307,9 @@ export class Users {
     account.payments.push(cents);
   }
 }
+
+/** Modifications that never buy a term or names. */
+const buyNothing: ReadonlySet<string> = new Set(['mute', 'unmute', 'stop renewal']);
 
 const pathOf = ({ kind, name }: SimulatedOrder) =>
   kind === 'v2' ? `/api/v2/certs/${name}` : `/api/v3/orders/${name}`;

@@ -48,6 +48,7 @@ interface DueRow extends PaidColumns {
   readonly approval_ways: Record<string, ApprovalWay> | null;
   readonly product: string | null;
   readonly available: boolean;
+  readonly key_blocked: boolean;
   readonly term_days: number | null;
   readonly price_cents: number;
   readonly wildcard_price_cents: number;
@@ -85,7 +86,7 @@ export async function dueRenewals(
  * An attempt that was ended by a pause or by newer terms is not a failure. All issuances of a plan are read, by its
  * index: when queried for the open ones alone, PostgreSQL may read those of all plans instead. The certificate's own
  * terms count only for paid plans, and are not read otherwise. Charges of issuances without a certificate that were
- * not refunded yet do not count as payment.
+ * not refunded yet do not count as payment. A blocked key counts after a failure, which the owner sees.
  */
 const factsStatement = `
   SELECT plan.id, plan.account_id, plan.revision, plan.auto_renew, ${paidColumns}, clock.now,
@@ -98,6 +99,9 @@ const factsStatement = `
     CASE WHEN plan.paid_through IS NULL THEN '[]' ELSE (
       ${unusedChargesOf('plan.id', `issuance.state NOT IN ('open', 'issued')`)}) END AS unused,
     coalesce(terms.spki_sha256 = replaced.spki_sha256, false) AS is_key_of_current,
+    CASE WHEN attempts.failures = 0 THEN false ELSE EXISTS (
+      SELECT FROM blocked_key WHERE blocked_key.spki_sha256 = terms.spki_sha256
+        AND blocked_key.account_id IN (0, plan.account_id)) END AS key_blocked,
     certificate.id AS certificate_id, replaced.id AS replaced_id, certificate.not_before, certificate.not_after,
     (SELECT window_end FROM renewal_info
      WHERE product.term_days IS NOT NULL AND certificate_id = certificate.id) AS window_end,
@@ -146,7 +150,10 @@ function dueRenewal(row: DueRow, keys: KeyPlan | null): DueRenewal {
     certificateId: row.replaced_id,
     inputs: {
       autoRenew: row.auto_renew,
-      present: present === null ? null : { ...present, termDays: row.term_days, isAvailable: row.available },
+      present:
+        present === null
+          ? null
+          : { ...present, termDays: row.term_days, isAvailable: row.available && !row.key_blocked },
       own: row.own,
       paid: paidWithout(row.unused.map(unusedCharge), paidOf(row)),
       open: row.opened_at === null ? null : { openedAt: row.opened_at },

@@ -264,6 +264,29 @@ describe('the last certificate of a term', () => {
     expect(await chargesOf(planId)).toBe(2);
   });
 
+  it('is not bought again while its key is blocked', async () => {
+    const { accountId, planId } = await paidFor(365, 2 * prices.name);
+    await query(
+      `INSERT INTO blocked_key (spki_sha256, account_id, reason)
+       SELECT spki_sha256, $2, 'spec' FROM terms WHERE plan_id = $1`,
+      ...[planId, accountId],
+    );
+    const { database, transactions } = fixture.core;
+    for (let hours = 0; hours < 24; hours += 1) {
+      await renewals.openDue(10, daysOn(336 + hours / 24));
+      await query(
+        `UPDATE issuance SET state = 'failed', closed_at = $2, last_error = '{}' WHERE plan_id = $1 AND state = 'open'`,
+        ...[planId, daysOn(336 + hours / 24)],
+      );
+      await new UnusedCharges(database, transactions).settle(1_000);
+    }
+    expect(await replacementsOf(planId)).toHaveLength(1);
+    expect(await fixture.balanceOf(accountId)).toBe(prices.name);
+    await query(`DELETE FROM blocked_key WHERE account_id = $1`, accountId);
+    expect((await renewals.openDue(10, daysOn(337.1))).opened).toBe(1);
+    expect(await fixture.balanceOf(accountId)).toBe(0);
+  });
+
   it('is bought again before the refund of an unused purchase', async () => {
     const { accountId, planId } = await paidFor(365, 2 * prices.name);
     await renewals.openDue(10, daysOn(336));

@@ -30,6 +30,8 @@ export interface ExpirationSubject extends PlanSubject {
   /** A replacement is paid already and is issued even without `autoRenew`. */
   readonly replacementPaid: boolean;
   readonly paused: boolean;
+  /** When a renewal begins that is not due yet, and needs nothing from the owner; null: it should have begun. */
+  readonly renewsAt: Date | null;
   /** Problem of the newest replacement attempt; null: none. */
   readonly problem: Outcome | null;
   /** A cluster whose agents are to make a key, and are offline; null: none. */
@@ -92,6 +94,9 @@ export interface RolloutSubject extends PlanSubject {
   readonly installations: readonly Installation[];
 }
 
+/** Renewals that have begun, or cannot begin, are checked again after that time at the latest, seconds. */
+const longestLookS = 3_600;
+
 /** Installations that are read for a mail. */
 const maxInstallations = 2_000;
 
@@ -130,6 +135,9 @@ export class MailSubjects {
          plan.id AS "planId", certificate.dns_names AS "dnsNames", certificate.serial_number AS "serialNumber",
          certificate.not_after AS "notAfter", plan.auto_renew AS "autoRenew",
          plan.replacement_paid AS "replacementPaid", plan.paused,
+         CASE WHEN plan.renew_at > clock_timestamp() + $2 * interval '1 second' AND plan.terms_id IS NOT NULL
+           AND NOT EXISTS (SELECT FROM issuance WHERE issuance.plan_id = plan.id AND state = 'open')
+           THEN plan.renew_at END AS "renewsAt",
          (SELECT last_error FROM issuance
           WHERE issuance.plan_id = plan.id ORDER BY issuance.id DESC LIMIT 1) AS "lastError"
        FROM certificate JOIN plan ON plan.id = certificate.plan_id ${ownObjects}
@@ -137,6 +145,7 @@ export class MailSubjects {
          AND certificate.not_after > clock_timestamp() AND NOT plan.muted AND plan.closed_at IS NULL
          AND account.disabled_at IS NULL`,
       certificateId,
+      longestLookS,
     );
     if (row === null) return null;
     const { lastError, planId, ...subject } = row;

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { EmailApprovals } from '@certwright/approvals';
+import { isOvertaken } from '@certwright/issuance';
 import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../config';
 import type { LeasedMail } from './leased-mails';
@@ -47,8 +48,10 @@ export class MailWriter {
         return approvalRequestLetter(subject, `${this.approvalUrl}/approve/${token}`, expiresAt);
       }
       case 'expiration-notice': {
-        const subject = await this.subjects.expiration(mail.facts.certificateId);
-        return subject && expirationNoticeLetter(subject, mail.now);
+        const { certificateId, thresholdDays } = mail.facts;
+        const subject = await this.subjects.expiration(certificateId);
+        if (subject === null || isOvertaken(thresholdDays, subject.notAfter, mail.now)) return null;
+        return expirationNoticeLetter(subject, mail.now);
       }
       case 'webhook-disabled': {
         const subject = await this.subjects.disabledEndpoint(mail.facts.endpointId);

@@ -196,6 +196,23 @@ describe('an expiration notice', () => {
   });
 
   it.each([
+    ['is not due yet', '2 days', false, 'The order is renewed automatically from'],
+    ['is due', '-1 minute', false, 'may be waiting for an approval or for a CSR'],
+    ['cannot be paid, and is checked every hour', '59 minutes', false, 'may be waiting for an approval'],
+    ['waits for a CSR', '2 days', true, 'may be waiting for an approval or for a CSR'],
+  ])('says what is to be done when the renewal %s', async (_, renewsIn, lacksCsr, expected) => {
+    const { certificateId, planId } = await order('renewed');
+    await notifier.database.query(
+      `UPDATE plan SET renew_at = now() + $2::interval, terms_id = CASE WHEN $3 THEN NULL ELSE terms_id END WHERE id = $1`,
+      [planId, renewsIn, lacksCsr],
+    );
+    await sender().run(await notifier.mail(noticeOf(certificateId)));
+    const text = onlyMail().text.replaceAll(/\s+/g, ' ');
+    expect(text).toContain(expected);
+    expect(text.includes('there is no replacement yet')).toBe(!expected.includes('automatically'));
+  });
+
+  it.each([
     ['none', null, 'which has none. Please enrol one.'],
     ['silent ones', '20 minutes', 'none of them was seen since'],
     ['a live one', '1 minute', 'waiting for an approval or for a CSR'],
@@ -241,6 +258,17 @@ describe('an expiration notice', () => {
     await sender().run(id);
     expect(server.received).toEqual([]);
     expect(await stateOf(id)).toMatchObject({ state: 'canceled' });
+  });
+
+  it.each([
+    [7, 1],
+    [14, 0],
+    [30, 0],
+  ])('of %i days is sent %i times when 6.5 days are left', async (thresholdDays, times) => {
+    const { certificateId } = await order('delayed');
+    const notice = { ...noticeOf(certificateId), facts: { certificateId, thresholdDays } } as NewMail;
+    await sender().run(await notifier.mail(notice));
+    expect(server.received).toHaveLength(times);
   });
 
   it.each([

@@ -212,6 +212,30 @@ describe('a key', () => {
     expect((await fixture.issuancesOf('shop')).filter(({ state }) => state === 'open')).toHaveLength(1);
   });
 
+  it.each([
+    [false, 1],
+    [true, 2],
+  ])(
+    'of a rekey after the paid term, with auto_renew %j, leads to %i charges',
+    async (auto_renew, charges) => {
+      const { agent } = await fixture.keyed('shop', { product: 'paid_ca', auto_renew });
+      const { accountId } = tenant;
+      await fixture.query(
+        `UPDATE issuance SET state = 'issued', closed_at = now() WHERE account_id = $1`,
+        accountId,
+      );
+      await fixture.query(
+        `UPDATE plan SET paid_through = now() - interval '1 day' WHERE account_id = $1`,
+        accountId,
+      );
+      await tenant.post(`/api/v3/clusters/${encodeURIComponent(cluster.name)}/rekey`, { now: true });
+      const { id, order: seen } = await agent.task('shop');
+      expect((await agent.submit('shop', id, makeKey(seen))).status).toBe(200);
+      const bought = await fixture.query(`SELECT id FROM charge WHERE account_id = $1`, accountId);
+      expect(bought).toHaveLength(charges);
+    },
+  );
+
   it('for a renewal becomes the key of the present terms, and the worker opens the renewal', async () => {
     const { agent } = await fixture.keyed('shop');
     await changeCurrent(fixture.api, tenant, 'shop');

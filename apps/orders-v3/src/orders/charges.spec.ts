@@ -1,3 +1,4 @@
+import { Products } from '@certwright/ordering';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
 import { RunningApi, type Tenant } from '../testing/running-api';
 
@@ -189,6 +190,88 @@ describe('an order of a product that has a price', () => {
     await tenant.post(path, { auto_renew: true });
     expect(await count('charge')).toBe(1);
     expect((await standing())?.expires).toBeCloseTo(165, 1);
+  });
+});
+
+describe('an order whose term is over', () => {
+  beforeEach(async () => {
+    tenant = await tenantWith(4_000);
+    await tenant.post('/api/v3/orders', paid);
+    await issuedAnd(400);
+  });
+
+  it.each([{ muted: true }, { auto_renew: false }, { paused: true }])(
+    'is not bought again by %j, and needs no balance for it',
+    async (change) => {
+      const response = await tenant.post(path, change);
+      expect([response.status, response.json]).toEqual([200, expect.objectContaining(change)]);
+      expect([await count('charge'), await count('issuance'), await balance()]).toEqual([1, 1, 2_000]);
+      await api.database.query(`UPDATE account_balance SET balance_cents = 0 WHERE account_id = $1`, [
+        tenant.accountId,
+      ]);
+      expect((await tenant.post(path, { muted: true, auto_renew: false })).status).toBe(200);
+    },
+  );
+
+  it('keeps the free replacement of a revoked certificate when it is muted', async () => {
+    await api.database.query(
+      `INSERT INTO issuance (plan_id, account_id, terms_id, revision, state, approvals, due_at, expires_by)
+       SELECT plan_id, account_id, terms_id, revision, 'open', '[]', now(), now() + interval '9 days'
+       FROM issuance WHERE account_id = $1`,
+      [tenant.accountId],
+    );
+    await tenant.post(path, { muted: true });
+    expect([(await standing())?.state, await count('charge')]).toEqual(['open', 1]);
+  });
+
+  it.each([
+    ['a new CSR', { csr: certificateRequest(keyPair('p384'), {}) }],
+    ['turning auto_renew on', { auto_renew: true }],
+    ['resuming', { paused: false }],
+  ])('is bought again by %s', async (_, change) => {
+    await tenant.post(path, { auto_renew: false, paused: 'paused' in change });
+    expect((await tenant.post(path, change)).status).toBe(200);
+    expect([await count('charge'), await balance()]).toEqual([2, 0]);
+  });
+});
+
+describe('an order of a product that became unavailable', () => {
+  beforeEach(async () => {
+    tenant = await tenantWith(9_000);
+    await tenant.post('/api/v3/orders', paid);
+    const byName = Reflect.get(Products.prototype, 'byName') as Products['byName'];
+    jest.spyOn(Products.prototype, 'byName').mockImplementation(async function (this: Products) {
+      const offered = await byName.call(this);
+      return new Map([...offered].map(([name, product]) => [name, { ...product, available: false }]));
+    });
+  });
+  afterEach(() => jest.restoreAllMocks());
+
+  it.each([
+    { muted: true },
+    { auto_renew: false },
+    { csr: certificateRequest(keyPair('p384'), {}) },
+    { dns_names: ['example.com'] },
+  ])('is changed by %j after its term, without charge', async (change) => {
+    await issuedAnd(400);
+    expect((await tenant.post(path, change)).status).toBe(200);
+    expect([await count('charge'), await count('issuance'), await balance()]).toEqual([1, 1, 7_000]);
+  });
+
+  it('is neither renewed early by auto_renew nor charged for added names', async () => {
+    await tenant.post(path, { auto_renew: false });
+    await issuedAnd(340);
+    expect((await tenant.post(path, { auto_renew: true })).status).toBe(200);
+    const dns_names = [...paid.dns_names, 'new.example.com'];
+    expect((await tenant.post(path, { dns_names })).json).toMatchObject({ dns_names });
+    expect([await count('charge'), await balance()]).toEqual([1, 7_000]);
+    expect((await standing())?.state).not.toBe('open');
+  });
+
+  it('goes on with what is paid', async () => {
+    await issuedAnd(100);
+    expect((await tenant.post(path, { muted: true })).status).toBe(200);
+    expect([await count('charge'), (await standing())?.state]).toEqual([1, 'open']);
   });
 });
 

@@ -40,7 +40,7 @@ export const notifier: RoleGrants = {
     order_v3: { select: 'plan_id account_id name dns_names approver_emails cluster' },
     outbox: { insert: 'job job_id payload' },
     plan: {
-      select: 'id account_id terms_id auto_renew muted paused closed_at owner replacement_paid',
+      select: 'id account_id terms_id auto_renew muted paused closed_at owner replacement_paid renew_at',
     },
     rollout: { select: 'plan_id certificate_sha256 begun_at first_agent served_at stopped_at' },
     terms: { select: 'id dns_names approver_emails approval_ways' },

@@ -106,6 +106,12 @@ export class Purchases {
     return issuanceId;
   }
 
+  /** Whether an issuance that is opened now costs nothing. The caller holds the plan's row. */
+  async isCovered(tx: Tx, { planId, product, dnsNames, kind }: QuoteRequest): Promise<boolean> {
+    if (product.termDays === null) return true;
+    return decide(await purchaseInputs(tx, planId), kind, product, dnsNames).purchase === null;
+  }
+
   /** Price of opening an issuance now. */
   async quote({ planId, product, dnsNames, kind }: QuoteRequest): Promise<Quote> {
     const { termDays, currency } = product;

@@ -38,6 +38,7 @@ function whatToDo({
   paused,
   autoRenew,
   replacementPaid,
+  renewsAt,
   problem,
   silentCluster,
 }: ExpirationSubject): readonly Block[] {
@@ -60,6 +61,13 @@ function whatToDo({
       ? `: none of them was seen${since}. Please start an agent.`
       : ', which has none. Please enrol one.';
     return [paragraph(`${renewed} It waits for a key from the agents of the cluster `, quote(name), agents)];
+  }
+  if (problem === null && renewsAt !== null) {
+    return [
+      paragraph(
+        `The ${object} is renewed automatically from ${instantOf(renewsAt)} on. Nothing is to be done until then.`,
+      ),
+    ];
   }
   if (problem === null) {
     return [
