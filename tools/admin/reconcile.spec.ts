@@ -121,6 +121,19 @@ describe('issuance reconcile', () => {
     await run('release');
   });
 
+  it('continues the numbers of revocation lists above lost ones, also when a worker that held by itself has made a list', async () => {
+    const { database } = admin;
+    await run('hold', '--reason', 'restored');
+    await database.query(`UPDATE ca_issuer SET crl_number = 7, crl_made_at = clock_timestamp()`);
+    const state = async () =>
+      await database.query(`SELECT crl_number AS number, crl_made_at IS NULL AS "isDue" FROM ca_issuer`);
+    await run('reconcile', '--no-index', '--dry-run');
+    expect(await state()).toEqual([{ number: '7', isDue: false }]);
+    await run('reconcile', '--no-index');
+    expect(await state()).toEqual([{ number: '100007', isDue: true }]);
+    await run('release');
+  });
+
   it('records a lost certificate for its issuance, and lists one without order', async () => {
     const { database } = admin;
     const id = await opened(lost);

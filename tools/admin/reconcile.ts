@@ -114,8 +114,7 @@ export async function reconcile(
       [lostVersions],
     );
     await database.query(
-      `UPDATE ca_issuer SET crl_made_at = NULL, crl_number = crl_number + $1 WHERE name LIKE 'intermediate%'
-         AND EXISTS (SELECT 1 FROM deployment WHERE held_since > coalesce(ca_issuer.crl_made_at, '-infinity'))`,
+      `UPDATE ca_issuer SET crl_made_at = NULL, crl_number = crl_number + $1 WHERE name LIKE 'intermediate%'`,
       [lostLists],
     );
   }

@@ -28,6 +28,7 @@ export {
   readingAlone,
   SettledHomes,
 } from './page-reader';
+export { addRevocations } from './packed-issuances';
 export { dropExpired, ensurePartitions } from './partitions';
 export { shrinkExpired } from './shrink-partitions';
 export { CrlIds, maxCrlsPerIssuer, maxHostsPerIssuer } from './revocations/crl-ids';

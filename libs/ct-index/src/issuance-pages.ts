@@ -14,13 +14,14 @@ export interface StoredIssuance {
   readonly crl: number | null;
   /** False: it could not be read. */
   readonly hasSerial: boolean;
+  readonly serial: Buffer;
   /** Since 1970. */
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
   readonly discoveredAtMs: number;
   readonly dnsNames: readonly string[];
-  /** Null: on no fresh list. */
-  readonly revocation: Revocation | null;
+  /** Null: on no fresh list. `addRevocations` reads it again. */
+  revocation: Revocation | null;
 }
 
 export interface PageRequest {

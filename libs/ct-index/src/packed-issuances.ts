@@ -138,10 +138,10 @@ export class PackedIssuance implements StoredIssuance {
   }
 }
 
-/** The status of issuances that were read without it: in one statement, where the lists are. */
+/** The status of issuances that were read without it, or before their lists: in one statement, where the lists are. */
 export async function addRevocations(
   reader: Pick<EntityManager, 'query'>,
-  issuances: readonly PackedIssuance[],
+  issuances: readonly StoredIssuance[],
 ): Promise<void> {
   if (issuances.length === 0) return;
   const rows = await reader.query<{ packed: string }[]>(

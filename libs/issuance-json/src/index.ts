@@ -1,5 +1,5 @@
 export { type Certificate, certificateOf } from './certificate';
-export { expandedNames, issuanceExpansion } from './expansion';
+export { expandedNames, type IssuanceExpansion, issuanceExpansion } from './expansion';
 export { type IssuanceFacts, issuanceJson, IssuanceSchema } from './issuance-json';
 export { issuerOf } from './issuer';
 export { KnownCoverage } from './known-coverage';

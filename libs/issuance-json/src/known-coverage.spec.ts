@@ -16,11 +16,13 @@ beforeEach(() => {
   [queried, checkedAt] = [[], new Date(1)];
   coverage = new KnownCoverage(() => nowMs);
 });
-const of = async (...crls: number[]) =>
+const ofPage = async (sinceMs: number, ...crls: number[]) =>
   await coverage.of(
     reader,
     crls.map((crl) => ({ issuer: 1, crl })),
+    sinceMs,
   );
+const of = async (...crls: number[]) => (await ofPage(nowMs, ...crls)).checkedAt;
 
 it('lists are queried once in ten seconds, also those without coverage', async () => {
   expect(await of(1, 9)).toEqual([new Date(1), null]);
@@ -35,6 +37,16 @@ it('lists are queried once in ten seconds, also those without coverage', async (
 
 it('the same list of another issuer is cached separately', async () => {
   await of(1);
-  await coverage.of(reader, [{ issuer: 2, crl: 1 }]);
+  await coverage.of(reader, [{ issuer: 2, crl: 1 }], nowMs);
   expect(queried).toEqual([[1], [1]]);
+});
+
+it('a page that began before a list was read may lack what the list revokes', async () => {
+  nowMs = 1_000;
+  expect(await ofPage(1_000, 1)).toEqual({ checkedAt: [new Date(1)], isNewer: true });
+  expect((await ofPage(999, 1)).isNewer).toBe(true);
+  expect((await ofPage(1_001, 1)).isNewer).toBe(false);
+  expect((await ofPage(1_001, 1, 2)).isNewer).toBe(false);
+  // Unknown either way.
+  expect((await ofPage(999, 9)).isNewer).toBe(false);
 });

@@ -9,7 +9,14 @@ const maxKept = 50_000;
 
 interface Kept {
   readonly checkedAt: Date | null;
-  readonly untilMs: number;
+  readonly readMs: number;
+}
+
+/** As `Coverage` says. */
+interface CoverageOfPage {
+  readonly checkedAt: readonly (Date | null)[];
+  /** Some lists may be newer than what was read of the issuances on the page. */
+  readonly isNewer: boolean;
 }
 
 /** Valid, fresh and complete revocation lists: few, and the same on every page. */
@@ -18,25 +25,28 @@ export class KnownCoverage {
 
   constructor(private readonly nowMs: () => number = () => performance.now()) {}
 
-  /** As `Coverage` says. @throws what the reader throws */
+  /** @param sinceMs when the page began to be read, in `performance.now()` @throws what the reader throws */
   async of(
     reader: Pick<EntityManager, 'query'>,
     lists: readonly NamedList[],
-  ): Promise<readonly (Date | null)[]> {
+    sinceMs: number,
+  ): Promise<CoverageOfPage> {
     const known = lists.map((list) => this.kept.get(keyOf(list)));
-    const isFresh = (kept: Kept | undefined) => kept !== undefined && this.nowMs() < kept.untilMs;
+    const isFresh = (kept: Kept | undefined) => kept !== undefined && this.nowMs() < kept.readMs + keptMs;
     const missing = lists.filter((_, nth) => !isFresh(known[nth]));
     if (missing.length > 0) this.keep(missing, await coverageIn(reader)(missing));
-    return lists.map(
-      (list, nth) => (isFresh(known[nth]) ? known[nth] : this.kept.get(keyOf(list)))?.checkedAt ?? null,
-    );
+    const all = lists.map((list, nth) => (isFresh(known[nth]) ? known[nth] : this.kept.get(keyOf(list))));
+    return {
+      checkedAt: all.map((kept) => kept?.checkedAt ?? null),
+      isNewer: all.some((kept) => kept !== undefined && kept.checkedAt !== null && kept.readMs >= sinceMs),
+    };
   }
 
   private keep(lists: readonly NamedList[], checkedAt: readonly (Date | null)[]): void {
-    const untilMs = this.nowMs() + keptMs;
+    const readMs = this.nowMs();
     for (const [nth, list] of lists.entries()) {
       this.kept.delete(keyOf(list));
-      this.kept.set(keyOf(list), { checkedAt: checkedAt[nth] ?? null, untilMs });
+      this.kept.set(keyOf(list), { checkedAt: checkedAt[nth] ?? null, readMs });
     }
     for (const oldest of this.kept.keys()) {
       if (this.kept.size <= maxKept) break;

@@ -1,7 +1,9 @@
 import { setImmediate as otherRequests } from 'node:timers/promises';
 import {
+  addRevocations,
   issuanceBodies,
   type IssuanceBody,
+  type RevocationFacts,
   revocationFacts,
   type StoredIssuance,
 } from '@certwright/ct-index';
@@ -43,15 +45,16 @@ export class PresentIssuances {
     private readonly coverage: KnownCoverage,
   ) {}
 
-  /** @throws what the reader throws */
+  /** @param sinceMs when their reading began, in `performance.now()` @throws what the reader throws */
   async page(
     reader: Reader,
     issuances: readonly StoredIssuance[],
     expansion: IssuanceExpansion,
+    sinceMs: number,
   ): Promise<PresentedPage> {
     if (issuances.length === 0) return { json: Buffer.from('[]'), count: 0 };
     const [revocations, issuers, bodies] = await Promise.all([
-      revocationFacts(issuances, async (lists) => await this.coverage.of(reader, lists)),
+      this.revocationsOf(reader, issuances, sinceMs),
       this.issuersOf(reader, issuances, expansion),
       bodiesOf(reader, issuances, expansion),
     ]);
@@ -76,10 +79,28 @@ export class PresentIssuances {
   }
 
   /** A single one, a JSON object. @throws Problem `not_found` once it is deleted; what the reader throws */
-  async one(reader: Reader, issuance: StoredIssuance, expansion: IssuanceExpansion): Promise<string> {
-    const { json, count } = await this.page(reader, [issuance], expansion);
+  async one(
+    reader: Reader,
+    issuance: StoredIssuance,
+    expansion: IssuanceExpansion,
+    sinceMs: number,
+  ): Promise<string> {
+    const { json, count } = await this.page(reader, [issuance], expansion, sinceMs);
     if (count === 0) throw new Problem('not_found', 'This issuance is no longer stored.');
     return json.toString().slice(1, -1);
+  }
+
+  private async revocationsOf(
+    reader: Reader,
+    issuances: readonly StoredIssuance[],
+    sinceMs: number,
+  ): Promise<readonly RevocationFacts[]> {
+    return await revocationFacts(issuances, async (lists) => {
+      const { checkedAt, isNewer } = await this.coverage.of(reader, lists, sinceMs);
+      // A list that was stored meanwhile may revoke what was read as not revoked.
+      if (isNewer) await addRevocations(reader, issuances);
+      return checkedAt;
+    });
   }
 
   private async issuersOf(

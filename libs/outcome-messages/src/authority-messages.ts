@@ -85,7 +85,7 @@ function refusalTexts({ object, product, sendCsr }: Dialect): Record<RefusalReas
   const again = 'It is tried again automatically.';
   const ofName = `Remove the name from the ${object}, or choose another ${product}.`;
   return {
-    accountDoesNotExist: { why: "The CA does not know this platform's account.", whatToDo: operator },
+    accountDoesNotExist: { why: "The CA does not accept this platform's account.", whatToDo: operator },
     alreadyReplaced: { why: 'The CA has already replaced the earlier certificate.', whatToDo: again },
     alreadyRevoked: { why: 'The certificate was already revoked.', whatToDo: 'You need not do anything.' },
     badCSR: {

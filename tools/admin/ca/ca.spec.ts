@@ -11,6 +11,7 @@ import {
   intermediateRequest,
   intermediateSubject,
 } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/ceremony/intermediate-request';
+import { signRootList } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/ceremony';
 import { adminFixture } from '../testing/admin-fixture';
 import { caCommands } from './ca';
 
@@ -346,6 +347,23 @@ describe('a renewal', () => {
     await expect(ca('import', at('renamed.pem'))).rejects.toThrow('The subject differs');
   });
 
+  it('of the same key keeps the key identifier, which certificates and revocation lists name', async () => {
+    await createCa();
+    await createRoot('corporate');
+    await ca('export-csr', 'intermediate', '--out', at('again.csr'));
+    const importing = async () => await ca('import', at('again.pem'), '--root', at('corporate.pem'));
+    const shownId = openssl('x509', '-in', 'intermediate.pem', '-noout', '-ext', 'subjectKeyIdentifier');
+    const id = shownId.split('\n')[1]?.trim() ?? '';
+    signedByOpenssl('again.csr', 'again.pem', good, 100, 'corporate');
+    await expect(importing()).rejects.toThrow(
+      `The subject key identifier differs from that of "intermediate", which has the same key: its certificates could not be checked for revocation any more. Have it certified with the identifier ${id.replaceAll(':', '').toLowerCase()}`,
+    );
+    expect((await shown()).map(({ name }) => name)).toEqual(['intermediate', 'root']);
+    const extensions = good.replace('=hash', `=${id}`);
+    signedByOpenssl('again.csr', 'again.pem', extensions, 100, 'corporate');
+    expect(await importing()).toMatch(/^replaced intermediate of root-2\n/);
+  });
+
   it('retires the previous intermediate only when its certificates have expired', async () => {
     await createCa();
     await expect(ca('retire', 'intermediate')).rejects.toThrow('Workers issue from');
@@ -399,6 +417,22 @@ describe('the revocation list of the root', () => {
     await expect(ca('import-root-list', at('other.crl'))).rejects.toThrow(
       'not a revocation list of a stored root',
     );
+  });
+
+  it('of a machine whose clock is ahead is refused, since clients refuse it too, and later ones had lower numbers', async () => {
+    await createCa();
+    const key = createPrivateKey({ key: readFileSync(at('root.key')), passphrase });
+    const [signedAt, nextUpdate] = [
+      new Date(Date.now() + 86_400_000),
+      new Date(Date.now() + 90 * 86_400_000),
+    ];
+    const list = await signRootList({ key, certificate: der('root.pem') }, [], signedAt, nextUpdate);
+    writeFileSync(at('ahead.crl'), encodePem('X509 CRL', list));
+    await expect(ca('import-root-list', at('ahead.crl'))).rejects.toThrow(
+      /is not valid before .* Correct the clock of the machine with the root key/,
+    );
+    await signList();
+    expect(await ca('import-root-list', at('root.crl'))).toBe('published root.crl');
   });
 
   it('that openssl signed without a number is refused with that reason', async () => {

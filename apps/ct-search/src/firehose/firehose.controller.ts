@@ -56,8 +56,9 @@ export class FirehoseController {
     const reader = this.readers.within(access);
     const { json, headers } = await this.turns.run(access, async () => {
       const expansion = issuanceExpansion(expand);
+      const sinceMs = performance.now();
       const { issuances, isCut } = await streamPage(reader, after, new Date(), expansion.dnsNames);
-      const page = await this.present.page(reader, issuances, expansion);
+      const page = await this.present.page(reader, issuances, expansion, sinceMs);
       const mayGoOn = isCut || issuances.length === streamPageSize;
       const next = { address: this.address, parameters: {}, expand };
       return { json: page.json, headers: pageHeaders(issuances, page.count, mayGoOn, next) };

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { issuanceAt, readingAlone } from '@certwright/ct-index';
+import { issuanceExpansion, KnownCoverage, KnownIssuers, PresentIssuances } from '@certwright/issuance-json';
 import { tlv } from '@certwright/testing';
 import { nameOf, spki } from '../testing/forged-certificate';
 import {
@@ -228,6 +230,31 @@ describe('revocation', () => {
       revocation: { time: '2026-11-19T08:00:00Z', reason: 1, checked_at: '2026-11-20T10:00:00Z' },
     });
   });
+});
+
+it('is not false by a list that is stored while the certificate is retrieved and revokes it', async () => {
+  const { database } = search;
+  const url = 'http://crl.example.com/meanwhile.crl';
+  const [id = ''] = await search.store(anIssuance('meanwhile.example.com', { crlUrl: url }));
+  const sinceMs = performance.now();
+  const reader = {
+    query: async <T>(text: string, values?: unknown[]) => (await database.query(text, values)) as T,
+  };
+  const issuance = await issuanceAt(readingAlone(reader), id);
+  if (issuance === null) throw new Error('it is stored');
+  await database.query(
+    `INSERT INTO ct_revocation (crl, issuer, serial, revoked_at, reason)
+     SELECT crl, issuer, serial, now(), 1 FROM ct_issuance WHERE position = $1`,
+    [id],
+  );
+  await database.query(
+    `UPDATE ct_crl SET covers = true, fresh_until = now() + interval '1 day', checked_at = now() + interval '1 second'
+     WHERE url = $1`,
+    [url],
+  );
+  const present = new PresentIssuances(new KnownIssuers(), new KnownCoverage());
+  const json = await present.one(reader, issuance, issuanceExpansion(['revocation']), sinceMs);
+  expect(JSON.parse(json)).toMatchObject({ revoked: true, revocation: { reason: 1 } });
 });
 
 describe('GET /issuances/{id}', () => {

@@ -1,5 +1,10 @@
 import { prefersHtml, Public, requestReading } from '@certwright/service';
-import { issuanceExpansion, IssuanceSchema, PresentIssuances } from '@certwright/issuance-json';
+import {
+  type IssuanceExpansion,
+  issuanceExpansion,
+  IssuanceSchema,
+  PresentIssuances,
+} from '@certwright/issuance-json';
 import { Controller, Get, Inject, Param, Query, Req, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Admitted, AdmissionGuard, AdmittedRequest } from '../access/admission.guard';
@@ -57,8 +62,9 @@ export class IssuancesController {
   ): Promise<void> {
     await this.access.countAnonymous(access, addressKey, query.include_subdomains ? 'subdomains' : 'single');
     const reader = this.readers.within(access);
+    const sinceMs = performance.now();
     const { issuances, isCut } = await findIssuances(reader, query);
-    const page = await this.present.page(reader, issuances, issuanceExpansion(query.expand));
+    const page = await this.present.page(reader, issuances, issuanceExpansion(query.expand), sinceMs);
     const mayGoOn = isCut || issuances.length === searchPageSize;
     const next = { address: this.address, parameters: query.parameters(), expand: query.expand };
     sendJson(reply, page.json, pageHeaders(issuances, page.count, mayGoOn, next));
@@ -83,12 +89,15 @@ export class IssuancesController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const reader = this.readers.within(access);
+    const sinceMs = performance.now();
     const issuance = await issuanceOf(reader, id);
+    const present = async (expansion: IssuanceExpansion) =>
+      await this.present.one(reader, issuance, expansion, sinceMs);
     if (prefersHtml(headers.accept)) {
-      const shown = JSON.parse(await this.present.one(reader, issuance, expansionOfPage)) as IssuanceSchema;
+      const shown = JSON.parse(await present(expansionOfPage)) as IssuanceSchema;
       sendBytes(reply, issuancePage(shown, `${this.address}/${shown.id}.pem`), pageHeadersOfHtml);
       return;
     }
-    sendJson(reply, await this.present.one(reader, issuance, issuanceExpansion(expand)), varyByAccept);
+    sendJson(reply, await present(issuanceExpansion(expand)), varyByAccept);
   }
 }

@@ -274,6 +274,19 @@ describe('problems', () => {
   }, 20_000);
 });
 
+describe('a problem document of another content type', () => {
+  it.each(['text/plain; charset=utf-8', 'application/octet-stream'])('%s is read', async (type) => {
+    const body = JSON.stringify({ type: 'urn:ietf:params:acme:error:badNonce' });
+    const refused = altered(({ headers }) => ({
+      status: 400,
+      headers: { ...headers, 'content-type': type },
+      body,
+    }));
+    server.overrideOnce('/newOrder', refused);
+    expect((await account().newOrder({ dnsNames })).status).toBe('ready');
+  });
+});
+
 describe('a directory', () => {
   it('is read once an hour', async () => {
     let at = now;

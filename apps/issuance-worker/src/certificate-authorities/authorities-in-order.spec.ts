@@ -215,6 +215,30 @@ describe('a product with one CA', () => {
     expect(fakeCa.requestCount('/newOrder')).toBe(sent + 1);
   });
 
+  it('that reports a limit repeatedly gets a request whenever the time that it says is over', async () => {
+    const limits = { newOrders: { count: 300, perS: 10_800 }, perNameSet: { count: 5, perS: 604_800 } };
+    const name = await alone({ limits });
+    fakeCa.override(
+      '/newOrder',
+      says(429, 'rateLimited', { 'retry-after': '7200' }, 'the account is paused'),
+    );
+    const opened = await order('paused.example.com');
+    for (const requests of [1, 2, 3]) {
+      const before = fakeCa.requestCount('/newOrder');
+      const state = await acme.advance(opened);
+      expect({ requests, sent: fakeCa.requestCount('/newOrder') - before }).toEqual({ requests, sent: 1 });
+      expect(Math.abs(state.waits_s - 7_200)).toBeLessThan(30);
+      await acme.timePasses();
+      await acme.database.query(`UPDATE ca_limit_bucket SET at = at - interval '7230 s'`);
+    }
+    const orders = await acme.database.query<object[]>(
+      `SELECT spent FROM ca_limit_bucket JOIN ca_account ON ca_account.id = ca_account_id
+       WHERE authority = $1 AND kind = 'newOrders'`,
+      [name],
+    );
+    expect(orders).toEqual([{ spent: 0 }]);
+  });
+
   it('retries soon after a CA error, without a failure, and reports the CA and its message', async () => {
     const name = await alone();
     fakeCa.override('/newOrder', says(500, 'serverInternal'));

@@ -154,7 +154,7 @@ describe('the mail that a revocation is complete', () => {
       daysAgo,
     );
 
-  it('is sent once when the last certificate expires before its CA confirms', async () => {
+  it('is sent once when the last certificate expires before its CA confirms, also if the address changes', async () => {
     const planId = await plan();
     const [first = '', second = ''] = [await issued(planId), await issued(planId)];
     await revoke(first, second);
@@ -166,6 +166,19 @@ describe('the mail that a revocation is complete', () => {
     await Promise.all([pending.mailLapsed(), pending.mailLapsed()]);
     await pending.mailLapsed();
     expect(await revocations()).toMatchObject([{ id: first, recipient: 'ops@example.com' }]);
+    for (const [state, address] of [
+      ['pending', 'new@example.com'],
+      ['sent', 'newer@example.com'],
+    ]) {
+      await query(
+        `UPDATE mail SET state = $2, finished_at = CASE WHEN $2 = 'sent' THEN now() END WHERE account_id = $1`,
+        accountId,
+        state,
+      );
+      await query(`UPDATE account SET contact_email = $2 WHERE id = $1`, accountId, address);
+      await pending.mailLapsed();
+    }
+    expect(await revocations()).toHaveLength(1);
   });
 
   it('is not sent when no CA confirmed anything, or a week after the expiry', async () => {

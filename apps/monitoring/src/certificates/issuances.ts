@@ -50,8 +50,9 @@ export class Issuances {
     const all = { count: findings.length, issuances: new Map<string, IssuanceSchema>() };
     if (findings.every(({ position }) => position === null)) return all;
     const read = await this.ct.read(async (reader) => {
+      const sinceMs = performance.now();
       const { count, stored } = await firstStored(reader, findings);
-      const { json } = await this.presenting.page(reader, stored, expansion);
+      const { json } = await this.presenting.page(reader, stored, expansion, sinceMs);
       return { count, shown: JSON.parse(json.toString()) as readonly IssuanceSchema[] };
     }, accountId);
     if (read === null) return all;

@@ -57,7 +57,8 @@ export async function mailRevoked(tx: Tx, certificateId: string): Promise<void> 
 
 /**
  * Revocations that are complete without a confirmation, and were not mailed: the last certificate expired before its CA
- * confirmed it. Those of the last seven days, since sent mails are kept for 30 days.
+ * confirmed it. Those of the last seven days, since sent mails are kept for 30 days. Mails are read, all in one scan, only
+ * while there are such revocations; not by their recipient, since an account may have changed its address.
  *
  * @param planId of one plan, which the caller holds; null: of all
  * @returns of each, a certificate that was confirmed
@@ -80,7 +81,7 @@ export async function lapsedRevocations(
        AND NOT ${isIncomplete('lapsed')}
        AND NOT EXISTS (
          SELECT 1 FROM mail JOIN certificate AS mailed ON mailed.id = (mail.facts ->> 'certificateId')::bigint
-         WHERE mail.recipient = ${accountAddress} AND mail.kind = 'revocation-complete'
+         WHERE mail.kind = 'revocation-complete'
            AND mailed.plan_id = lapsed.plan_id AND mailed.revoked_at = lapsed.revoked_at)
      ORDER BY lapsed.plan_id, lapsed.revoked_at, confirmed.ca_revoked_at DESC`,
     [planId],

@@ -25,9 +25,8 @@ export function mediaType(response: HttpsResponse): string {
 export function refusal(response: HttpsResponse, policy: UrlPolicy, now: Date): AcmeFault {
   const { status } = response;
   const retryAt = readRetryAfter(response.header('retry-after'), now);
-  const problem = /^application\/(problem\+)?json$/.test(mediaType(response))
-    ? readProblem(parsed(response.body), status)
-    : null;
+  // Some servers send it as text: a refused nonce or a quota must be recognized.
+  const problem = readProblem(parsed(response.body), status);
   // RFC 8555, section 6.6, and RFC 6585, section 4; an overloaded server sends 503 with Retry-After.
   const isLimit = status === tooManyRequests || (status === serviceUnavailable && retryAt !== null);
   if (isLimit || problem?.type === 'rateLimited') {

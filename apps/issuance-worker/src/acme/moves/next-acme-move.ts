@@ -40,6 +40,9 @@ export type AcmeMove =
 /** A challenge still pending this long after the response is responded to again: the CA has lost the response. */
 const respondAgainAfterMs = 10 * 60 * 1_000;
 
+/** An order that is finalized right before it expires may still be issued, and clocks differ, ms. */
+const processingSpareMs = 60 * 60 * 1_000;
+
 /** Polling interval without Retry-After: 1 s, doubled each time, at most a minute. */
 const maxPauseS = 60;
 
@@ -54,6 +57,8 @@ export function nextAcmeMove(
     case 'ready':
       return isExpired(order, stored) ? failed(order, authorizations, stored) : { kind: 'finalize', order };
     case 'processing':
+      // Otherwise a CA that has lost the order would keep the names without a certificate.
+      if (isExpired(order, stored, processingSpareMs)) return failed(order, authorizations, stored);
       return { kind: 'wait', on: 'order', until: nextLook([order.retryAt], stored) };
     case 'valid':
       return { kind: 'download', certificateUrl: order.certificateUrl };
@@ -115,8 +120,8 @@ function nextLook(said: readonly (Date | null)[], { waits, now }: StoredProgress
   return new Date(times.length > 0 ? Math.max(...times, now.getTime() + 1_000) : now.getTime() + pauseMs);
 }
 
-function isExpired({ expires }: AcmeOrder, { now }: StoredProgress): boolean {
-  return expires !== null && expires <= now;
+function isExpired({ expires }: AcmeOrder, { now }: StoredProgress, spareMs = 0): boolean {
+  return expires !== null && expires.getTime() + spareMs <= now.getTime();
 }
 
 function failed(

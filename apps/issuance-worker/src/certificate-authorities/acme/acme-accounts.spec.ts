@@ -172,6 +172,32 @@ describeWithPebble('our account at a CA', () => {
     expect(row).toEqual({ denied_since: null, denied_at: null });
   });
 
+  it('that was deactivated at the CA is replaced by another one', async () => {
+    await acme.advance(await acme.order(dnsNames, csr));
+    const [before] = (await accountRows()).slice(-1);
+    await acme.database.query(`UPDATE ca_account SET created_at = now() - interval '2 hours'`);
+    const { account, key } = await acme.accounts().at(await authority());
+    await account['conversation'].post({
+      operation: 'deactivate',
+      signer: { key, accountUrl: account.url },
+      to: { what: 'The account', url: account.url },
+      payload: { status: 'deactivated' },
+      isRepeatable: true,
+    });
+    acme.alarms.splice(0);
+    const opened = await acme.order(dnsNames, csr);
+    const refused = await acme.advance(opened);
+    expect(refused).toMatchObject(rests);
+    expect(refused.last_error?.message).toMatch(/does not accept this platform's account.*operator/);
+    await denialsAge(before?.id, 16, 1);
+    await acme.timePasses();
+    await acme.advance(opened);
+    expect(await stateOf(before?.id)).toBe('ended');
+    expect(acme.alarms).toEqual(['account lost at pebble']);
+    await acme.timePasses();
+    expect(await acme.advance(opened)).toMatchObject({ state: 'issued' });
+  });
+
   it('that the CA has moved to another URL is used at that URL', async () => {
     const [before] = await accountRows().then((rows) => rows.slice(-1));
     await acme.database.query(

@@ -10,6 +10,7 @@ import {
   type AcmeServer,
   type ExternalAccount,
   type FoundAccount,
+  isProblem,
   readHmacKey,
 } from '../../acme';
 import type { AcmeServers } from './acme-servers';
@@ -25,7 +26,7 @@ export interface AcmeSession {
 
 export interface AccountEvents {
   accountMade(authority: string, accountUrl: string): void;
-  /** The CA no longer knows our account; the next order creates another one. */
+  /** The CA no longer accepts our account; the next order creates another one. */
   accountLost(authority: string, accountUrl: string | null): void;
 }
 
@@ -147,37 +148,44 @@ export class AcmeAccounts {
   }
 
   /**
-   * Whether a key change is in progress or has happened since the session began: the CA may have another key by now.
+   * Whether the CA may have refused the key of the session: it was changed since, or its change is in progress, and the
+   * CA does not confirm the key. A change may never end, when the CA refuses it.
    */
-  async keyChanges({ row }: AcmeSession): Promise<boolean> {
+  async keyChanges({ row, server, key }: AcmeSession): Promise<boolean> {
     const now = await this.ports.accounts.byId(row.id);
-    return now !== null && (now.nextKeySealed !== null || !now.keySealed.equals(row.keySealed));
+    if (now === null || !now.keySealed.equals(row.keySealed)) return now !== null;
+    if (now.nextKeySealed === null) return false;
+    const found = await whatIsFound(server.findAccount(key));
+    return found === null || found === undefined;
   }
 
   /**
-   * Handles a CA response that the account does not exist, with a request for the account of its key (RFC 8555, section
-   * 7.3.1). The account ends only when the CA has denied it repeatedly for some time.
+   * Handles a CA response that the account does not exist or is not authorized, with a request for the account of its
+   * key (RFC 8555, section 7.3.1). The account ends when the CA shows it as deactivated or revoked, which is
+   * irreversible, or has denied it repeatedly for some time.
    *
-   * @returns whether it has ended, and the next order creates another one
+   * @returns `ended`: the next order creates another one; `denied`: the CA denies it, maybe for a moment; else null
    */
-  async lost({ row, authority, server, key }: AcmeSession, now: Date): Promise<boolean> {
+  async lost({ row, authority, server, key }: AcmeSession, now: Date): Promise<'ended' | 'denied' | null> {
     const { accounts } = this.ports;
-    if ((await accounts.byId(row.id))?.state === 'ended') return true;
-    if (now.getTime() - row.createdAt.getTime() < minLifeMs) return false;
+    if ((await accounts.byId(row.id))?.state === 'ended') return 'ended';
+    if (now.getTime() - row.createdAt.getTime() < minLifeMs) return null;
     const found = await whatIsFound(server.findAccount(key));
-    if (found === undefined) return false;
+    if (found === undefined) return null;
     this.kept.delete(authority.name);
-    if (found !== null) {
+    if (found?.state.status === 'valid') {
       await accounts.known(row.id);
       // The CA has moved it.
       if (found.url !== row.accountUrl) await accounts.opened(row.id, found.url);
-      return false;
+      return null;
     }
-    this.denied.add(row.id);
-    if ((await accounts.denied(row.id, maxDenialGapMs)) < deniedForMs) return false;
+    if (found === null) {
+      this.denied.add(row.id);
+      if ((await accounts.denied(row.id, maxDenialGapMs)) < deniedForMs) return 'denied';
+    }
     await accounts.end(row.id);
     this.ports.events.accountLost(authority.name, row.accountUrl);
-    return true;
+    return 'ended';
   }
 
   /** The CA has carried out requests of the account. */
@@ -236,6 +244,8 @@ async function whatIsFound(finding: Promise<FoundAccount | null>): Promise<Found
   try {
     return await finding;
   } catch (error) {
+    // Some CAs refuse the key of a deactivated account (section 7.3.6).
+    if (isProblem(error, 'unauthorized')) return null;
     if (error instanceof AcmeFault) return undefined;
     throw error;
   }

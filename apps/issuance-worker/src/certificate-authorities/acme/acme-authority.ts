@@ -218,7 +218,9 @@ export class AcmeAuthority {
       // A refusal shows as well that the CA is up.
       const isRefusal = error instanceof AcmeFault && error.problem !== null && !isPassing(error);
       if (isTrial && isRefusal) await health.trialOf(authority.name).passed();
-      if (isProblem(error, 'accountDoesNotExist')) await this.ports.accounts.lost(session, servers.now());
+      const isDenied = isProblem(error, 'accountDoesNotExist') || isProblem(error, 'unauthorized');
+      const { accounts } = this.ports;
+      if (isDenied && !(await accounts.keyChanges(session))) await accounts.lost(session, servers.now());
       if (reason === 0 || !isProblem(error, 'badRevocationReason')) throw error;
       await account.revoke(leaf, 0);
     }

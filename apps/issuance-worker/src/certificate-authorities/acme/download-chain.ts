@@ -18,20 +18,24 @@ const maxNameLength = 64;
  * to no known root. If none does, the part below a known root.
  *
  * @param beforeExchange called before each request
+ * @param isLate the order has failed before: the first chain is used rather than waiting for a preferred one
  * @throws AcmeFault
  */
 export async function downloadChain(
   session: AcmeSession,
   certificateUrl: string,
   beforeExchange: () => Promise<void>,
+  isLate: boolean,
 ): Promise<DownloadedCertificate> {
   const { account, authority, server } = session;
   const { preferredRoot, trustedRoots } = authority;
   const roots = rootsOf(trustedRoots);
   await beforeExchange();
   const first = await account.certificate(certificateUrl);
-  const isEnough = preferredRoot === null && completeChain(first, roots) !== null;
-  const others = isEnough ? [] : await alternates(session, first, beforeExchange);
+  const isComplete = completeChain(first, roots) !== null;
+  const isEnough = preferredRoot === null && isComplete;
+  const mayLack = isLate && isComplete;
+  const others = isEnough ? [] : await alternates(session, first, beforeExchange, mayLack);
   const preferred = preferredRoot === null ? null : { commonName: preferredRoot };
   const chosen = chooseChain([first, ...others], preferred, roots);
   const chains = [chosen, first, ...others];
@@ -55,25 +59,29 @@ async function alternates(
   { account }: AcmeSession,
   first: DownloadedChain,
   beforeExchange: () => Promise<void>,
+  mayLack: boolean,
 ): Promise<readonly DownloadedChain[]> {
   const read: DownloadedChain[] = [];
   for (const url of first.alternateUrls.slice(0, maxAlternates)) {
     await beforeExchange();
-    const chain = await usable(account.certificate(url));
+    const chain = await usable(account.certificate(url), mayLack);
     if (chain?.leaf.sha256 === first.leaf.sha256) read.push(chain);
   }
   return read;
 }
 
 /**
- * Ignores an alternate chain that is unusable or refused, since the first chain exists. @throws AcmeFault of an error
- * that passes
+ * Ignores an alternate chain that is unusable or refused, since the first chain exists.
+ *
+ * @param mayLack ignores it also after an error that passes
+ * @throws AcmeFault of an error that passes
  */
-async function usable(download: Promise<DownloadedChain>): Promise<DownloadedChain | null> {
+async function usable(download: Promise<DownloadedChain>, mayLack: boolean): Promise<DownloadedChain | null> {
   try {
     return await download;
   } catch (error) {
-    if (error instanceof AcmeFault && !isPassing(error) && error.kind !== 'rate_limited') return null;
+    if (!(error instanceof AcmeFault)) throw error;
+    if (mayLack || (!isPassing(error) && error.kind !== 'rate_limited')) return null;
     throw error;
   }
 }

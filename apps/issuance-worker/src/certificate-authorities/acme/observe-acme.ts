@@ -64,7 +64,7 @@ export function observeAcme(
     onVerdict: (authority, verdict) => verdicts.inc({ authority, verdict }),
     accountMade: (authority, accountUrl) => log.info({ authority, accountUrl }, 'account created at a CA'),
     accountLost: (authority, accountUrl) => {
-      log.error({ authority, accountUrl }, 'ALARM: a CA does not know our account; another one is created');
+      log.error({ authority, accountUrl }, 'ALARM: a CA does not accept our account; another one is created');
     },
     keyChanged: (authority) => log.info({ authority }, 'the key of the account at a CA was changed'),
     contactsNotUpdated: (authority, error) => {

@@ -2,7 +2,7 @@ import type { IssuanceError, IssuanceErrorCode } from '@certwright/issuance';
 import type { AcmeOrderEntity } from '@certwright/core-schema';
 import type { AcmeOrders } from './acme-orders';
 import type { CaLimitBuckets } from '../../ca-limits/ca-limit-buckets';
-import { type AcmeFault, isProblem } from '../../acme';
+import { AcmeFault, isProblem } from '../../acme';
 import { limitNeeds } from '../../preflight/limit-needs';
 import type { CertificateRequest, Collected, Refusal } from '../certificate-authority';
 import type { AuthorityHealth, DownAuthority } from '../health/authority-health';
@@ -39,13 +39,14 @@ export class OrderFaults {
   constructor(private readonly ports: FaultPorts) {}
 
   /** @throws LeaseLost */
-  async settle(fault: AcmeFault, run: OrderRun, about: AboutOrder): Promise<Collected> {
+  async settle(said: AcmeFault, run: OrderRun, about: AboutOrder): Promise<Collected> {
     const { session, stored, request } = about;
     const now = request.clock();
-    const ours = await this.faultOfAccount(fault, about);
+    const ours = await this.faultOfAccount(said, about);
     if (ours === 'key_changes')
       return { kind: 'pending', until: new Date(now.getTime() + keyChangeRestMs), error: null };
-    if (ours === 'lost') {
+    const fault = ours === null ? said : asUnknownAccount(said);
+    if (ours === 'ended') {
       const error = errorOf('ca_unavailable', session, fault);
       await this.ports.orders.failed(request.lease, stored.id, error.outcome);
       return { kind: 'rejected', error, until: null, final: false };
@@ -139,7 +140,7 @@ export class OrderFaults {
     }
   }
 
-  /** Keeps only what the CA has counted: requests that were sent. */
+  /** Keeps only what the CA has counted: requests that were sent and not refused. */
   private async settleLimits(
     until: Date | null,
     { problem, status, neverSent }: AcmeFault,
@@ -148,27 +149,35 @@ export class OrderFaults {
   ): Promise<void> {
     const { authority, row } = session;
     const { buckets } = this.ports;
-    if (until !== null) {
-      const need = limitReachedBy(problem?.detail ?? '', request.dnsNames, authority.limits);
-      if (need !== null) await buckets.drain(row.id, need, until);
-    } else if ((problem !== null || status === overloaded || neverSent) && doing.stage === 'wanted') {
+    const isRefused = until !== null || problem !== null || status === overloaded;
+    if ((isRefused || neverSent) && doing.stage === 'wanted') {
       const taken = limitNeeds(request.dnsNames, authority.limits, { replaces: stored.replaces !== null });
       await buckets.giveBack(row.id, taken, request.accountId);
     }
+    const need =
+      until === null ? null : limitReachedBy(problem?.detail ?? '', request.dnsNames, authority.limits);
+    if (need !== null && until !== null) await buckets.drain(row.id, need, until);
   }
 
   /** Whether the error concerns our account or its key. */
   private async faultOfAccount(
     fault: AcmeFault,
     { session, request }: AboutOrder,
-  ): Promise<'key_changes' | 'lost' | null> {
-    const isLost = isProblem(fault, 'accountDoesNotExist');
-    const isSuspect = isLost || isProblem(fault, 'unauthorized') || isProblem(fault, 'malformed');
-    if (isSuspect && (await this.ports.accounts.keyChanges(session))) return 'key_changes';
-    if (!isLost) return null;
+  ): Promise<'key_changes' | 'ended' | 'denied' | null> {
+    const isDenied = isProblem(fault, 'accountDoesNotExist') || isProblem(fault, 'unauthorized');
+    if (!isDenied && !isProblem(fault, 'malformed')) return null;
     await request.hold(exchangeMs);
-    return (await this.ports.accounts.lost(session, request.clock())) ? 'lost' : null;
+    if (await this.ports.accounts.keyChanges(session)) return 'key_changes';
+    if (!isDenied) return null;
+    await request.hold(exchangeMs);
+    return await this.ports.accounts.lost(session, request.clock());
   }
+}
+
+/** RFC 8555, section 7.3.6: a deactivated account is `unauthorized`, as a name without a proof is. */
+function asUnknownAccount({ message, problem, status, retryAt }: AcmeFault): AcmeFault {
+  const unknown = problem === null ? null : ({ ...problem, type: 'accountDoesNotExist' } as const);
+  return new AcmeFault('problem', message, { problem: unknown, status, retryAt });
 }
 
 function stalledRefusal(session: AcmeSession, fault: AcmeFault, until: Date | null): Refusal {

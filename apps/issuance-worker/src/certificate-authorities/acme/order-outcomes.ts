@@ -6,7 +6,7 @@ import {
   type OutcomeOf,
   type RefusalReason,
 } from '@certwright/issuance';
-import type { AcmeFault, FailedOrder } from '../../acme';
+import type { AcmeFault, AcmeProblem, FailedOrder } from '../../acme';
 import { isFinalProblem } from './classify-fault';
 
 /** Outcome of a failed exchange with the CA. */
@@ -23,9 +23,14 @@ export function outcomeOfFault(
     authority,
     stage: 'request',
     reason: problem.type,
-    saying: problem.detail,
+    saying: sayingOf(problem),
     names: listed(names),
   };
+}
+
+/** With the page that says what to do (RFC 8555, section 7.3.3). */
+function sayingOf({ type, detail, instance }: AcmeProblem): string {
+  return type === 'userActionRequired' && instance !== null ? `${detail} (${instance})` : detail;
 }
 
 /** Error of an order that the CA ended. */

@@ -315,6 +315,7 @@ export class OrderRun {
       this.session,
       certificateUrl,
       async () => await this.about('certificate'),
+      this.request.failures > 0,
     );
     this.keep({ certificateUrl }, 'issued');
     return downloaded;

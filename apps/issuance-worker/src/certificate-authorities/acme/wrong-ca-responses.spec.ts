@@ -6,6 +6,7 @@ import { decodePem } from '@certwright/pki';
 import { altered, FakeAcmeServer, withMembers } from '../../acme/testing/fake-acme-server';
 import { AcmeIssuing } from '../../testing/acme-issuing';
 import { type OpenedIssuance, opensslCsr } from '../../testing/opened-issuance';
+import { CaAccounts } from '../ca-accounts';
 import { CertificateAuthorities } from '../certificate-authorities';
 import { AuthorityDown, AuthorityHealth } from '../health/authority-health';
 import type { AcmeOrders } from './acme-orders';
@@ -184,6 +185,23 @@ describe('a CA with false responses', () => {
     await acme.database.query(`UPDATE certificate_authority SET preferred_root = NULL`);
   });
 
+  it('that does not send an alternate chain is waited for until that has failed, then the first one is used', async () => {
+    const link = `<${server.url('/certificate/other')}>;rel="alternate"`;
+    server.override(
+      next('certificate'),
+      altered(({ headers }) => ({ headers: { ...headers, link } })),
+    );
+    server.override('/certificate/other', overloaded);
+    await acme.database.query(`UPDATE certificate_authority SET preferred_root = 'Some other root'`);
+    const opened = await order();
+    expect(await run(opened)).toMatchObject({ state: 'open', last_error: { code: 'ca_unavailable' } });
+    expect(await run(opened)).toMatchObject({ state: 'open', last_error: { code: 'ca_unavailable' } });
+    await acme.database.query(`UPDATE issuance SET failures = 1 WHERE id = $1`, [opened.issuanceId]);
+    // The certificate is for another key, and was downloaded.
+    expect((await run(opened)).last_error?.message).toMatch(/for another key than the request/);
+    await acme.database.query(`UPDATE certificate_authority SET preferred_root = NULL`);
+  });
+
   it('whose first chain leads to no trusted root issues the certificate with an alternate one that does', async () => {
     const link = `<${server.url('/certificate/other')}>;rel="alternate"`;
     const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', '/dev/null'];
@@ -226,6 +244,74 @@ describe('a CA with false responses', () => {
     const state = await run(await order());
     expect(state).toMatchObject({ state: 'failed', last_error: { code: 'certificate_mismatch' } });
     expect(state.last_error?.message).toMatch(/leads to evil x+, which is not a trusted root/);
+  });
+});
+
+describe('a CA that', () => {
+  const says = (status: number, type: string, headers: Readonly<Record<string, string>> = {}) =>
+    altered({
+      status,
+      headers: { 'content-type': 'application/problem+json', ...headers },
+      body: JSON.stringify({ type: `urn:ietf:params:acme:error:${type}`, detail: 'no' }),
+    });
+
+  it('refuses our account, such as a deactivated one, is unavailable; the name has no problem', async () => {
+    await run(await order());
+    await acme.database.query(
+      `UPDATE ca_account SET created_at = now() - interval '2 hours' WHERE authority = 'faulty'`,
+    );
+    server.override('/newOrder', says(403, 'unauthorized'));
+    // The account itself is fine: the refusal is about the order.
+    expect((await run(await order())).last_error).toMatchObject({ code: 'ca_rejected' });
+    server.override('/newAccount', says(403, 'unauthorized'));
+    const opened = await order();
+    const state = await run(opened);
+    expect(state).toMatchObject({ state: 'open', failures: 0, last_error: { code: 'ca_unavailable' } });
+    expect(state.last_error?.message).toMatch(/does not accept this platform's account.*operator/);
+    expect(acme.alarms).not.toContain('account lost at faulty');
+    // Irreversible (RFC 8555, section 7.1.6).
+    const id = await caAccountId();
+    server.override('/newAccount', altered({ status: 200, body: '{"status":"deactivated"}' }));
+    await run(opened);
+    expect(acme.alarms).toContain('account lost at faulty');
+    server.clearOverrides();
+    await run(opened);
+    expect(await caAccountId()).not.toBe(id);
+  });
+
+  it('refuses an order while a key change does not end fails the order', async () => {
+    await run(await order());
+    const id = await caAccountId();
+    await new CaAccounts(acme.asWorker).beginRollover(id, acme.accounts().newSealedKey('faulty'));
+    server.override('/newOrder', says(400, 'malformed'));
+    const state = await run(await order());
+    expect(state).toMatchObject({ state: 'open', failures: 1, last_error: { code: 'ca_rejected' } });
+    await acme.database.query(`UPDATE ca_account SET next_key_sealed = NULL, rollover_due_at = NULL`);
+  });
+
+  it('requires an action of its account holder is quoted with the page that says which', async () => {
+    const instance = 'https://ca.example/terms/2';
+    const refused = says(403, 'userActionRequired');
+    server.override('/newOrder', (...asked) =>
+      withMembers({ instance })(refused(...asked) ?? asked[0], asked[1]),
+    );
+    const { last_error: error } = await run(await order());
+    expect(error?.message).toContain(`no (${instance})`);
+    expect(error?.message).toMatch(/operator of this platform/);
+  });
+
+  it('leaves an order processing after it has expired does not issue it', async () => {
+    const [finalize, read] = [next('finalize'), next('order')];
+    const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+    const processing = (expires: string) => withMembers({ status: 'processing', expires });
+    server.override(finalize, processing(inHours(1))).override(read, processing(inHours(-0.5)));
+    const opened = await order();
+    await run(opened);
+    expect(await run(opened)).toMatchObject({ state: 'open', failures: 0 });
+    server.override(read, processing(inHours(-1.5)));
+    const state = await run(opened);
+    expect(state).toMatchObject({ failures: 1, last_error: { code: 'ca_rejected' } });
+    expect(state.last_error?.message).toMatch(/expired at the CA/);
   });
 });
 

@@ -69,12 +69,15 @@ export function subjectKeyIdentifier(subjectPublicKey: Uint8Array): Uint8Array {
 
 /** keyIdentifier only (RFC 5280, 4.2.1.1): the subject key identifier of the issuer. */
 export function authorityKeyIdentifier(issuing: Certificate): Uint8Array {
-  const found = issuing.extensions?.find(({ extnID }) => extnID === oid.subjectKeyIdentifier);
+  const value = sequence(encodeTlv(implicit(0), subjectKeyIdOf(issuing)));
+  return extension('authorityKeyIdentifier', false, value);
+}
+
+export function subjectKeyIdOf(certificate: Certificate): Buffer {
+  const found = certificate.extensions?.find(({ extnID }) => extnID === oid.subjectKeyIdentifier);
   if (found === undefined) throw new Error('the issuing certificate has no subject key identifier');
   // The extension's value is itself an OCTET STRING: two bytes of tag and length, then the identifier.
-  const identifier = found.extnValue.valueBlock.valueHexView.subarray(2);
-  const value = sequence(encodeTlv(implicit(0), identifier));
-  return extension('authorityKeyIdentifier', false, value);
+  return Buffer.from(found.extnValue.valueBlock.valueHexView.subarray(2));
 }
 
 export function caIssuers(url: string): Uint8Array {

@@ -2,6 +2,7 @@ import { verify, X509Certificate } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { isRoot, type StoredIssuer } from '../ca-issuers';
 import { parseCertificate, spkiOfCertificate, subjectOf } from '../certificate-values';
+import { subjectKeyIdOf } from '../extensions';
 import { lastActivated, rootOf } from '../intermediates';
 import type { CaKeys, IntermediateName } from '../keys/ca-key';
 import { type CaRecords, inCeremony } from './ca-records';
@@ -82,7 +83,7 @@ export async function importIntermediate(
     refuse(publicationFaults(certificate, publicationUrl, rootName));
     const spki = spkiOfDer(certificate);
     const same = stored.find((issuer) => !isRoot(issuer) && spkiOfDer(issuer.certificate).equals(spki));
-    refuse(subjectFaults(certificate, same));
+    refuse(sameKeyFaults(certificate, same));
     const name = (same?.name ?? (await records.nextIntermediate())) as IntermediateName;
     await assertKeySigns(keys, name, spki);
     if (knownRoot === undefined) await records.add(rootName, root);
@@ -128,7 +129,8 @@ export async function retireIntermediate(records: CaRecords, name: string, now: 
  * Publishes a revocation list of the root that signed it.
  *
  * @returns the name of the root
- * @throws Error when it is older than the published one, has ended, or lacks an entry of it, its number or its end
+ * @throws Error when it is older than the published one, has ended, begins later, or lacks an entry of it, its number or
+ *   its end
  */
 export async function importRootList(records: CaRecords, der: Buffer, now: Date): Promise<string> {
   for (const root of (await records.all()).filter(isRoot)) {
@@ -139,6 +141,11 @@ export async function importRootList(records: CaRecords, der: Buffer, now: Date)
     if (list === null) continue;
     if (list.nextUpdate.getTime() <= now.getTime())
       throw new Error(`The revocation list ended ${list.nextUpdate.toISOString()}.`);
+    // Clients refuse it until then, and the next list, signed with a correct clock, would have a lower number.
+    if (list.thisUpdate.getTime() > now.getTime())
+      throw new Error(
+        `The revocation list is not valid before ${list.thisUpdate.toISOString()}. Correct the clock of the machine with the root key, and sign it again.`,
+      );
     const published = await records.revocationList(root.name);
     const before = published === null ? [] : (await readRootList(published, root.certificate)).serialNumbers;
     const missing = before.filter((serial) => !list.serialNumbers.includes(serial));
@@ -172,17 +179,21 @@ function publicationFaults(certificate: Buffer, url: string | null, rootName: st
   ];
 }
 
-/** Revocation lists and certificates of one key have one issuer name. */
-function subjectFaults(certificate: Buffer, same: StoredIssuer | undefined): readonly string[] {
+/** The certificates of one key, and its revocation lists, have one issuer name and one key identifier. */
+function sameKeyFaults(certificate: Buffer, same: StoredIssuer | undefined): readonly string[] {
   if (same === undefined) return [];
-  const subjects = [certificate, same.certificate].map((der) =>
-    parseCertificate(der).subject.toSchema().toBER(),
-  );
-  const [one, other] = subjects.map((der) => Buffer.from(der));
-  if (one === undefined || other === undefined || one.equals(other)) return [];
-  return [
-    `The subject differs from that of "${same.name}", which has the same key. Have it certified with the subject of the CSR.`,
-  ];
+  const [given, stored] = [parseCertificate(certificate), parseCertificate(same.certificate)];
+  const faults: string[] = [];
+  if (!Buffer.from(subjectOf(given)).equals(subjectOf(stored)))
+    faults.push(
+      `The subject differs from that of "${same.name}", which has the same key. Have it certified with the subject of the CSR.`,
+    );
+  const [id, storedId] = [subjectKeyIdOf(given), subjectKeyIdOf(stored)];
+  if (!id.equals(storedId))
+    faults.push(
+      `The subject key identifier differs from that of "${same.name}", which has the same key: its certificates could not be checked for revocation any more. Have it certified with the identifier ${storedId.toString('hex')}, or renew the intermediate with another key.`,
+    );
+  return faults;
 }
 
 async function assertKeySigns(keys: CaKeys, name: IntermediateName, spki: Buffer): Promise<void> {
