@@ -51,7 +51,7 @@ export const responderSettings = defineSettings({
   }),
   REQUESTS_PER_S: integer({
     meaning:
-      'Requests per client address (IPv6: per /64); ten times as many at once. A web server that proxies is one client for all of its names',
+      'Requests per client address (IPv6: per /64), and through each web server rule (of all accounts together four times as many); ten times as many at once. A web server that proxies is one client for all of its names',
     unit: '1/s',
     min: 1,
     max: 100_000,

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { eventually, freePort, type SeverableLink, severableLink } from '@certwright/testing';
 import { RunningResponder } from './testing/running-responder';
 
@@ -53,6 +54,26 @@ describe('limits', () => {
     expect(refused.status).toBe(429);
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
     expect((await from('192.0.2.2')).status).toBe(404);
+    await responder.stop();
+  });
+
+  it('of one account leave others their share of an address that is the client of all, such as the prober', async () => {
+    const responder = await RunningResponder.start(() => ({ REQUESTS_PER_S: '1' }));
+    const through = async (secret: string) =>
+      await responder.call('GET', `/${secret}/.well-known/acme-challenge/${'t'.repeat(27)}`);
+    const refusedOf = async (requests: readonly Promise<{ readonly status: number }>[]) =>
+      (await Promise.all(requests)).filter(({ status }) => status === 429).length;
+    const flood = Array.from({ length: 20 }, async () => await through('a'.repeat(32)));
+    expect((await through('z'.repeat(32))).status).toBe(404);
+    expect(await refusedOf(flood)).toBeGreaterThan(0);
+    expect((await through('z'.repeat(32))).status).toBe(404);
+    // Rules that do not exist are limited in all.
+    const secrets = Array.from({ length: 80 }, () =>
+      randomBytes(16)
+        .toString('hex')
+        .replace(/[^a-f2-7]/g, 'x'),
+    );
+    expect(await refusedOf(secrets.map(through))).toBeGreaterThan(0);
     await responder.stop();
   });
 });

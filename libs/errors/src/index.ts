@@ -1,5 +1,5 @@
 export { databaseErrorCode, databaseOutage, isDatabaseUnreachable } from './database-outage';
-export { type FieldFault, Problem } from './problem';
+export { type FieldFault, maxFaults, Problem } from './problem';
 export { problemExamples } from './problem-examples';
 export { containsPrivateKey, holdsPrivateKey } from './private-key-text';
 export { StartFault } from './start-fault';

@@ -11,6 +11,15 @@ describe('Problem', () => {
     expect(problem.message).toContain('see csr, name.');
     expect(problem.faults).toHaveLength(3);
   });
+
+  it('has the first 100 faults: a body may have very many', () => {
+    const faults = Array.from({ length: 1_000 }, (_, nth) => {
+      return { field: `dns_names.${nth}`, code: 'invalid_value', message: 'a' } as const;
+    });
+    const problem = Problem.ofFields(faults);
+    expect(problem.faults).toEqual(faults.slice(0, 100));
+    expect(problem.message).not.toContain('dns_names.100');
+  });
 });
 
 describe('codes', () => {

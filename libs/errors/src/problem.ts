@@ -8,6 +8,9 @@ export interface FieldFault {
   readonly message: string;
 }
 
+/** In one response. */
+export const maxFaults = 100;
+
 export interface ProblemDetails {
   readonly field?: string;
   readonly faults?: readonly FieldFault[];
@@ -40,11 +43,10 @@ export class Problem extends Error {
     this.allow = details.allow;
   }
 
-  /** A request with invalid fields: `bad_request` with one sub-error per fault. */
+  /** A request with invalid fields: `bad_request` with one sub-error per fault, the first 100. */
   static ofFields(faults: readonly FieldFault[]): Problem {
-    const fields = [...new Set(faults.map(({ field }) => field))].join(', ');
-    return new Problem('bad_request', `The request is not valid: see ${fields}.`, {
-      faults,
-    });
+    const shown = faults.slice(0, maxFaults);
+    const fields = [...new Set(shown.map(({ field }) => field))].join(', ');
+    return new Problem('bad_request', `The request is not valid: see ${fields}.`, { faults: shown });
   }
 }

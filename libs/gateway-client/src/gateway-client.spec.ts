@@ -198,6 +198,8 @@ describe('a request beyond the rate of this client, which all accounts share', (
     expect(await client.addRecord({ ...opened, record })).toEqual({ record_handle: 'r1' });
     server.willReply(beyond, says(200, { integration: 'h1' }));
     await client.makeIntegration({ ...owner, credentials: { type: 'oauth_code', code: 'c' } });
+    server.willReply(beyond, says(200, { encryption_key: { kty: 'EC' }, providers: [] }));
+    expect(await client.describe(owner.account)).toMatchObject({ providers: [] });
     expect(server.received).toHaveLength(2);
   });
 

@@ -50,8 +50,7 @@ export class GatewayClient implements Gateway {
     const url = new URL(`${this.#base}/description`);
     url.searchParams.set('account', account);
     const question = { method: 'GET', url, body: null, repeatable: true } as const;
-    const answer = await exchange(this.#line, question, AbortSignal.timeout(this.#timeoutMs));
-    return readDescription(readObject(answer));
+    return readDescription(await this.#askInTurn(question));
   }
 
   async makeIntegration(request: Asked<'make_integration'>): Promise<Answered<'make_integration'>> {

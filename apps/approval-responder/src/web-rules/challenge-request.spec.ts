@@ -15,7 +15,7 @@ describe('a challenge request', () => {
     [secret, 'x'.repeat(129), false],
     ['..', token, false],
   ])('with secret %s and token %s is well-formed: %s', (given, token, expected) =>
-    expect(isWellFormed({ secret: given, token, forwardedHost: undefined })).toBe(expected),
+    expect(isWellFormed({ secret: given, token })).toBe(expected),
   );
 });
 

@@ -13,7 +13,7 @@ const secretShape = /^[a-z2-7]{26,64}$/;
 /** base64url, at least 128 bits (RFC 8555, section 8.1). */
 const tokenShape = /^[A-Za-z0-9_-]{22,128}$/;
 
-export function isWellFormed({ secret, token }: ChallengeRequest): boolean {
+export function isWellFormed({ secret, token }: Pick<ChallengeRequest, 'secret' | 'token'>): boolean {
   return secretShape.test(secret) && tokenShape.test(token);
 }
 

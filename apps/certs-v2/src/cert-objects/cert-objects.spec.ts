@@ -7,6 +7,7 @@ import { certificateRequest, keyPair, pubkeyHash } from '../testing/certificate-
 import { attachCertificate, openIssuance } from '../testing/forged-instances';
 import { RunningApi, type Tenant } from '../testing/running-api';
 import { basic } from '../testing/tenant';
+import { ListTurns, maxListsInTurn } from '../instances/list-turns';
 import { CertObjectsRepository } from './cert-objects.repository';
 import { maxListsOfAccount } from './retrieve-cert-objects.use-case';
 
@@ -512,6 +513,38 @@ describe('GET /certs', () => {
     for (const list of lists) list.destroy();
     await eventually(async () => expect(await isListComplete()).toBe(true), { withinMs: 20_000 });
   }, 60_000);
+
+  it('builds one page of an account at a time, and serves others in between', async () => {
+    await create('a.example.com');
+    const other = await api.tenant();
+    let [running, maxRunning] = [0, 0];
+    const page = jest.spyOn(api.app.get(CertObjectsRepository), 'page').mockImplementation(async () => {
+      maxRunning = Math.max(maxRunning, (running += 1));
+      expect((await other.get(path('a.example.com'))).status).toBe(200);
+      running -= 1;
+      return [];
+    });
+    const lists = Array.from({ length: 12 }, async () => await tenant.get('/api/v2/certs?limit=1000'));
+    expect((await Promise.all(lists)).map(({ status }) => status)).toEqual(Array(12).fill(200));
+    expect([page.mock.calls.length, maxRunning]).toEqual([12, 1]);
+    page.mockRestore();
+  });
+
+  it('refuses pages only when very many of an account wait', async () => {
+    const turns = new ListTurns();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const lists = Array.from(
+      { length: maxListsInTurn },
+      async () => await turns.run('1', async () => await released),
+    );
+    await expect(turns.run('1', async () => await released)).rejects.toMatchObject({
+      reason: 'rate_limited',
+    });
+    expect(await turns.run('2', async () => await Promise.resolve('built'))).toBe('built');
+    release();
+    await Promise.all(lists);
+    expect(await turns.run('1', async () => await Promise.resolve('built'))).toBe('built');
+  });
 
   it('ends a page before it has too many names, and leaves nothing out where no limit is sent', async () => {
     await create('a.example.com');

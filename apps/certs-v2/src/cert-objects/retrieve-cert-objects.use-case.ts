@@ -7,6 +7,7 @@ import { ExpandArgument, fieldsIn, readArguments, type Sent } from '../wire/argu
 import { Expansion } from '../wire/expansion';
 import { Refusal } from '../wire/reasons';
 import { LimitArgument, nextPageLink, QueryArgument } from '../wire/page';
+import { ListTurns } from '../instances/list-turns';
 import { type CertObject, dnsNamesOf, type StoredCertObject } from './cert-object';
 import { type CertObjectJson, missingCertObjectJson } from './cert-object-json';
 import { CertObjectViews } from './cert-object-views';
@@ -57,6 +58,7 @@ export class RetrieveCertObjects {
   constructor(
     private readonly objects: CertObjectsRepository,
     private readonly views: CertObjectViews,
+    private readonly turns: ListTurns,
     @Inject(CertsConfig) private readonly config: Pick<CertsConfig, 'PUBLIC_URL' | 'DATABASE_TIME'>,
   ) {}
 
@@ -79,7 +81,9 @@ export class RetrieveCertObjects {
     const { limit, after = null, tag = null, expand: expansion = Expansion.none } = parameters;
     const listing = { accountId, tag, expansion };
     // Before the response begins: a failure here is still reported as an error.
-    const first = await this.part(listing, after, limit ?? objectsOfPart);
+    const first = await this.turns.run(accountId, async () =>
+      this.part(listing, after, limit ?? objectsOfPart),
+    );
     if (first.next === null) return jsonResponse({ data: first.shown });
     if (limit === undefined) return { end: this.beginList(accountId), parts: this.parts(listing, first) };
     const address = `${this.config.PUBLIC_URL}/api/v2/certs`;

@@ -15,6 +15,7 @@ import { LimitArgument, nextPageLink, QueryArgument } from '../wire/page';
 import { isInstanceId, noSuchCert } from '../instances/instance-reference';
 import { InstanceViews, needsOf } from '../instances/instance-views';
 import { InstancesRepository } from '../instances/instances.repository';
+import { ListTurns } from '../instances/list-turns';
 
 /** Instances on one page. */
 const maxPage = 100;
@@ -36,6 +37,7 @@ export class ListInstances {
     private readonly objects: CertObjectsRepository,
     private readonly instances: InstancesRepository,
     private readonly views: InstanceViews,
+    private readonly turns: ListTurns,
     @Inject(CertsConfig) private readonly config: Pick<CertsConfig, 'PUBLIC_URL'>,
   ) {}
 
@@ -45,13 +47,15 @@ export class ListInstances {
     const { limit = maxPage, after = null, expand: expansion = Expansion.none } = parameters;
     const object = await this.objects.find(accountId, cn);
     if (object === null) throw noSuchCert();
-    const found = await this.instances.page(object.planId, after, limit + 1, needsOf([expansion]));
-    const page = found.slice(0, limit);
-    const data = await this.views.of(page, expansion);
-    const last = page.at(-1);
-    if (found.length <= limit || last === undefined) return jsonResponse({ data });
-    const address = `${this.config.PUBLIC_URL}/api/v2/certs/${encodeURIComponent(cn)}/instances`;
-    const next = { after: last.id, limit: query['limit'], expand: query['expand'] };
-    return jsonResponse({ data }, { link: nextPageLink(address, next) });
+    return await this.turns.run(accountId, async () => {
+      const found = await this.instances.page(object.planId, after, limit + 1, needsOf([expansion]));
+      const page = found.slice(0, limit);
+      const data = await this.views.of(page, expansion);
+      const last = page.at(-1);
+      if (found.length <= limit || last === undefined) return jsonResponse({ data });
+      const address = `${this.config.PUBLIC_URL}/api/v2/certs/${encodeURIComponent(cn)}/instances`;
+      const next = { after: last.id, limit: query['limit'], expand: query['expand'] };
+      return jsonResponse({ data }, { link: nextPageLink(address, next) });
+    });
   }
 }

@@ -3,6 +3,7 @@ import { ApprovalFactsRepository } from './approval-facts.repository';
 import { ClosedInstances } from './closed-instances';
 import { InstanceViews } from './instance-views';
 import { InstancesRepository } from './instances.repository';
+import { ListTurns } from './list-turns';
 import { RetrieveInstance } from './retrieve-instance.use-case';
 import { EndWaitingRequests, pendingInstances } from './waiting-requests';
 
@@ -12,10 +13,11 @@ import { EndWaitingRequests, pendingInstances } from './waiting-requests';
     ClosedInstances,
     InstancesRepository,
     InstanceViews,
+    ListTurns,
     pendingInstances,
     EndWaitingRequests,
     RetrieveInstance,
   ],
-  exports: [InstanceViews, InstancesRepository, RetrieveInstance],
+  exports: [InstanceViews, InstancesRepository, ListTurns, RetrieveInstance],
 })
 export class InstancesModule {}

@@ -22,20 +22,31 @@ beforeAll(async () => {
 afterAll(async () => await fixture.core.close());
 
 /** How often the charges were scanned meanwhile. */
-async function scansOfCharges(work: (instances: InstancesRepository) => Promise<void>): Promise<number> {
+const scansOfCharges = async (work: (instances: InstancesRepository) => Promise<void>) =>
+  await statisticOf('charge', 'seq_scan + idx_scan', work);
+
+/** By how much it grew meanwhile. */
+async function statisticOf(
+  table: string,
+  columns: string,
+  work: (instances: InstancesRepository) => Promise<void>,
+): Promise<number> {
   const runner = fixture.core.database.createQueryRunner();
   try {
     await runner.startTransaction();
+    // As with many rows.
+    await runner.query('SET LOCAL enable_seqscan = off');
     // Includes what the connection did before, until PostgreSQL adds it to the statistics of all.
-    const scans = async () => {
+    const value = async () => {
       const [row] = (await runner.query(
-        `SELECT (seq_scan + idx_scan)::int AS scans FROM pg_stat_xact_user_tables WHERE relname = 'charge'`,
-      )) as [{ scans: number }];
-      return row.scans;
+        `SELECT (${columns})::int AS value FROM pg_stat_xact_user_tables WHERE relname = $1`,
+        [table],
+      )) as [{ value: number }];
+      return row.value;
     };
-    const before = await scans();
+    const before = await value();
     await work(new InstancesRepository(runner.manager as unknown as DataSource));
-    const after = await scans();
+    const after = await value();
     await runner.rollbackTransaction();
     return after - before;
   } finally {
@@ -66,6 +77,31 @@ describe('invoices are looked up only for', () => {
       expect(found).toMatchObject({ id: newest?.id, attempt: { invoiceNumber: numbersOf([20])[0] } });
     });
     expect(scans).toBe(2);
+  });
+});
+
+describe('a page', () => {
+  it('reads its own issuances, not all of the object', async () => {
+    const read = await statisticOf('issuance', 'seq_tup_read + idx_tup_fetch', async (instances) => {
+      const [newest] = await instances.page(planId, null, 1, needs);
+      expect(await instances.page(planId, newest?.id ?? null, 1, needs)).toHaveLength(1);
+    });
+    expect(read).toBeLessThanOrEqual(6);
+  });
+
+  it('leaves nothing out when issuances were opened in another order than they were inserted', async () => {
+    const { database } = fixture.core;
+    const all = await new InstancesRepository(database).page(planId, null, 100, needs);
+    await database.query(
+      `UPDATE issuance SET opened_at = opened_at - interval '1 hour' WHERE plan_id = $1 AND id % 3 = 0`,
+      [planId],
+    );
+    const seen: string[] = [];
+    for (const _each of all) {
+      const [next] = await new InstancesRepository(database).page(planId, seen.at(-1) ?? null, 1, needs);
+      seen.push(next?.id ?? '');
+    }
+    expect(seen).toEqual(all.map(({ id }) => id));
   });
 });
 

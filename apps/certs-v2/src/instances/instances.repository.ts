@@ -29,6 +29,13 @@ interface RowOfPlan extends InstanceRow {
   readonly shown: 'current' | 'pending';
 }
 
+/** One of both. */
+interface InstanceOfPage {
+  readonly id: string;
+  readonly issuanceId: string | null;
+  readonly importedId: string | null;
+}
+
 type FoundInstance = StoredInstance | 'no object' | null;
 
 /** Newest issuances of an object among which a key is looked for; older ones are found only if they have a certificate. */
@@ -52,6 +59,31 @@ const conditions = {
     ofCertificate: 'certificate.spki_sha256 = wanted.value',
   },
 } as const satisfies Record<InstanceReference['kind'], object>;
+
+/**
+ * $1: plan, $2: id of the last instance of the page before, or null, $3: limit. An object may have any number of issuances, so the
+ * index finds those of the page: only the one of plans has the order of both columns. Of issuances that were opened at the
+ * same time, the later one may seem older: it goes before the earlier ones all the same.
+ */
+const newestInstances = `
+  WITH last AS (
+    SELECT id AS issuance_id, 0 AS imported_id, opened_at AS at FROM issuance WHERE plan_id = $1 AND public_id = $2
+    UNION ALL
+    SELECT NULL, id, created_at FROM certificate WHERE plan_id = $1 AND imported AND id = $2
+    UNION ALL
+    SELECT NULL, 0, 'infinity' WHERE $2::bigint IS NULL)
+  SELECT found.id, found."issuanceId", found."importedId" FROM last CROSS JOIN LATERAL (
+    SELECT public_id AS id, newest.id AS "issuanceId", NULL::bigint AS "importedId", min(opened_at) OVER (ORDER BY newest.id DESC) AS at
+    FROM (
+      SELECT id, public_id, opened_at FROM issuance
+      WHERE plan_id >= $1 AND (plan_id, id) < ($1, coalesce(last.issuance_id, 9223372036854775807))
+        AND (last.issuance_id IS NOT NULL OR opened_at <= last.at)
+      ORDER BY plan_id DESC, id DESC LIMIT $3) AS newest
+    UNION ALL
+    (SELECT id, NULL, id, created_at FROM certificate
+     WHERE plan_id = $1 AND imported AND (created_at, id) < (last.at, last.imported_id)
+     ORDER BY created_at DESC, id DESC LIMIT $3)) AS found
+  ORDER BY found.at DESC, "importedId" DESC NULLS LAST, "issuanceId" DESC LIMIT $3`;
 
 /** Instances as they are read: they have no table of their own. */
 @Injectable()
@@ -178,21 +210,14 @@ export class InstancesRepository {
     limit: number,
     needs: InstanceNeeds,
   ): Promise<StoredInstance[]> {
-    const { attempts, certificates } = sources(needs);
-    const rows: InstanceRow[] = await this.database.query(
-      `WITH found AS (
-         ${attempts} WHERE issuance.plan_id = $1
-         UNION ALL
-         ${certificates} WHERE certificate.plan_id = $1 AND certificate.imported)
-       ${withInvoices(`
-         SELECT * FROM found
-         WHERE $2::bigint IS NULL
-           OR ("openedAt", id) < (SELECT last."openedAt", last.id FROM found AS last WHERE last.id = $2)
-         ORDER BY "openedAt" DESC, id DESC LIMIT $3`)}
-       ORDER BY "openedAt" DESC, id DESC`,
-      [planId, after, limit],
-    );
-    return rows.map(storedInstance);
+    const found = await this.database.query<InstanceOfPage[]>(newestInstances, [planId, after, limit]);
+    const idsOf = (member: 'issuanceId' | 'importedId') => found.flatMap((each) => each[member] ?? []);
+    const read = [
+      ...(await this.ofIssuances(idsOf('issuanceId'), needs)),
+      ...(await this.ofImported(idsOf('importedId'), needs)),
+    ];
+    const byId = new Map(read.map((instance) => [instance.id, instance]));
+    return found.flatMap(({ id }) => byId.get(id) ?? []);
   }
 
   /** Those of the issuances that are open no more; one that is gone counts as well. */

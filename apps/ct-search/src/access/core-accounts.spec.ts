@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { DatabasePool } from '@certwright/postgres';
 import { eventually, severableLink, type TestDatabase, testDatabase } from '@certwright/testing';
 import { CoreAccounts, CoreUnavailable } from './core-accounts';
 
@@ -83,6 +84,19 @@ describe('a key', () => {
   it('that does not exist is not found', async () => {
     expect(await accounts().findSearchKey(randomBytes(32))).toBeNull();
     expect(await accounts().findSearchKey(Buffer.alloc(0))).toBeNull();
+  });
+});
+
+describe('keys that do not exist', () => {
+  it('take few statements, however many are looked up at a time', async () => {
+    const { secretSha256 } = await tenant();
+    const query = jest.spyOn(DatabasePool.prototype, 'query');
+    const subject = accounts();
+    const unknown = Array.from({ length: 500 }, async () => await subject.findSearchKey(randomBytes(32)));
+    expect(await subject.findSearchKey(secretSha256)).toMatchObject({ disabled: false });
+    expect(new Set(await Promise.all(unknown))).toEqual(new Set([null]));
+    expect(query.mock.calls.length).toBeLessThan(20);
+    query.mockRestore();
   });
 });
 

@@ -57,11 +57,18 @@ describe('GET /api/v3/account/dns_providers', () => {
     expect(response.headers).toMatchObject({ 'retry-after': '30' });
   });
 
-  it('returns 429 with Retry-After beyond the limit of the gateway', async () => {
+  it('waits for its turn beyond the limit of the gateway', async () => {
     gateway.willFail('description', refusal('rate_limited', 'Not now.'));
     const response = await tenant.get('/api/v3/account/dns_providers');
-    expect(response).toMatchObject({ status: 429, json: { code: 'rate_limited' } });
-    expect(response.headers).toMatchObject({ 'retry-after': '60' });
+    expect(response).toMatchObject({ status: 200, json: gateway.description });
+  });
+
+  it('does not use up the limit of the gateway, however often an account requests it', async () => {
+    const before = gateway.count('description');
+    const get = async () => await tenant.get('/api/v3/account/dns_providers');
+    for (const { status } of await Promise.all(Array.from({ length: 20 }, get))) expect(status).toBe(200);
+    expect((await get()).json).toEqual(gateway.description);
+    expect(gateway.count('description') - before).toBe(1);
   });
 });
 

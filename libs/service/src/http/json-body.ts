@@ -1,4 +1,4 @@
-import { type FieldFault, holdsPrivateKey, Problem } from '@certwright/errors';
+import { type FieldFault, holdsPrivateKey, maxFaults, Problem } from '@certwright/errors';
 
 /** Our bodies nest three levels deep. Later code recurses and must not overflow the stack. */
 const maxNesting = 32;
@@ -79,9 +79,6 @@ function badCharacterIn(text: string): string | null {
   if (text.includes('\0')) return 'a NUL character';
   return /\p{Surrogate}/u.test(text) ? 'a lone surrogate, which is not a character' : null;
 }
-
-/** In one response. */
-const maxFaults = 100;
 
 /** Characters of a member's name that are repeated to the caller. */
 const maxNameLength = 64;

@@ -1,12 +1,9 @@
-import { Problem } from '@certwright/errors';
+import { maxFaults, Problem } from '@certwright/errors';
 import { Body, type PipeTransform, Query } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
 import { SentBytes } from '../http/body-parsers';
 import { addRouteConfig } from '../http/route-config';
 import { isJsonObject, readMembers, type ReadMembers, unknownMemberFaults } from './read-members';
-
-/** In one response. */
-const maxFaults = 100;
 
 /**
  * A parameter decorator that also documents its parameter: `@IfMatch()` reads the header and adds it to the OpenAPI
@@ -87,7 +84,7 @@ export const ValidQuery = (): ParameterDecorator => Query(requestReading);
 /** @throws Problem `bad_request` with one sub-error per fault and per unknown member */
 export function validMembers<T>(read: ReadMembers<T>): T {
   const faults = [...read.faults, ...unknownMemberFaults(read)];
-  if (faults.length > 0) throw Problem.ofFields(faults.slice(0, maxFaults));
+  if (faults.length > 0) throw Problem.ofFields(faults);
   // Without a fault, no member is absent that the class requires.
   return read.value as T;
 }
