@@ -67,9 +67,9 @@ it('gives an account one connection at a time, and others rest only for an outag
 
 it('does not count the wait for other reads of the account as slowness of the database', async () => {
   const readOnce = async (statement: () => { text: string }) => ({
-    rows: await pause(40, [statement().text]),
+    rows: await pause(150, [statement().text]),
   });
-  const ct = new CtDatabase({ readOnce } as unknown as DatabasePool, { warn: () => undefined }, 200);
+  const ct = new CtDatabase({ readOnce } as unknown as DatabasePool, { warn: () => undefined }, 1_000);
   const texts = Array.from({ length: 10 }, (_, nth) => `${nth}`);
   const read = texts.map(
     async (text) => await ct.read(async (reader) => await reader.query<string[]>(text), '1'),
