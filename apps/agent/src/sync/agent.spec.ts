@@ -83,15 +83,21 @@ it('does not install an earlier version again when its state was restored from a
   expect(readFileSync(combined, 'utf8')).toBe(newer);
 });
 
-it.each([
-  ['a version', ''],
-  ['its key', 'privkey.pem'],
-])('fetches %s again that another program removed', async (_, file) => {
+/** A host that installs a certificate of the returned order. */
+async function enrolled() {
   const host = newHost();
   host.configure('[[install]]\norder = "www.example.com"\n');
   host.joinText = newJoinText(server);
   await host.enrol();
   const order = server.addOrder('www.example.com');
+  return { host, order };
+}
+
+it.each([
+  ['a version', ''],
+  ['its key', 'privkey.pem'],
+])('fetches %s again that another program removed', async (_, file) => {
+  const { host, order } = await enrolled();
   await host.agent().once();
   const versions = path.join(host.state, 'orders', order.name, 'versions');
   rmSync(path.join(versions, order.issued?.sha256 ?? '', file), { recursive: true });
@@ -100,11 +106,7 @@ it.each([
 });
 
 it('notices within an hour that a version was removed', async () => {
-  const host = newHost();
-  host.configure('[[install]]\norder = "www.example.com"\n');
-  host.joinText = newJoinText(server);
-  await host.enrol();
-  const order = server.addOrder('www.example.com');
+  const { host, order } = await enrolled();
   const agent = host.agent();
   await agent.once();
   rmSync(path.join(host.state, 'orders', order.name, 'versions'), { recursive: true });
@@ -116,11 +118,7 @@ it('notices within an hour that a version was removed', async () => {
 });
 
 it('starts with files of other programs in its state', async () => {
-  const host = newHost();
-  host.configure('[[install]]\norder = "www.example.com"\n');
-  host.joinText = newJoinText(server);
-  await host.enrol();
-  const order = server.addOrder('www.example.com');
+  const { host, order } = await enrolled();
   await host.agent().once();
   writeFileSync(path.join(host.state, 'orders/README'), 'of an operator');
   server.ask(order);

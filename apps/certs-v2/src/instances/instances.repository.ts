@@ -29,7 +29,7 @@ interface RowOfPlan extends InstanceRow {
   readonly shown: 'current' | 'pending';
 }
 
-/** One of both. */
+/** An issuance, or an imported certificate: the other id is null. */
 interface InstanceOfPage {
   readonly id: string;
   readonly issuanceId: string | null;

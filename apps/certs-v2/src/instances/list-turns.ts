@@ -5,7 +5,7 @@ import { Refusal } from '../wire/reasons';
 /** Lists of one account, the one that is being built included: about 20 s of large ones. */
 export const maxListsInTurn = 50;
 
-/** Seconds before another one. */
+/** Retry-After of a refused list, seconds. */
 const busyRetryAfterS = 5;
 
 /** A list that waits for the database or for web servers does not keep the process busy: the next one begins, ms. */

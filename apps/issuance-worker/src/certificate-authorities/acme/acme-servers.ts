@@ -44,7 +44,7 @@ export class AcmeServers {
     private readonly repeats: RepeatOptions = defaultRepeats,
   ) {}
 
-  /** Times of the database are compared with those that CAs request. @param clock of the database: ours may differ by hours */
+  /** Uses the clock of the database, since its times are compared with those that CAs request. Ours may differ by hours. */
   follow(clock: () => Date): void {
     this.clock = clock;
   }
