@@ -256,6 +256,14 @@ describe('a product', () => {
     expect((await product())?.authorities).toEqual([]);
   });
 
+  it('warns of CSRs that an ACME CA rejects', async () => {
+    expect(await set('--authorities', 'one')).not.toContain('warning');
+    expect(await set('--csr-names-every-dns-name', 'false')).toContain('warning: ACME CAs reject CSRs');
+    expect(await set('--authorities', '')).not.toContain('warning');
+    await set('--csr-names-every-dns-name', 'true');
+    expect(await product()).toMatchObject({ authorities: [], csrNamesEveryDnsName: true });
+  });
+
   it('has its keys, its approval and its price', async () => {
     await set('--rsa-sizes', '3072,2048', '--curves', 'P-384', '--http-approval', 'false');
     await set('--price', '19.99', '--currency', 'EUR');

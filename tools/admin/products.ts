@@ -42,6 +42,11 @@ export function productCommands(withDatabase: WithDatabase): Command {
     .option('--lifetime-days <days>', 'lifetime of a certificate, 1 to 397', integer(1, 397))
     .option('--max-dns-names <count>', 'names per order, 1 to 100', integer(1, 100))
     .option(
+      '--csr-names-every-dns-name <true|false>',
+      'whether CSRs must contain exactly the DNS names; ACME CAs require it',
+      boolean,
+    )
+    .option(
       '--subject-common-name <true|false>',
       'whether the first name is also the common name of the subject',
       boolean,
@@ -78,29 +83,36 @@ export function productCommands(withDatabase: WithDatabase): Command {
       };
       if (Object.keys(change).length === 0) throw new Error('Nothing to change: see `product set --help`.');
       await withDatabase(async (database) => {
-        await check(database, name, change);
+        const changed = await check(database, name, change);
         await database.getRepository(ProductEntity).update({ name }, change);
         // Issuances that wait for a CA that is down may now have another one.
         if (change.authorities !== undefined) await new WaitingIssuances(database).reconsider();
         console.log(`product ${name}: ${JSON.stringify(change)}`);
+        if (changed.authorities.length > 0 && !changed.csrNamesEveryDnsName) console.log(incompleteCsrs);
       });
     });
   return product;
 }
 
-/** @throws Error when the product or one of the CAs does not exist, or no kind of key would be accepted */
-async function check(database: DataSource, name: string, change: Change): Promise<void> {
+/** RFC 8555, section 7.4: the CSR must indicate the same identifiers as the order. */
+const incompleteCsrs =
+  'warning: ACME CAs reject CSRs that do not contain every DNS name, after the names were approved; ' +
+  '"--csr-names-every-dns-name true" refuses such CSRs when they are sent';
+
+/** @returns the changed product @throws Error when the product or one of the CAs does not exist, or no kind of key would be accepted */
+async function check(database: DataSource, name: string, change: Change): Promise<ProductEntity> {
   const product = await database.getRepository(ProductEntity).findOneBy({ name });
   if (product === null) throw new Error(`There is no product ${name}.`);
-  const { rsaSizes, curves } = { ...product, ...change };
+  const changed = { ...product, ...change };
+  const { rsaSizes, curves } = changed;
   if (rsaSizes.length + curves.length === 0)
     throw new Error('A product must accept RSA keys, ECDSA keys, or both.');
-  if (change.authorities === undefined) return;
+  if (change.authorities === undefined) return changed;
   const known = new Set(
     (await database.getRepository(CertificateAuthorityEntity).find()).map((row) => row.name),
   );
   const unknown = change.authorities.map((authority) => authority.name).filter((each) => !known.has(each));
-  if (unknown.length === 0) return;
+  if (unknown.length === 0) return changed;
   const existing = [...known].sort().join(', ') || 'none (see `authority add`)';
   throw new Error(`There is no authority ${unknown.join(', ')}. Existing ones: ${existing}.`);
 }

@@ -9,7 +9,7 @@ export type OfferedTerms = Pick<Terms, 'id' | 'product' | 'dnsNames'>;
 export interface PresentTerms extends OfferedTerms {
   /** Days that one purchase of the product covers; null: it is not sold by time. */
   readonly termDays: number | null;
-  /** False: no term is bought, because nothing can be issued at present. */
+  /** False: no term is bought, because nothing can be issued at present or the account is disabled. */
   readonly isAvailable: boolean;
 }
 

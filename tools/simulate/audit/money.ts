@@ -15,6 +15,8 @@ interface ChargeRow {
   readonly created_at: Date;
   readonly refunded: boolean;
   readonly state: string;
+  /** A failed renewal that is retried keeps its charge. */
+  readonly retried: boolean;
   readonly charged: string[];
   readonly returned: string[];
   readonly invoices: string;
@@ -31,6 +33,10 @@ export async function auditMoney(
   const { rows } = await auditor.query<ChargeRow>(
     `SELECT charge.id, charge.plan_id, charge.account_id, kind, cents, paid_through, created_at,
        refunded_at IS NOT NULL AS refunded, issuance.state,
+       issuance.state = 'failed' AND EXISTS (
+         SELECT FROM certificate JOIN plan ON plan.id = certificate.plan_id
+         WHERE certificate.id = issuance.replaces_certificate_id AND is_current AND not_after > now()
+           AND auto_renew AND NOT paused AND plan.closed_at IS NULL) AS retried,
        ARRAY(SELECT cents::text FROM ledger_entry WHERE charge_id = charge.id AND kind = 'charge') AS charged,
        ARRAY(SELECT cents::text FROM ledger_entry WHERE charge_id = charge.id AND kind = 'refund') AS returned,
        (SELECT count(*) FROM invoice WHERE charge_id = charge.id) AS invoices
@@ -103,7 +109,7 @@ function auditCharge(findings: Findings, row: ChargeRow): void {
     findings.report('duplicated', 'money', id, `has ${returned.length} refunds in the ledger`);
   if (row.refunded !== returned.length > 0 && row.cents > 0)
     findings.report('lost', 'money', id, 'its refund has no ledger entry');
-  if (!row.refunded && !['issued', 'open'].includes(row.state))
+  if (!row.refunded && !row.retried && !['issued', 'open'].includes(row.state))
     findings.report('lost', 'money', id, `its issuance ended as ${row.state}, but it was not refunded`);
 }
 

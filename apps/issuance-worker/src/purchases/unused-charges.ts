@@ -6,8 +6,17 @@ import { type PaidColumns, paidColumns, paidOf, setPaid } from '@certwright/bill
 import { giveBack } from '@certwright/billing';
 import { unusedCharge, unusedChargesOf, type UnusedRow } from '@certwright/billing';
 
+/** A failed renewal whose next attempt takes its charge over. One with a blocked key is not attempted again. */
+const isRetried = `
+  issuance.state = 'failed' AND issuance.last_error ->> 'code' IS DISTINCT FROM 'key_compromised' AND EXISTS (
+    SELECT FROM plan JOIN terms ON terms.id = plan.terms_id
+    JOIN certificate ON certificate.id = issuance.replaces_certificate_id
+    WHERE plan.id = issuance.plan_id AND plan.auto_renew AND NOT plan.paused AND plan.closed_at IS NULL
+      AND terms.product = charge.product
+      AND certificate.is_current AND certificate.revoked_at IS NULL AND certificate.not_after > now())`;
+
 /** Issuances that ended without a certificate. */
-const ended = `issuance.state IN ('canceled', 'failed', 'superseded')`;
+const ended = `issuance.state IN ('canceled', 'failed', 'superseded') AND NOT (${isRetried})`;
 
 /** Transactions that write charges are short: rows older than this, seconds, are visible to every process. */
 const settledAfterS = 3_600;
@@ -16,14 +25,14 @@ interface LookedAt {
   readonly plan_id: string;
   readonly issuance_id: string;
   readonly ended: boolean;
-  /** Not decided yet; this includes ended issuances, whose charge a purchase may be carrying over. */
+  /** Not decided yet; this includes ended issuances, whose charge a purchase may carry over. */
   readonly undecided: boolean;
 }
 
 /**
- * Refunds charges whose issuances ended without a certificate. Scans the charges by the issuances that they pay for,
- * in batches, and restarts at the oldest undecided one: so the cost of a round does not depend on the number of
- * purchases. May run in any number of processes.
+ * Refunds charges whose issuances ended without a certificate and are not attempted again. Scans the charges by the issuances
+ * that they pay for, in batches, and restarts at the oldest undecided one: so the cost of a round does not depend on the number
+ * of purchases. May run in any number of processes.
  */
 @Injectable()
 export class UnusedCharges {

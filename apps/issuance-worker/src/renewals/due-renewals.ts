@@ -86,12 +86,13 @@ export async function dueRenewals(
  * An attempt that was ended by a pause or by newer terms is not a failure. All issuances of a plan are read, by its
  * index: when queried for the open ones alone, PostgreSQL may read those of all plans instead. The certificate's own
  * terms count only for paid plans, and are not read otherwise. Charges of issuances without a certificate that were
- * not refunded yet do not count as payment. A blocked key counts after a failure, which the owner sees.
+ * not refunded do not count as payment: the next purchase takes them over. A blocked key counts after a failure, which
+ * the owner sees.
  */
 const factsStatement = `
   SELECT plan.id, plan.account_id, plan.revision, plan.auto_renew, ${paidColumns}, clock.now,
     terms.id AS terms_id, terms.dns_names, terms.approval_ways, terms.product,
-    product.available, product.term_days, product.price_cents, product.wildcard_price_cents, product.currency,
+    product.available AND account.disabled_at IS NULL AS available, product.term_days, product.price_cents, product.wildcard_price_cents, product.currency,
     (SELECT jsonb_build_object('id', own.id::text, 'product', own.product, 'dnsNames', own.dns_names,
        'approvalWays', own.approval_ways)
      FROM issuance JOIN terms AS own ON own.id = issuance.terms_id
@@ -108,6 +109,7 @@ const factsStatement = `
     attempts.opened_at, coalesce(attempts.replaced, false) AS replaced, attempts.failures, attempts.failed_at
   FROM (SELECT coalesce($2::timestamptz, clock_timestamp()) AS now) AS clock
   CROSS JOIN plan
+  JOIN account ON account.id = plan.account_id
   LEFT JOIN terms ON terms.id = plan.terms_id
   LEFT JOIN product ON product.name = terms.product
   LEFT JOIN LATERAL (

@@ -4,7 +4,8 @@ import { FailingDatabase } from '@certwright/core-testing';
 import { prices, PurchaseFixture } from '@certwright/core-testing';
 import { UnusedCharges } from '../purchases/unused-charges';
 import { attachOpen, validity } from '@certwright/core-testing';
-import { Transactions, type Tx } from '@certwright/core-schema';
+import { coreDataSource, Transactions, type Tx } from '@certwright/core-schema';
+import type { DataSource } from 'typeorm';
 import type { Renewals } from './renewals.repository';
 import { renewalsOver } from './testing/stored-renewals';
 
@@ -15,12 +16,20 @@ const now = new Date();
 const daysOn = (days: number) => new Date(now.getTime() + days * dayMs);
 
 let fixture: PurchaseFixture;
+let asWorker: DataSource;
 let renewals: Renewals;
 beforeAll(async () => {
   fixture = await PurchaseFixture.open();
-  renewals = renewalsOver(fixture.core.database);
+  asWorker = await coreDataSource({
+    ...{ url: fixture.core.urlOf('issuance-worker'), applicationName: 'spec' },
+    ...{ poolSize: 5, statementTimeoutMs: 10_000 },
+  }).initialize();
+  renewals = renewalsOver(asWorker);
 }, 30_000);
-afterAll(async () => await fixture.core.close());
+afterAll(async () => {
+  await asWorker.destroy();
+  await fixture.core.close();
+});
 afterEach(async () => {
   expect(await brokenRules(fixture.core.database)).toEqual([]);
   // Work left open by one test must not affect the next one.
@@ -55,6 +64,21 @@ const chargesOf = async (planId: string) =>
   await fixture.count(`FROM charge WHERE plan_id = $1 AND refunded_at IS NULL`, planId);
 const mailsOf = async (accountId: string) =>
   await fixture.count(`FROM mail WHERE account_id = $1 AND kind = 'renewal-unpaid'`, accountId);
+
+async function settle(): Promise<void> {
+  await new UnusedCharges(asWorker, new Transactions(asWorker)).settle(1_000);
+}
+
+/** Opens a renewal that fails permanently, and refunds what is to be refunded. */
+async function failOn(planId: string, time: Date, code = 'ca_rejected'): Promise<void> {
+  await renewals.openDue(10, time);
+  await query(
+    `UPDATE issuance SET state = 'failed', closed_at = $2, last_error = jsonb_build_object('code', $3::text)
+     WHERE plan_id = $1 AND state = 'open'`,
+    ...[planId, time, code],
+  );
+  await settle();
+}
 
 interface Paid {
   readonly accountId: string;
@@ -133,7 +157,7 @@ describe('a certificate that ends before its term', () => {
   it('is replaced in one transaction for any number of plans', async () => {
     const transactions = async (plans: number) => {
       for (let count = 0; count < plans; count += 1) await paidFor(90);
-      const spy = jest.spyOn(fixture.core.database, 'transaction');
+      const spy = jest.spyOn(asWorker, 'transaction');
       expect((await renewals.openDue(100, daysOn(60))).opened).toBe(plans);
       const calls = spy.mock.calls.length;
       spy.mockRestore();
@@ -246,22 +270,59 @@ describe('the last certificate of a term', () => {
     expect((await renewals.openDue(10, daysOn(337))).opened).toBe(1);
   });
 
-  it('is refunded when its purchase was unused, and bought again', async () => {
+  it('waits while the account is disabled, without a mail', async () => {
+    const { accountId, planId } = await paidFor(365, 2 * prices.name);
+    await query(`UPDATE account SET disabled_at = now() WHERE id = $1`, accountId);
+    expect(await renewals.openDue(10, daysOn(336))).toEqual({ found: 1, opened: 0, unpaid: [] });
+    expect(await chargesOf(planId)).toBe(1);
+    await query(`UPDATE account SET disabled_at = NULL WHERE id = $1`, accountId);
+    expect((await renewals.openDue(10, new Date(daysOn(336).getTime() + hourMs))).opened).toBe(1);
+  });
+
+  it('is charged once however often it fails, and refunded when it is not tried again', async () => {
     const { accountId, planId } = await paidFor(365, 2 * prices.name);
     const before = await planOf(planId);
-    await renewals.openDue(10, daysOn(336));
-    await query(
-      `UPDATE issuance SET state = 'failed', closed_at = $2, last_error = '{}' WHERE plan_id = $1 AND state = 'open'`,
-      planId,
-      daysOn(336),
-    );
-    const { database, transactions } = fixture.core;
-    await new UnusedCharges(database, transactions).settle(1_000);
+    for (let days = 336; days < 365; days += 1) await failOn(planId, daysOn(days));
+    expect(await replacementsOf(planId)).toHaveLength(29);
+    expect(await fixture.balanceOf(accountId)).toBe(0);
+    const entries = `FROM ledger_entry WHERE account_id = $1 AND kind IN ('charge', 'refund')`;
+    expect(await fixture.count(entries, accountId)).toBe(2);
+    await change(planId, `auto_renew = false`);
+    await settle();
     expect(await fixture.balanceOf(accountId)).toBe(prices.name);
     expect((await planOf(planId)).paid_through).toEqual(before.paid_through);
-    expect((await renewals.openDue(10, daysOn(337))).opened).toBe(1);
-    expect(await fixture.balanceOf(accountId)).toBe(0);
-    expect(await chargesOf(planId)).toBe(2);
+    expect(await chargesOf(planId)).toBe(1);
+  });
+
+  it('keeps the paid end and charges names that were added since it failed', async () => {
+    const { accountId, planId } = await paidFor(365, 4 * prices.name);
+    await failOn(planId, daysOn(336));
+    await fixture.core.transactions.run(
+      async (tx) =>
+        await fixture.core.plans.setTerms(tx, planId, {
+          product: 'paid_ca',
+          dnsNames: [...one, 'b.example.com'],
+          keyType: 'ecdsa',
+          csr: randomBytes(8),
+          spkiSha256: randomBytes(32),
+          approverEmails: {},
+        }),
+    );
+    expect((await renewals.openDue(10, daysOn(340))).opened).toBe(1);
+    expect((await replacementsOf(planId)).at(-1)?.expires_by).toEqual(daysOn(336 + 365));
+    expect(await chargesOf(planId)).toBe(3);
+    expect(await fixture.balanceOf(accountId)).toBeLessThan(2 * prices.name);
+  });
+
+  it.each([
+    ['was revoked', 'revoked_at = now(), is_current = false'],
+    ['expired', `not_before = now() - interval '1 day', not_after = now() - interval '1 minute'`],
+  ])('is refunded when it fails and the certificate %s', async (_, assignments) => {
+    const { accountId, planId } = await paidFor(365, 2 * prices.name);
+    await failOn(planId, daysOn(336));
+    await query(`UPDATE certificate SET ${assignments} WHERE plan_id = $1`, planId);
+    await settle();
+    expect(await fixture.balanceOf(accountId)).toBe(prices.name);
   });
 
   it('is not bought again while its key is blocked', async () => {
@@ -271,34 +332,12 @@ describe('the last certificate of a term', () => {
        SELECT spki_sha256, $2, 'spec' FROM terms WHERE plan_id = $1`,
       ...[planId, accountId],
     );
-    const { database, transactions } = fixture.core;
-    for (let hours = 0; hours < 24; hours += 1) {
-      await renewals.openDue(10, daysOn(336 + hours / 24));
-      await query(
-        `UPDATE issuance SET state = 'failed', closed_at = $2, last_error = '{}' WHERE plan_id = $1 AND state = 'open'`,
-        ...[planId, daysOn(336 + hours / 24)],
-      );
-      await new UnusedCharges(database, transactions).settle(1_000);
-    }
+    for (let hours = 0; hours < 24; hours += 1)
+      await failOn(planId, daysOn(336 + hours / 24), 'key_compromised');
     expect(await replacementsOf(planId)).toHaveLength(1);
     expect(await fixture.balanceOf(accountId)).toBe(prices.name);
     await query(`DELETE FROM blocked_key WHERE account_id = $1`, accountId);
     expect((await renewals.openDue(10, daysOn(337.1))).opened).toBe(1);
-    expect(await fixture.balanceOf(accountId)).toBe(0);
-  });
-
-  it('is bought again before the refund of an unused purchase', async () => {
-    const { accountId, planId } = await paidFor(365, 2 * prices.name);
-    await renewals.openDue(10, daysOn(336));
-    await query(
-      `UPDATE issuance SET state = 'failed', closed_at = $2, last_error = '{}' WHERE plan_id = $1 AND state = 'open'`,
-      planId,
-      daysOn(336),
-    );
-    expect((await renewals.openDue(10, daysOn(337))).opened).toBe(1);
-    expect(await chargesOf(planId)).toBe(2);
-    const { database, transactions } = fixture.core;
-    await new UnusedCharges(database, transactions).settle(1_000);
     expect(await fixture.balanceOf(accountId)).toBe(0);
   });
 

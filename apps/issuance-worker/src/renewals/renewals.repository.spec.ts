@@ -70,6 +70,9 @@ it('counts certificates that expire soon although they are renewed automatically
   await change(paused.planId, 'paused = true');
   const ended = await attachedCertificate(core, accountId, validity(-89, 1, now));
   await change(ended.planId, 'auto_renew = false');
+  const disabled = await core.account('1000000000077');
+  await attachedCertificate(core, disabled, validity(-89, 1, now));
+  await core.database.query(`UPDATE account SET disabled_at = now() WHERE id = $1`, [disabled]);
   expect(await renewals.expiring()).toBe(2);
 });
 

@@ -102,16 +102,18 @@ export class Renewals {
 
   /**
    * Current certificates that are about to expire although they are renewed automatically. Renewals are opened when a third
-   * of the lifetime is left; what has less than a sixth has failed for a long time. Seven days bound the index scan.
+   * of the lifetime is left; what has less than a sixth has failed for a long time. Seven days bound the index scan. Without
+   * disabled accounts, for which no terms are bought.
    */
   async expiring(): Promise<number> {
     const [{ count }] = await this.transactions.run(
       async (tx) =>
         await tx.query<[{ count: number }]>(
           `SELECT count(*)::int AS count FROM certificate JOIN plan ON plan.id = certificate.plan_id
+             JOIN account ON account.id = plan.account_id
            WHERE is_current AND revoked_at IS NULL AND not_after BETWEEN now() AND now() + interval '7 days'
              AND not_after < now() + (not_after - not_before) / 6
-             AND plan.auto_renew AND NOT plan.paused AND plan.closed_at IS NULL`,
+             AND plan.auto_renew AND NOT plan.paused AND plan.closed_at IS NULL AND account.disabled_at IS NULL`,
         ),
     );
     return count;

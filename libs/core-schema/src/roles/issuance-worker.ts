@@ -76,7 +76,7 @@ export const issuanceWorker: RoleGrants = {
       insert: `
         account_id plan_id made_for_issuance_id issuance_id kind product names wildcards paid_through before
         cents currency`,
-      update: 'refunded_at',
+      update: 'issuance_id refunded_at',
     },
     delegation: { select: 'account_id dns_name label retired_at', update: 'retired_at' },
     deployment: {

@@ -3,6 +3,7 @@ import {
   amountText,
   type Charge,
   chargeFor,
+  paidWithout,
   type Product,
   type PurchaseKind,
   type SoldProduct,
@@ -82,7 +83,7 @@ export class Purchases {
   }
 
   /**
-   * Replaces a certificate by buying a term for the plan's present terms.
+   * Replaces a certificate by buying a term for the plan's present terms. A term that a failed attempt bought is used.
    *
    * @param now null: the database's clock
    * @returns null when it is replaced already, or an issuance is under way: then no row was written
@@ -94,12 +95,8 @@ export class Purchases {
     product: SoldProduct,
     now: Date | null = null,
   ): Promise<string | null> {
-    const bought = decide(
-      await purchaseInputs(tx, replacement.planId, now),
-      'term',
-      product,
-      replacement.dnsNames,
-    );
+    const inputs = await purchaseInputs(tx, replacement.planId, now);
+    const bought = decide(inputs, isTermUnused(inputs) ? 'as_paid' : 'term', product, replacement.dnsNames);
     const [issuanceId] = await openReplacements(tx, [{ ...replacement, expiresBy: bought.expiresBy }]);
     if (issuanceId === undefined) return null;
     await this.settle(tx, { ...replacement, issuanceId, bought, note: null, emailTo: null });
@@ -165,6 +162,11 @@ function decide(
   const taken = takeOver(kind, sold, paid, unused, now);
   const lasting = latest([currentExpiresBy, ...taken.carried.map(({ expiresBy }) => expiresBy)]);
   return { ...taken, ...chargeFor(kind, { product: sold, dnsNames, paid: taken.paid, now, lasting }) };
+}
+
+/** Whether an attempt without a certificate bought the term that is paid. */
+function isTermUnused({ paid, unused }: PurchaseInputs): boolean {
+  return paid?.through.getTime() !== paidWithout(unused, paid)?.through.getTime();
 }
 
 function latest(instants: readonly (Date | null)[]): Date | null {
