@@ -1,4 +1,5 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { severableLink } from '@certwright/testing';
 
 /** The fault of one connection. Counts bytes from the server, including TLS. */
 export type Fault =
@@ -24,41 +25,22 @@ export async function faultyLink(target: {
   readonly host: string;
   readonly port: number;
 }): Promise<FaultyLink> {
-  const sockets = new Set<Socket>();
   let next = (): Fault => ({ kind: 'none' });
   let faults = 0;
-  const keep = (socket: Socket, peer: Socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-    socket.on('close', () => {
-      sockets.delete(socket);
-      peer.destroy();
-    });
-  };
-  const server = createServer((client) => {
-    const upstream = connect(target);
-    keep(client, upstream);
-    keep(upstream, client);
-    client.pipe(upstream);
+  const link = await severableLink(target, (from, to) => {
     const fault = next();
     if (fault.kind !== 'none') faults += 1;
-    carry(upstream, client, fault);
+    carry(from, to, fault);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const endAll = () => {
-    for (const socket of sockets) socket.destroy();
-  };
   return {
-    port: (server.address() as AddressInfo).port,
+    port: link.port,
     faults: () => faults,
     disturb: (then) => {
       next = then;
-      endAll();
+      link.cut();
+      link.restore();
     },
-    close: async () => {
-      endAll();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close: link.close,
   };
 }
 

@@ -1,4 +1,5 @@
-import type { InstallationState, ServedCertificate } from '@certwright/core-schema';
+import type { InstallationState } from '@certwright/agent-contract';
+import type { ServedCertificate } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { isAgentLive, offlineAdvice } from './cluster-agents';

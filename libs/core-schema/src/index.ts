@@ -17,11 +17,7 @@ export { claimDeployment } from './deployment/deployment';
 export { findHold, issuancesAreHeld, watchTimeline } from './deployment/issuance-hold';
 export { isOpen, type Lease, underLease } from './leases/issuance-lease';
 export type { KeyRequestReason } from './managed-orders/managed-key.entity';
-export {
-  type InstallationState,
-  installationStates,
-  type ServedCertificate,
-} from './managed-orders/rollout.entity';
+export { type ServedCertificate } from './managed-orders/rollout.entity';
 export { type MailKind } from './mail/mail.entity';
 export { type MonitoringChangeEntity } from './monitoring/monitoring-change.entity';
 export type { EndpointReportKind } from './monitoring/endpoint-report.entity';

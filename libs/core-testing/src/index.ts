@@ -1,5 +1,5 @@
 export { deliveriesOf, unannounced } from './announced';
-export { apiAccount, statementsOf } from './api-account';
+export { statementsOf } from './api-account';
 export { type AttachedCertificate, attachOpen, attachedCertificate, validity } from './attached-certificate';
 export { brokenRules } from './books';
 export { checkedEndpoint } from './checked-endpoint';

@@ -1,6 +1,6 @@
-import { leafHash } from './merkle/hashes';
+import { sha256 } from '@certwright/pki';
+import { leafHash, sha256Length } from './merkle/hashes';
 import { type Issued, readIssued } from './reading/read-issued';
-import { sha256, sha256Length } from './sha256';
 import { TlsReader } from './tls-reader';
 
 /**

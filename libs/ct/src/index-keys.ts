@@ -1,4 +1,4 @@
-import { sha256Hex } from './sha256';
+import { sha256Hex } from '@certwright/pki';
 import { runsOf } from './reading/odd-texts';
 import { TreeKeys } from './tree-keys';
 

@@ -39,7 +39,6 @@ export {
   verifyConsistency,
   verifyInclusion,
 } from './merkle/proofs';
-export type { ReadingFault } from './reading/faults';
 export { type Issued, readIssued } from './reading/read-issued';
 export { tbsSha256, transparencyTbs } from './tbs';
 export { readDataTile, tilePath, type TilePlace, tileWidth } from './tile';

@@ -1,5 +1,5 @@
+import { sha256 } from '@certwright/pki';
 import { fromBase64 } from './bytes';
-import { sha256 } from './sha256';
 
 /** State in the list; the values are those of its schema. */
 export const logStates = ['pending', 'qualified', 'usable', 'readonly', 'retired', 'rejected'] as const;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { sha256 } from '@certwright/pki';
 import { asBuffer } from './bytes';
 import { DerCursor } from './reading/der-cursor';
 import { readObjectIdentifier } from './reading/object-identifier';
@@ -76,7 +77,7 @@ export function keyIdentifiers(spkiDer: Uint8Array): Buffer[] {
   const key = keyOf(bytes);
   return [...(key === null ? [] : [key]), bytes].flatMap((input) => [
     createHash('sha1').update(input).digest(),
-    createHash('sha256').update(input).digest().subarray(0, identifierBytes),
+    sha256(input).subarray(0, identifierBytes),
   ]);
 }
 

@@ -1,6 +1,5 @@
-import { withoutSctList } from '@certwright/pki';
+import { sha256Hex, withoutSctList } from '@certwright/pki';
 import type { Issued } from './reading/read-issued';
-import { sha256Hex } from './sha256';
 
 /**
  * The TBSCertificate that a certificate and its precertificate share (RFC 6962, section 3.2). For a precertificate

@@ -1,5 +1,5 @@
 import type { LogEntry } from './entry';
-import { sha256Length } from './sha256';
+import { sha256Length } from './merkle/hashes';
 import { entryOf, readTimestampedEntry } from './timestamped-entry';
 import { TlsReader } from './tls-reader';
 

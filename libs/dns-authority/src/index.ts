@@ -1,4 +1,4 @@
-export { answer, type Outcome, type Reply } from './answer';
+export { answer, type Outcome } from './answer';
 export { queryBytes, updateBytes, type Prerequisite, type UpdateStep } from './asking/request-bytes';
 export { OPCODE, RCODE, STORED_TYPE, type StoredType, type TsigError } from './codes';
 export { MemoryZone } from './memory/memory-zone';

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { readIssued } from '@certwright/ct';
+import { sha256 } from '@certwright/pki';
 import { CsvFault, readCsv } from './csv';
 
 /** What a row says; what its file has no column for is absent, what its column leaves empty is null. */
@@ -196,8 +196,4 @@ class Row {
 
 function isUrl(text: string): boolean {
   return text.length <= maxUrlLength && /^https?:\/\/[\x21-\x7e]+$/i.test(text) && URL.canParse(text);
-}
-
-function sha256(bytes: Uint8Array): Buffer {
-  return createHash('sha256').update(bytes).digest();
 }

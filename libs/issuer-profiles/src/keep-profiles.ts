@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { keyIdentifiers } from '@certwright/ct';
+import { sha256 } from '@certwright/pki';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { CcadbRecord } from './ccadb-records';
 import { knownOrganizations, knownOrganizationsAsOf, knownOrganizationsSource } from './known-organizations';
@@ -104,7 +104,7 @@ async function match(tx: EntityManager): Promise<number> {
   );
   let matched = 0;
   for (const { spkiSha256, spkiDer, certificateDer } of issuers) {
-    const certificate = certificateDer === null ? null : createHash('sha256').update(certificateDer).digest();
+    const certificate = certificateDer === null ? null : sha256(certificateDer);
     const [, updated] = await tx.query<[unknown, number]>(
       `UPDATE ct_issuer_profile SET spki_sha256 = $1 WHERE id = (
          SELECT id FROM ct_issuer_profile

@@ -5,6 +5,5 @@ export { specialPurposeOf } from './addresses/special-purpose';
 export { OutboundFault, type OutboundFaultKind } from './outbound-fault';
 export { presentedCertificates } from './presented-certificates/presented-certificates';
 export { portRefusal } from './request/blocked-ports';
-export { type TlsTrust } from './request/connection';
 export { guardedRequest, type GuardedAnswer } from './request/guarded-request';
 export { Pieces } from './request/pieces';

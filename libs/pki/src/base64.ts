@@ -14,7 +14,3 @@ export function decodeBase64(text: string, maxBytes: number): DecodedBase64 {
   if (bytes.toString('base64') !== text) return { ok: false, fault: 'not_canonical' };
   return bytes.length > maxBytes ? { ok: false, fault: 'too_long' } : { ok: true, bytes };
 }
-
-export function encodeBase64(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
-}

@@ -1,8 +1,7 @@
-export { decodeBase64, encodeBase64 } from './base64';
+export { decodeBase64 } from './base64';
 export {
   type CertificatePlace,
   checkIssued,
-  type IssuedExpectation,
   type IssuedMismatch,
   type IssuedMismatchCode,
 } from './certificate/check-issued';
@@ -11,14 +10,11 @@ export { logIdentity, withoutSctList } from './certificate/transparency-tbs';
 export { decodeCsrField } from './csr/csr-field';
 export { checkCsr } from './csr/check-csr';
 export type { CsrFault } from './csr/csr-fault';
-export { type Csr, csrLimits, readCsr } from './csr/read-csr';
+export { type Csr, readCsr } from './csr/read-csr';
 export { type DerElement, parseDer } from './der/der-element';
-export { DerError } from './der/der-error';
 export { tags as derTags } from './der/der-primitives';
-export { DerReader, explicitContent } from './der/der-reader';
-export { integerValue, objectIdentifierValue, bitStringBytes, textValue, timeValue } from './der/der-values';
 export { encodeInteger, encodeObjectIdentifier, encodeTime, encodeTlv } from './der/der-writer';
-export { sha1Hex, sha256Hex } from './fingerprints';
+export { sha1Hex, sha256, sha256Hex } from './fingerprints';
 export { curveNames } from './keys/curves';
 export { rsaKeySizes } from './keys/check-key';
 export { knownKeySource, PackedDigests } from './keys/known-keys/known-keys';

@@ -1,4 +1,4 @@
-import { decodeBase64, encodeBase64 } from './base64';
+import { decodeBase64 } from './base64';
 
 export interface PemBlock {
   readonly label: string;
@@ -26,7 +26,8 @@ const maxBlockBytes = 64 * 1024;
 
 /** RFC 7468, section 2: lines of 64 characters, the last one shorter, each ended by a line feed. */
 export function encodePem(label: string, der: Uint8Array): string {
-  const lines = encodeBase64(der).match(/.{1,64}/g) ?? [];
+  const base64 = Buffer.from(der.buffer, der.byteOffset, der.byteLength).toString('base64');
+  const lines = base64.match(/.{1,64}/g) ?? [];
   return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ''].join('\n');
 }
 

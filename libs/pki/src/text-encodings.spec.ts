@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import fc from 'fast-check';
 import { containsPrivateKey, holdsPrivateKey } from '@certwright/errors';
-import { decodeBase64, decodePem, encodeBase64, encodePem } from './index';
+import { decodeBase64, decodePem, encodePem } from './index';
 import { commonName, dns, forgeCsr } from './testing/csr-forge';
 import { seq } from './testing/der-forge';
 
@@ -9,7 +9,7 @@ describe('strict base64', () => {
   it('reads what it writes, for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 100 }), (bytes) => {
-        const decoded = decodeBase64(encodeBase64(bytes), 100);
+        const decoded = decodeBase64(Buffer.from(bytes).toString('base64'), 100);
         expect(decoded.ok && Buffer.from(decoded.bytes).equals(Buffer.from(bytes))).toBe(true);
       }),
     );

@@ -26,7 +26,7 @@ export {
   type SettingValues,
 } from './config/settings';
 export { createLogger, type Logger, nestLogger } from './logging/logger';
-export { Html, html, inlineStyle } from './html/html';
+export { Html, html, inlineStyle, pagePolicy } from './html/html';
 export { MaxBody, SentBytes } from './http/body-parsers';
 export { closeHttpApp, createHttpApp } from './http/http-app';
 export type { HttpAppOptions } from './http/http-options';
@@ -51,7 +51,7 @@ export { Sender, type SignedHead, type SignedRequests } from './authentication/s
 export { FailedAuthentication, ofAddress } from './authentication/failed-authentication';
 export { KeyAuthentication } from './authentication/key-authentication';
 export { hashPassword } from './authentication/password-hash';
-export { Passwords, type Users } from './authentication/passwords';
+export { Passwords } from './authentication/passwords';
 export {
   Authenticated,
   isAllowed,
@@ -66,6 +66,7 @@ export { HandfulTokenBuckets } from './limits/handful-token-buckets';
 export { InProgress } from './limits/in-progress';
 export { MemoryTokenBuckets, type Rate, type TokenBuckets } from './limits/token-buckets';
 export { limitSettings, type RequestLimits, requestLimits } from './limits/request-limits';
+export { Turns } from './limits/turns';
 export { Metrics } from './operations/metrics';
 export { Readiness } from './operations/readiness';
 export { type ProcessConfig, processSettings } from './lifecycle/process-settings';
@@ -106,6 +107,6 @@ export {
 } from './wire/http-response';
 export { commonErrors, errorDecorators, ErrorSchema } from './wire/documented-errors';
 export { isObjectId, ObjectId } from './wire/object-id';
-export { After, Expand, Limit, maxPageSize, nextPageLink } from './wire/pages';
+export { After, Expand, Limit, maxPageSize, pageOf } from './wire/pages';
 export { TextLine } from './wire/text-line';
 export { timestamp } from './wire/timestamp';

@@ -9,10 +9,11 @@ export interface SeverableLink {
   close(): Promise<void>;
 }
 
-export async function severableLink(target: {
-  readonly host: string;
-  readonly port: number;
-}): Promise<SeverableLink> {
+/** @param carry responses to the client */
+export async function severableLink(
+  target: { readonly host: string; readonly port: number },
+  carry = (from: Socket, to: Socket): void => void from.pipe(to),
+): Promise<SeverableLink> {
   const sockets = new Set<Socket>();
   let severed = false;
   const keep = (socket: Socket, peer: Socket) => {
@@ -28,7 +29,8 @@ export async function severableLink(target: {
     const upstream = connect(target);
     keep(client, upstream);
     keep(upstream, client);
-    client.pipe(upstream).pipe(client);
+    client.pipe(upstream);
+    carry(upstream, client);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const cut = () => {

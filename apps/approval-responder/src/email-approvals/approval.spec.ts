@@ -59,7 +59,7 @@ describe('the page of a link', () => {
     const [, style = ''] = /<style>([^]*)<\/style>/.exec(text) ?? [];
     const digest = createHash('sha256').update(style).digest('base64');
     expect(headers['content-security-policy']).toBe(
-      `default-src 'none'; style-src 'sha256-${digest}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+      `default-src 'none'; style-src 'sha256-${digest}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
     );
     expect(text).not.toMatch(/<script|javascript:|https?:/);
   });

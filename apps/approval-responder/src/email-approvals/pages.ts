@@ -1,22 +1,13 @@
 import type { ApprovalRequest } from '@certwright/core-schema';
-import { type Html, html, inlineStyle } from '@certwright/service';
+import { type Html, html, inlineStyle, pagePolicy } from '@certwright/service';
 
 const style = inlineStyle(`
   body { font: 1rem/1.5 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem; color: #1b1f24; }
   dt { font-weight: 600; } dd { margin: 0 0 .75rem; overflow-wrap: anywhere; }
   button { font: inherit; padding: .6rem 1.4rem; border: 0; border-radius: .3rem; background: #14532d; color: #fff; }`);
 
-/**
- * For every page: no resources, no scripts, only this style, and the form posts only to this origin.
- * `form-action` and `base-uri` do not fall back to `default-src`.
- */
-export const contentSecurityPolicy = [
-  `default-src 'none'`,
-  `style-src ${style.source}`,
-  `form-action 'self'`,
-  `base-uri 'none'`,
-  `frame-ancestors 'none'`,
-].join('; ');
+/** Of every page. */
+export const contentSecurityPolicy = pagePolicy(style, 'self');
 
 function page(title: string, body: Html): string {
   return html`<!doctype html>

@@ -4,7 +4,6 @@ import { AnnouncementRound } from '@certwright/delivery';
 import { Plans } from '@certwright/ordering';
 import { eventually } from '@certwright/testing';
 import { deliveriesOf, unannounced } from '@certwright/core-testing';
-import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { forgedRoot } from '../instances/testing/forged-authority';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
 import { addWebhook, changeCurrent, reselectCurrent } from '../testing/current-instance';
@@ -22,22 +21,17 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   tenant = await api.tenant();
-  await createObject(tenant);
+  const response = await tenant.postForm(`/api/v2/certs/${cn}`, { csr, approval_method: 'dns' });
+  expect(response.status).toBe(200);
 });
 afterEach(() => jest.restoreAllMocks());
 afterAll(() => api.stop());
 
-async function createObject(of: Tenant): Promise<void> {
-  const response = await of.postForm(`/api/v2/certs/${cn}`, { csr, approval_method: 'dns' });
-  expect(response.status).toBe(200);
-}
+const allAnnounced = async () => await eventually(async () => expect(await unannounced(api, tenant)).toBe(0));
 
-const allAnnounced = async (of: Tenant = tenant) =>
-  await eventually(async () => expect(await unannounced(api, of)).toBe(0));
-
-const planId = async (of: Tenant = tenant): Promise<string> => {
+const planId = async (): Promise<string> => {
   const [plan] = await api.database.query<{ id: string }>(`SELECT id FROM plan WHERE account_id = $1`, [
-    of.accountId,
+    tenant.accountId,
   ]);
   return plan?.id ?? '';
 };
@@ -177,17 +171,6 @@ describe('the wake-up', () => {
     await eventually(async () => expect((await queues.lengths()).get('certs-v2-events')).toBe(0));
     expect(await deliveriesOf(api, tenant)).toHaveLength(1);
   });
-
-  it('may be lost with all data in Redis: the sweep finds unannounced plans', async () => {
-    const sweep = withoutSweep();
-    await addWebhook(api, tenant);
-    await changeCurrent(api, tenant, cn);
-    await api.database.query(`DELETE FROM outbox`);
-    await api.redis.flush();
-    sweep.mockRestore();
-    await allAnnounced();
-    expect(await deliveriesOf(api, tenant)).toHaveLength(1);
-  });
 });
 
 describe('two copies of the process', () => {
@@ -225,28 +208,6 @@ describe('the sweep', () => {
     await eventually(async () => expect(await unannounced(api, tenant)).toBe(1));
     expect(await deliveriesOf(api, tenant)).toHaveLength(1);
     await api.database.query(`UPDATE plan SET announced_version = current_version`);
-  });
-
-  it('announces every other plan while one cannot be announced', async () => {
-    const other = await api.tenant();
-    await createObject(other);
-    await addWebhook(api, tenant);
-    await addWebhook(api, other);
-    const objects = api.app.get(CertObjectsRepository);
-    const ofPlan = objects.ofPlan.bind(objects);
-    const broken = jest.spyOn(objects, 'ofPlan').mockImplementation(async (tx, id) => {
-      const object = await ofPlan(tx, id);
-      if (object?.accountId === tenant.accountId) throw new Error('cannot be rendered');
-      return object;
-    });
-    await changeCurrent(api, tenant, cn);
-    await changeCurrent(api, other, cn);
-    await allAnnounced(other);
-    expect(await unannounced(api, tenant)).toBe(1);
-    expect(await deliveriesOf(api, other)).toHaveLength(1);
-    broken.mockRestore();
-    await allAnnounced();
-    expect(await deliveriesOf(api, tenant)).toHaveLength(1);
   });
 });
 

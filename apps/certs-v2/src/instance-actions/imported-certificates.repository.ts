@@ -1,6 +1,6 @@
-import { createHash, randomInt } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import type { Tx } from '@certwright/core-schema';
-import { logIdentity } from '@certwright/pki';
+import { logIdentity, sha256 } from '@certwright/pki';
 import { Injectable } from '@nestjs/common';
 import type { StoredCertObject } from '../cert-objects/cert-object';
 import type { ImportedCertificate } from './imported-certificate';
@@ -66,13 +66,11 @@ export class ImportedCertificates {
     { chain, root }: Pick<ImportedCertificate, 'chain' | 'root'>,
   ): Promise<Buffer> {
     const ders = chain.map(({ der }) => der);
-    const sha256 = createHash('sha256')
-      .update(Buffer.concat([...ders, root?.der ?? noRoot]))
-      .digest();
+    const digest = sha256(Buffer.concat([...ders, root?.der ?? noRoot]));
     await tx.query(
       `INSERT INTO certificate_chain (sha256, chain, root) VALUES ($1, $2::bytea[], $3) ON CONFLICT DO NOTHING`,
-      [sha256, ders, root?.der ?? Buffer.alloc(0)],
+      [digest, ders, root?.der ?? Buffer.alloc(0)],
     );
-    return sha256;
+    return digest;
   }
 }

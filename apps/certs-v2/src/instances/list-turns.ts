@@ -1,4 +1,4 @@
-import { InProgress } from '@certwright/service';
+import { InProgress, Turns } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Refusal } from '../wire/reasons';
 
@@ -18,8 +18,7 @@ const maxHoldUpMs = 1_000;
 @Injectable()
 export class ListTurns {
   readonly #lists = new InProgress(maxListsInTurn);
-  /** Of the newest list of each account: when the next one may begin. */
-  readonly #turns = new Map<string, Promise<void>>();
+  readonly #turns = new Turns({ atOnce: Infinity, atOnceOfAccount: 1 });
 
   /**
    * Runs `build` once the account's earlier lists are built.
@@ -29,10 +28,7 @@ export class ListTurns {
   async run<T>(accountId: string, build: () => Promise<T>): Promise<T> {
     const leave = this.#lists.begin(accountId);
     if (leave === null) throw tooManyLists();
-    const before = this.#turns.get(accountId);
-    const { promise: turn, resolve: end } = Promise.withResolvers<void>();
-    this.#turns.set(accountId, turn);
-    await before;
+    const end = await this.#turns.begin(accountId);
     const timer = setTimeout(end, maxHoldUpMs);
     try {
       return await build();
@@ -40,7 +36,6 @@ export class ListTurns {
       clearTimeout(timer);
       end();
       leave();
-      if (this.#turns.get(accountId) === turn) this.#turns.delete(accountId);
     }
   }
 }

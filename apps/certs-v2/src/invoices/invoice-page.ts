@@ -1,5 +1,5 @@
 import { decimalOf } from '@certwright/issuance';
-import { Html, html, inlineStyle } from '@certwright/service';
+import { Html, html, inlineStyle, pagePolicy } from '@certwright/service';
 import type { StoredInvoice } from './invoice-json';
 
 const style = inlineStyle(`
@@ -22,15 +22,7 @@ const style = inlineStyle(`
   }
 `);
 
-/** Loads, runs and sends nothing, and only this style applies. */
-export const contentSecurityPolicy = [
-  `default-src 'none'`,
-  `style-src ${style.source}`,
-  // These two do not fall back to default-src.
-  `base-uri 'none'`,
-  `form-action 'none'`,
-  `frame-ancestors 'none'`,
-].join('; ');
+export const contentSecurityPolicy = pagePolicy(style);
 
 /** A page to print. Texts are customers' own, in any script and direction, hence `bdi`. */
 export function invoicePage(invoice: StoredInvoice, accountName: string): string {

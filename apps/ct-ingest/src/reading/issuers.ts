@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { chainCertificates, chainFingerprints, type Issued, type LogEntry, readIssued } from '@certwright/ct';
 import type { NewIssuer } from '@certwright/ct-index';
+import { sha256 } from '@certwright/pki';
 
 /** Looks up certificates of a chain by digest; null: unavailable. */
 export type FetchIssuer = (fingerprint: Buffer) => Promise<Buffer | null>;
@@ -156,10 +157,6 @@ function caCertificate(der: Buffer): CaCertificate | null {
   const { spkiDer } = readIssued(der, 'certificate');
   if (spkiDer === null) return null;
   return { der: Buffer.from(der), spkiDer: Buffer.from(spkiDer), spkiSha256: sha256(spkiDer) };
-}
-
-function sha256(bytes: Uint8Array): Buffer {
-  return hash('sha256', bytes, 'buffer');
 }
 
 /** Evicts the oldest when the count or the size exceeds its limit. */

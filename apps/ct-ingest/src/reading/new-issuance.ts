@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { indexKeys, type Issued, oddKeys, type LogEntry } from '@certwright/ct';
 import { type NewIssuance, type NewIssuer, noEnd, packBody } from '@certwright/ct-index';
+import { sha256Hex } from '@certwright/pki';
 
 const nothing = Buffer.alloc(0);
 
@@ -60,9 +60,9 @@ function issuanceOf(
   const der = entry.type === 'precertificate' ? entry.precertificateDer : entry.certificateDer;
   return {
     tbsSha256,
-    certSha256: sha256(der),
+    certSha256: sha256Hex(der),
     precertificate: entry.type === 'precertificate',
-    spkiSha256: sha256(issued.spkiDer ?? nothing),
+    spkiSha256: sha256Hex(issued.spkiDer ?? nothing),
     issuer,
     crlUrl: issued.crlUrl,
     serial: serialBytes(issued.serial),
@@ -83,8 +83,4 @@ function serialBytes(serial: string | null): Buffer {
 
 function dateOf(ms: number | null): Date | null {
   return ms === null ? null : new Date(Math.max(firstMs, ms));
-}
-
-function sha256(bytes: Uint8Array): string {
-  return hash('sha256', bytes, 'hex');
 }

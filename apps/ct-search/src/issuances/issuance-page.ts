@@ -1,4 +1,4 @@
-import { type Html, html, inlineStyle } from '@certwright/service';
+import { type Html, html, inlineStyle, pagePolicy } from '@certwright/service';
 import { issuanceExpansion, type IssuanceSchema } from '@certwright/issuance-json';
 
 const style = inlineStyle(`
@@ -14,15 +14,7 @@ const style = inlineStyle(`
 /** Max names on the page. */
 const maxNames = 1_000;
 
-/** Loads, runs and sends nothing, and only this style applies. */
-export const contentSecurityPolicy = [
-  `default-src 'none'`,
-  `style-src ${style.source}`,
-  // These do not fall back to default-src.
-  `base-uri 'none'`,
-  `form-action 'none'`,
-  `frame-ancestors 'none'`,
-].join('; ');
+export const contentSecurityPolicy = pagePolicy(style);
 
 /** What the page shows. */
 export const expansionOfPage = issuanceExpansion([

@@ -1,8 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { pageSession } from '@certwright/ct-index';
 import { usedCtSchema } from '@certwright/ct-schema';
 import { DatabasePool, schemaCheck } from '@certwright/postgres';
-import { RunningProcess } from '@certwright/service';
+import { RunningProcess, Turns } from '@certwright/service';
 import { Global, Injectable, Module } from '@nestjs/common';
 import { MonitoringConfig } from '../config';
 
@@ -34,8 +33,8 @@ export interface CtReader {
 export class CtDatabase {
   /** By the account whose reads rest, or `everyone`. */
   private readonly restsUntilMs = new Map<string, number>();
-  /** By account: the end of its last read. */
-  private readonly lastReads = new Map<string, Promise<void>>();
+  /** An account has one connection at a time, until its read has really ended. */
+  private readonly turns = new Turns({ atOnce: Infinity, atOnceOfAccount: 1 });
 
   constructor(
     private readonly pool: Pick<DatabasePool, 'readOnce'>,
@@ -48,7 +47,7 @@ export class CtDatabase {
    * @returns null while the database is down or slow
    */
   async read<T>(work: (reader: CtReader) => Promise<T>, accountId = everyone): Promise<T | null> {
-    const endTurn = await this.turn(accountId);
+    const endTurn = await this.turns.begin(accountId, maxWaitMs);
     if (endTurn === null) return null;
     if (this.rests(everyone) || this.rests(accountId)) {
       endTurn();
@@ -70,28 +69,6 @@ export class CtDatabase {
     } finally {
       clearTimeout(timer);
     }
-  }
-
-  /**
-   * An account has one connection at a time, until its read has really ended: its other reads wait.
-   *
-   * @returns ends it; null when it did not come in time
-   */
-  private async turn(accountId: string): Promise<(() => void) | null> {
-    const before = this.lastReads.get(accountId);
-    const { promise: own, resolve: end } = Promise.withResolvers<void>();
-    const last = Promise.all([before, own]).then(() => {
-      if (this.lastReads.get(accountId) === last) this.lastReads.delete(accountId);
-    });
-    this.lastReads.set(accountId, last);
-    if (before === undefined) return end;
-    const waiting = new AbortController();
-    const late = pause(maxWaitMs, false, { signal: waiting.signal }).catch(() => false);
-    const hasCome = await Promise.race([before.then(() => true), late]);
-    waiting.abort();
-    if (hasCome) return end;
-    end();
-    return null;
   }
 
   private rests(who: string): boolean {

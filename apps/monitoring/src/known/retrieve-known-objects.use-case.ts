@@ -1,4 +1,4 @@
-import { type HttpResponse, jsonResponse, nextPageLink } from '@certwright/service';
+import { type HttpResponse, jsonResponse, pageOf } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
 import type { KnownKind, KnownQuery } from './known-kind';
@@ -18,10 +18,7 @@ export class RetrieveKnownObjects {
   ): Promise<HttpResponse> {
     const { after, limit } = query;
     const found = await this.known.page<Row>(object, accountId, { after, limit: limit + 1 });
-    const rows = found.slice(0, limit);
-    const last = rows.at(-1);
-    const shown = rows.map(json);
-    if (found.length <= limit || last === undefined) return jsonResponse(200, shown);
-    return jsonResponse(200, shown, { link: nextPageLink(this.addresses.list(resource), last.id, query) });
+    const { rows, headers } = pageOf(found, query, this.addresses.list(resource), ({ id }) => id);
+    return jsonResponse(200, rows.map(json), headers);
   }
 }

@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { CsrResponse, SealedKey } from '@certwright/agent-contract';
 import { Transactions, type Tx } from '@certwright/core-schema';
 import { type FieldFault, Problem } from '@certwright/errors';
 import { BlockedKeys, endKeyRequest, Products } from '@certwright/ordering';
 import type { Product } from '@certwright/issuance';
-import { checkCsr, readCsr } from '@certwright/pki';
+import { checkCsr, readCsr, sha256 } from '@certwright/pki';
 import { Injectable } from '@nestjs/common';
 import type { OrderCsr, StoredOrder } from '../orders/order';
 import { OrderChanges } from '../orders/order-changes';
@@ -173,5 +172,3 @@ function assertSealedFor(keys: readonly SealedKey[], { id }: Agent, others: Read
   const isForAll = receivers.size === keys.length && receivers.size === others.size;
   if (!isForAll || [...receivers].some((receiver) => !others.has(receiver))) throw membersChanged();
 }
-
-const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest();

@@ -21,12 +21,9 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   tenant = await api.tenant('Full Access');
-  await createOrder('mine');
+  await tenant.post('/api/v3/orders', { name: 'mine', dns_names: ['example.com'], csr });
 });
 afterAll(() => api.stop());
-
-const createOrder = async (name: string, of: Tenant = tenant) =>
-  (await of.post('/api/v3/orders', { name, dns_names: ['example.com'], csr })).json;
 
 const addWebhook = async (of: Tenant = tenant, more: object = {}): Promise<string> =>
   String((await of.post('/api/v3/account/webhooks', { url: 'https://hooks.example.com/', ...more })).json.id);
@@ -227,24 +224,5 @@ describe('the sweep', () => {
     );
     await changeCurrent(api, tenant, 'mine');
     await eventually(async () => expect(await unannounced(api, tenant)).toBe(1));
-  });
-
-  it('announces every other plan while one cannot be announced', async () => {
-    await addWebhook();
-    await createOrder('other');
-    const orders = api.app.get(OrdersRepository);
-    const ofPlan = orders.ofPlan.bind(orders);
-    const broken = jest.spyOn(orders, 'ofPlan').mockImplementation(async (tx, id) => {
-      const order = await ofPlan(tx, id);
-      if (order?.name === 'mine') throw new Error('cannot be rendered');
-      return order;
-    });
-    await changeCurrent(api, tenant, 'mine');
-    await changeCurrent(api, tenant, 'other');
-    await eventually(async () => expect(await unannounced(api, tenant)).toBe(1));
-    expect((await deliveriesOf(api, tenant)).map(({ body }) => JSON.parse(body).name)).toEqual(['other']);
-    broken.mockRestore();
-    await allAnnounced();
-    expect(await deliveriesOf(api, tenant)).toHaveLength(2);
   });
 });

@@ -7,7 +7,7 @@ import {
   jsonResponse,
   Limit,
   maxPageSize,
-  nextPageLink,
+  pageOf,
 } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import type { StoredOrder } from '../orders/order';
@@ -56,13 +56,10 @@ export class RetrieveCertificates {
     const { after, limit, expand } = query;
     const { planId } = await this.order(accountId, orderName);
     const found = await this.certificates.page(planId, after, limit + 1);
-    const certificates = found.slice(0, limit);
+    const { rows, headers } = pageOf(found, query, this.addresses.certificates(orderName), ({ id }) => id);
     const now = new Date();
-    const shown = certificates.map((each) => certificateJson(each, certificateExpansion(expand), now));
-    const last = certificates.at(-1);
-    if (found.length <= limit || last === undefined) return jsonResponse(200, shown);
-    const path = this.addresses.certificates(orderName);
-    return jsonResponse(200, shown, { link: nextPageLink(path, last.id, query) });
+    const shown = rows.map((each) => certificateJson(each, certificateExpansion(expand), now));
+    return jsonResponse(200, shown, headers);
   }
 
   private async order(accountId: string, name: string): Promise<StoredOrder> {

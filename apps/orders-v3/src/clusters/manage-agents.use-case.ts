@@ -7,7 +7,7 @@ import {
   jsonResponse,
   Limit,
   maxPageSize,
-  nextPageLink,
+  pageOf,
 } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
@@ -41,11 +41,8 @@ export class ManageAgents {
     const { after, limit } = query;
     await this.assertExists(accountId, name);
     const found = await this.agents.page({ accountId, name }, after, limit + 1);
-    const agents = found.slice(0, limit);
-    const shown = agents.map(agentJson);
-    const last = agents.at(-1);
-    if (found.length <= limit || last === undefined) return jsonResponse(200, shown);
-    return jsonResponse(200, shown, { link: nextPageLink(this.addresses.agents(name), last.id, query) });
+    const { rows, headers } = pageOf(found, query, this.addresses.agents(name), ({ id }) => id);
+    return jsonResponse(200, rows.map(agentJson), headers);
   }
 
   /** @throws Problem `not_found` */

@@ -9,7 +9,7 @@ import {
   jsonResponse,
   Limit,
   maxPageSize,
-  nextPageLink,
+  pageOf,
   type ReadMembers,
   unknownMemberFaults,
   validMembers,
@@ -98,13 +98,9 @@ export class ManageClusters {
   /** By name. */
   async page(accountId: string, query: ClustersQuery): Promise<HttpResponse> {
     const { after, limit } = query;
-    // One more than the page holds shows whether there is a next page.
     const found = await this.clusters.page(accountId, after, limit + 1);
-    const clusters = found.slice(0, limit);
-    const shown = clusters.map(clusterJson);
-    const last = clusters.at(-1);
-    if (found.length <= limit || last === undefined) return jsonResponse(200, shown);
-    return jsonResponse(200, shown, { link: nextPageLink(this.addresses.clusters, last.name, query) });
+    const { rows, headers } = pageOf(found, query, this.addresses.clusters, ({ name }) => name);
+    return jsonResponse(200, rows.map(clusterJson), headers);
   }
 
   /** With its agents and enrolment tokens. @throws Problem `not_found`, `revision_mismatch`, `cluster_not_empty` */

@@ -9,7 +9,7 @@ import {
   jsonResponse,
   Limit,
   maxPageSize,
-  nextPageLink,
+  pageOf,
   type ReadMembers,
   validMembers,
 } from '@certwright/service';
@@ -62,11 +62,8 @@ export class ManageEnrolments {
     const { after, limit } = query;
     if (!(await this.clusters.exists(accountId, name))) throw noSuchCluster();
     const found = await this.enrolments.page({ accountId, name }, after, limit + 1);
-    const enrolments = found.slice(0, limit);
-    const shown = enrolments.map(enrolmentJson);
-    const last = enrolments.at(-1);
-    if (found.length <= limit || last === undefined) return jsonResponse(200, shown);
-    return jsonResponse(200, shown, { link: nextPageLink(this.addresses.enrolments(name), last.id, query) });
+    const { rows, headers } = pageOf(found, query, this.addresses.enrolments(name), ({ id }) => id);
+    return jsonResponse(200, rows.map(enrolmentJson), headers);
   }
 
   /** No host can enrol with the token any more; those that have stay. @throws Problem `not_found` */

@@ -1,5 +1,5 @@
 import type { Installation } from '@certwright/accounts';
-import { type InstallationState, installationStates } from '@certwright/core-schema';
+import { type InstallationState, installationStates } from '@certwright/agent-contract';
 import { timestamp } from '@certwright/service';
 import { ApiProperty } from '@nestjs/swagger';
 

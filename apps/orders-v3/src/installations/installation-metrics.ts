@@ -1,5 +1,5 @@
 import { agentState, hasInstallations, isAgentLive } from '@certwright/accounts';
-import { installationStates } from '@certwright/core-schema';
+import { installationStates } from '@certwright/agent-contract';
 import { RunningProcess } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Gauge } from 'prom-client';

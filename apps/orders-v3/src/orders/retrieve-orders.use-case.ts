@@ -6,7 +6,7 @@ import {
   jsonResponse,
   Limit,
   maxPageSize,
-  nextPageLink,
+  pageOf,
 } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
@@ -56,12 +56,8 @@ export class RetrieveOrders {
   /** By name. */
   async page(accountId: string, query: OrdersQuery): Promise<HttpResponse> {
     const { after, limit, expand } = query;
-    // One more than the page holds shows whether there is a next page.
     const found = await this.orders.page(accountId, after, limit + 1);
-    const orders = found.slice(0, limit);
-    const shown = await this.views.show(orders, orderExpansion(expand));
-    const last = orders.at(-1);
-    if (found.length <= limit || last === undefined) return jsonResponse(200, shown);
-    return jsonResponse(200, shown, { link: nextPageLink(this.addresses.orders, last.name, query) });
+    const { rows, headers } = pageOf(found, query, this.addresses.orders, ({ name }) => name);
+    return jsonResponse(200, await this.views.show(rows, orderExpansion(expand)), headers);
   }
 }

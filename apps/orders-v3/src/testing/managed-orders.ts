@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { agentId } from '@certwright/agent-contract';
-import type { InstallationState, ServedCertificate } from '@certwright/core-schema';
+import type { InstallationState } from '@certwright/agent-contract';
+import type { ServedCertificate } from '@certwright/core-schema';
 import { certificateRequest, keyPair } from './certificate-request';
 import { attachCertificate, type RunningApi, type Tenant } from './running-api';
 

@@ -6,7 +6,7 @@ import {
   jsonResponse,
   Limit,
   maxPageSize,
-  nextPageLink,
+  pageOf,
 } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
@@ -36,12 +36,8 @@ export class RetrieveDeliveries {
     const { after, limit } = query;
     await this.assertExists(accountId, webhookId);
     const found = await this.log.page(accountId, webhookId, { after, limit: limit + 1 });
-    const deliveries = found.slice(0, limit);
-    const shown = await this.views.show(deliveries);
-    const last = deliveries.at(-1);
-    if (found.length <= limit || last === undefined) return jsonResponse(200, shown);
-    const path = this.addresses.deliveries(webhookId);
-    return jsonResponse(200, shown, { link: nextPageLink(path, last.id, query) });
+    const { rows, headers } = pageOf(found, query, this.addresses.deliveries(webhookId), ({ id }) => id);
+    return jsonResponse(200, await this.views.show(rows), headers);
   }
 
   /** With the body that was sent. @throws Problem `not_found` */

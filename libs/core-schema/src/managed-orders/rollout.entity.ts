@@ -1,20 +1,8 @@
+import type { InstallationState } from '@certwright/agent-contract';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { ClusterEntity } from '../accounts/cluster.entity';
 import { PlanEntity } from '../plans/plan.entity';
 import { AgentEntity } from './agent.entity';
-
-export const installationStates = [
-  'waiting',
-  'no_key',
-  'held',
-  'installing',
-  'installed',
-  'serving',
-  'rolled_back',
-  'failed',
-  'released',
-] as const;
-export type InstallationState = (typeof installationStates)[number];
 
 /** What one address presented when the agent last connected to it. */
 export interface ServedCertificate {

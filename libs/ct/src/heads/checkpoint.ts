@@ -1,6 +1,6 @@
+import { sha256 } from '@certwright/pki';
 import { isHash } from '../merkle/hashes';
 import { fromBase64 } from '../bytes';
-import { sha256 } from '../sha256';
 import type { LogKey } from './log-key';
 import { type NoteFault, type NoteSignature, readNote } from './note';
 import { isTimestamp, type TreeHead, type TreeHeadFault, treeHeadSignatureFault } from './tree-head';

@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { sha256 } from '../sha256';
+import { sha256 } from '@certwright/pki';
 
 /** A log's public key, for verification. */
 export interface LogKey {

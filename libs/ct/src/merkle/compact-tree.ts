@@ -1,5 +1,4 @@
-import { sha256Length } from '../sha256';
-import { emptyRoot, isHash, nodeHash } from './hashes';
+import { emptyRoot, isHash, nodeHash, sha256Length } from './hashes';
 
 /** Bytes of the size, before the hashes. */
 const sizeBytes = 8;

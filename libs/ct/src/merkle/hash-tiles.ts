@@ -1,6 +1,5 @@
-import { sha256Length } from '../sha256';
 import { tileWidth } from '../tile';
-import { nodeHash } from './hashes';
+import { nodeHash, sha256Length } from './hashes';
 
 /** Leaves of a subtree of the Merkle tree: from `start`, zero-based, to before `end`. */
 export interface LeafRange {

@@ -1,4 +1,7 @@
-import { sha256, sha256Length } from '../sha256';
+import { sha256 } from '@certwright/pki';
+
+/** Bytes of a SHA-256. */
+export const sha256Length = 32;
 
 /** MTH of no leaves (RFC 6962, section 2.1): SHA-256 of the empty string. */
 export const emptyRoot: Buffer = sha256(Buffer.alloc(0));

@@ -1,4 +1,5 @@
-import { type Issued, readIssued, type ReadingFault } from '../index';
+import type { ReadingFault } from './faults';
+import { type Issued, readIssued } from './read-issued';
 import {
   alternativeNames,
   attribute,

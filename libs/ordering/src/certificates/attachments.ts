@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { bestCertificate, type Certificate, type KeyType, type NameApproval } from '@certwright/issuance';
+import { sha256 } from '@certwright/pki';
 import { LeaseLost } from '@certwright/postgres';
 import { Injectable } from '@nestjs/common';
 import type { Lease } from '@certwright/core-schema';
@@ -80,9 +80,7 @@ export class Attachments {
    * @throws LeaseLost
    */
   async attach(lease: Lease, attachment: Attachment): Promise<boolean> {
-    const chainSha256 = createHash('sha256')
-      .update(Buffer.concat([...attachment.chain, attachment.root]))
-      .digest();
+    const chainSha256 = sha256(Buffer.concat([...attachment.chain, attachment.root]));
     const chain = chainSha256.toString('hex');
     const isKnown = this.knownChains.has(chain);
     try {

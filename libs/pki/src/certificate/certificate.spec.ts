@@ -1,6 +1,7 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { rootCertificates } from 'node:tls';
-import { checkIssued, type IssuedExpectation, readCertificate, sha256Hex, verifySignature } from '../index';
+import { readCertificate, sha256Hex, verifySignature } from '../index';
+import { checkIssued, type IssuedExpectation } from './check-issued';
 import {
   authorityKeyId,
   type CertificateParts,

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, getDiffieHellman } from 'node:crypto';
 import fc from 'fast-check';
-import { csrLimits, decodeCsrField, checkCsr, readCsr } from '../index';
+import { decodeCsrField, checkCsr } from '../index';
+import { csrLimits, readCsr } from './read-csr';
 import { dns, forgeCsr, rsaSpki } from '../testing/csr-forge';
 import { fromHex, int, nul, octetString, seq, set, tlv } from '../testing/der-forge';
 import { parseDer } from '../der/der-element';

@@ -1,16 +1,9 @@
 import fc from 'fast-check';
 import { bits, bool, fromHex, int, nul, octetString, oid, seq, set, tlv, utf8 } from '../testing/der-forge';
-import {
-  DerError,
-  DerReader,
-  explicitContent,
-  integerValue,
-  objectIdentifierValue,
-  bitStringBytes,
-  parseDer,
-  textValue,
-  timeValue,
-} from '../index';
+import { parseDer } from './der-element';
+import { DerError } from './der-error';
+import { DerReader, explicitContent } from './der-reader';
+import { bitStringBytes, integerValue, objectIdentifierValue, textValue, timeValue } from './der-values';
 
 const faultOf = (bytes: Uint8Array) => {
   try {

@@ -1,5 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { BoundedTurns, type TurnBounds } from './bounded-turns';
+import { Problem } from '@certwright/errors';
+import { InProgress } from '../limits/in-progress';
+import { Turns } from '../limits/turns';
 import type { PasswordCredentials } from './credentials';
 import { fitsPassword, unknownPasswordHash } from './password-hash';
 
@@ -23,7 +25,6 @@ export interface PasswordOptions {
   readonly rememberedMs?: number;
   /** Maximum number of remembered passwords, about 150 bytes each. */
   readonly maxRemembered?: number;
-  readonly bounds?: TurnBounds;
   /** Monotonic, in milliseconds. */
   readonly nowMs?: () => number;
   /** Whether a password matches a stored hash; slow. */
@@ -33,8 +34,14 @@ export interface PasswordOptions {
 /** Runs a costly check and returns its result, or throws to refuse it. */
 export type Guess = (check: () => Promise<boolean>) => Promise<boolean>;
 
-/** Two of libuv's four threads and 64 MiB; the queue drains within a second. */
-const defaultBounds: TurnBounds = { atOnce: 2, waiting: 16 };
+/** Checks at the same time: two of libuv's four threads and 64 MiB. */
+const checksAtOnce = 2;
+
+/** Checks that wait behind them: they end within a second. */
+const maxWaitingChecks = 16;
+
+/** Seconds before a refused check is repeated. */
+const retryAfterS = 2;
 
 /**
  * Checks passwords at a bounded cost. A correct password is remembered for a while, together with the hash it
@@ -42,8 +49,9 @@ const defaultBounds: TurnBounds = { atOnce: 2, waiting: 16 };
  * known one.
  */
 export class Passwords {
-  readonly #options: Required<Omit<PasswordOptions, 'bounds'>>;
-  readonly #turns: BoundedTurns;
+  readonly #options: Required<PasswordOptions>;
+  readonly #checks = new InProgress(checksAtOnce + maxWaitingChecks);
+  readonly #turns = new Turns({ atOnce: checksAtOnce, atOnceOfAccount: checksAtOnce });
   readonly #key = randomBytes(32);
   readonly #unknownHash = unknownPasswordHash();
   /** MAC → expiry, oldest first. */
@@ -52,9 +60,8 @@ export class Passwords {
 
   constructor(
     private readonly users: Users,
-    { bounds = defaultBounds, ...options }: PasswordOptions = {},
+    options: PasswordOptions = {},
   ) {
-    this.#turns = new BoundedTurns(bounds);
     this.#options = {
       rememberedMs: 60_000,
       maxRemembered: 1_000,
@@ -91,7 +98,7 @@ export class Passwords {
       const isRight = await underWay.catch(() => null);
       if (isRight !== null) return isRight;
     }
-    const check = guess(() => this.#turns.run(() => this.#options.fits(password, passwordHash)))
+    const check = guess(() => this.#inTurn(() => this.#options.fits(password, passwordHash)))
       .then((isRight) => {
         if (isRight) this.#remember(mac);
         return isRight;
@@ -99,6 +106,22 @@ export class Passwords {
       .finally(() => this.#pending.delete(mac));
     this.#pending.set(mac, check);
     return await check;
+  }
+
+  /** All users share the turns: the account is not known before the check. */
+  async #inTurn(check: () => Promise<boolean>): Promise<boolean> {
+    const leave = this.#checks.begin('');
+    if (leave === null) {
+      const message = 'Too many passwords are being checked at the moment.';
+      throw new Problem('service_outage', message, { retryAfterS });
+    }
+    const end = await this.#turns.begin('');
+    try {
+      return await check();
+    } finally {
+      end();
+      leave();
+    }
   }
 
   #remember(mac: string): void {

@@ -39,3 +39,13 @@ export function inlineStyle(css: string): InlineStyle {
   const digest = createHash('sha256').update(css).digest('base64');
   return { element: new Html(`<style>${css}</style>`), source: `'sha256-${digest}'` };
 }
+
+/**
+ * Content security policy of a page that loads and runs nothing, and to which only this style applies.
+ *
+ * @param forms where the page may send forms
+ */
+export function pagePolicy({ source }: InlineStyle, forms: 'none' | 'self' = 'none'): string {
+  // The last three do not fall back to default-src.
+  return `default-src 'none'; style-src ${source}; base-uri 'none'; form-action '${forms}'; frame-ancestors 'none'`;
+}

@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { ReadBy, Unreadable } from '../validation/read-members';
+import type { HttpResponse } from './http-response';
 
 /** Objects on one page, unless `limit` is smaller. */
 export const maxPageSize = 100;
@@ -51,8 +52,25 @@ export interface PageRequest {
   readonly expand?: readonly string[];
 }
 
-/** `Link` of a page that is not the last one (RFC 8288), with the parameters of this one. */
-export function nextPageLink(path: string, after: string, { limit, expand = [] }: PageRequest): string {
+/**
+ * The rows of a page, and a `Link` to the next one (RFC 8288) with the parameters of this one.
+ *
+ * @param found up to one row more than the page holds, which shows that there is a next page
+ * @param nameOf what `after` of the next page is
+ */
+export function pageOf<Row>(
+  found: readonly Row[],
+  request: PageRequest,
+  path: string,
+  nameOf: (row: Row) => string,
+): { readonly rows: readonly Row[]; readonly headers: HttpResponse['headers'] } {
+  const rows = found.slice(0, request.limit);
+  const last = rows.at(-1);
+  if (found.length <= request.limit || last === undefined) return { rows, headers: {} };
+  return { rows, headers: { link: nextPageLink(path, nameOf(last), request) } };
+}
+
+function nextPageLink(path: string, after: string, { limit, expand = [] }: PageRequest): string {
   const query = new URLSearchParams({ after });
   if (limit !== maxPageSize) query.set('limit', String(limit));
   for (const name of expand) query.append('expand', name);

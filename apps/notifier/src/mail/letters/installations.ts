@@ -1,5 +1,5 @@
 import type { Installation } from '@certwright/accounts';
-import type { InstallationState } from '@certwright/core-schema';
+import type { InstallationState } from '@certwright/agent-contract';
 import { type Block, instantOf, itemList, type Letter, paragraph, type Part, quote } from '../letter';
 import type { RolloutSubject } from '../mail-subjects';
 
