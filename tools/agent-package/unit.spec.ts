@@ -101,6 +101,17 @@ withNginx('`nginx -t` works in the unit with the configuration of Debian', () =>
   });
 });
 
+const tests = [
+  ['/usr/sbin/lighttpd', '-t', '-f', '/etc/lighttpd/lighttpd.conf'],
+  ['/usr/bin/caddy', 'validate', '--config', '/etc/caddy/Caddyfile'],
+] as const;
+for (const [program, ...args] of tests) {
+  const given = mayUnshare && existsSync(program) ? it : it.skip;
+  given(`the test of ${path.basename(program)} works in the unit with the configuration of Debian`, () => {
+    expect(inUnit([program, ...args])).toMatchObject({ status: 0 });
+  });
+}
+
 withNginx('`nginx -t` uses no system call and no address family that the unit refuses', () => {
   const log = path.join(folder, 'trace');
   execFileSync('strace', ['-f', '-qq', '-o', log, nginx, '-t'], { stdio: 'ignore' });

@@ -100,7 +100,7 @@ async function main(): Promise<ExitCode> {
     case 'check':
       return await check(host, settings, output);
     case 'prune':
-      return prune(host, settings, log, output);
+      return await prune(host, settings, log, output);
     case 'uninstall':
       return uninstall(host, settings, values.yes, output);
   }

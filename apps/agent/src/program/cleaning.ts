@@ -1,10 +1,14 @@
 import path from 'node:path';
+import { agentPaths } from '@certwright/agent-contract';
 import type { Settings } from '../configuration/settings';
 import { removeTree } from '../files/durable';
 import { Installer } from '../installation/installer';
 import { Placing } from '../installation/placing';
 import type { Log } from '../log/log';
 import { probe } from '../probes/probe';
+import { CorrectedClock } from '../protocol/corrected-clock';
+import { HttpClient, Unreachable } from '../protocol/http-client';
+import { trustedCertificates } from '../protocol/trust-store';
 import { lockState } from '../state/host-lock';
 import { readIdentity, removeIdentity } from '../state/identity';
 import { OrderStore } from '../state/order-store';
@@ -16,14 +20,14 @@ import { type Host, prepareState } from './host';
 import { CommandFault, exitCodes, type ExitCode, type Output, printResult } from './output';
 
 /** Removes what is no longer valid: replaced versions and keys, and orders that left the cluster and have expired. */
-export function prune(host: Host, settings: Settings, log: Log, output: Output): ExitCode {
+export async function prune(host: Host, settings: Settings, log: Log, output: Output): Promise<ExitCode> {
+  const now = await serverTime(host, settings);
   prepareState(host, settings);
   const lock = lockState(host.files, settings.state);
   try {
     const orders = new OrderStore(host.files, settings.state);
     const installer = storedInstaller(host, settings, orders, log);
     installer.journals.restore();
-    const now = new Date();
     const released = pruneReleased(installer, orders, now);
     const replaced = pruneReplaced(installer, orders, new StoredKeys(host.files, settings.state), now, null);
     printResult(output, { orders: released, replaced }, [
@@ -70,6 +74,30 @@ export function uninstall(host: Host, settings: Settings, isConfirmed: boolean, 
     return exitCodes.fine;
   } finally {
     lock.release();
+  }
+}
+
+/**
+ * A clock of the host that is ahead must not make valid certificates seem expired. Every response has the time, also one
+ * that refuses an agent that was removed.
+ */
+async function serverTime(host: Host, { server, caFile, proxy }: Settings): Promise<Date> {
+  const trusted = server.protocol === 'http:' ? [] : trustedCertificates(host.files, caFile);
+  const http = new HttpClient(server, { trusted, proxy });
+  try {
+    const request = { method: 'GET', path: agentPaths.members, query: '', headers: {} } as const;
+    const { date } = await http.send({ ...request, body: new Uint8Array() });
+    const clock = new CorrectedClock();
+    if (clock.observe(date)) return clock.now();
+    throw new Unreachable(`${server.host}: its response has no date`);
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error;
+    throw new CommandFault(
+      exitCodes.unreachable,
+      `${error.message}; nothing was removed, because only the server has the time for it`,
+    );
+  } finally {
+    http.close();
   }
 }
 

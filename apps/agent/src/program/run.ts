@@ -34,7 +34,8 @@ export async function once(host: Host, settings: Settings, log: Log, output: Out
       if (!(fault instanceof CommandFault)) throw fault;
     }
     const problem = fault?.message ?? agent.problem();
-    const states = pointStates(settings, (order) => agent.installer.journals.of(order), agent.orders);
+    const journalOf = (order: string) => agent.installer.journals.of(order);
+    const states = pointStates(settings, journalOf, agent.orders, agent.clock.now());
     const bad = states.filter(({ is_fine: isFine }) => !isFine);
     printResult(output, { problem, installations: states }, [
       ...states.map(({ text }) => text),

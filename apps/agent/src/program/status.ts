@@ -23,7 +23,7 @@ export interface PointState {
 export function status(host: Host, settings: Settings, output: Output): ExitCode {
   const identity = readIdentity(host.files, settings.state);
   const orders = new OrderStore(host.files, settings.state);
-  const states = pointStates(settings, (order) => orders.journal(order), orders);
+  const states = pointStates(settings, (order) => orders.journal(order), orders, new Date());
   const isEnrolled = identity !== null && identity.cluster !== null;
   printResult(
     output,
@@ -49,18 +49,19 @@ export function pointStates(
   { points }: Settings,
   journalOf: (order: string) => Journal,
   orders: OrderStore,
+  now: Date,
 ): PointState[] {
-  return points.map((point) => stateOf(point, journalOf(point.order), orders));
+  return points.map((point) => stateOf(point, journalOf(point.order), orders, now));
 }
 
 const good: ReadonlySet<string> = new Set(['serving', 'installed', 'installing', 'held']);
 
-function stateOf(point: Point, journal: Journal, orders: OrderStore): PointState {
+function stateOf(point: Point, journal: Journal, orders: OrderStore, now: Date): PointState {
   const record: PointRecord | undefined = journal.points[point.id];
   const { certificate } = journal.placements[placementOf(point)] ?? noPlacement;
   const expires = certificate === null ? null : expiryOf(orders, point.order, certificate);
   const state = record?.state ?? 'waiting';
-  const isExpired = expires !== null && new Date(expires) <= new Date();
+  const isExpired = expires !== null && new Date(expires) <= now;
   const parts = [
     `${point.order}: ${point.id}: ${state}`,
     ...(certificate === null ? [] : [`certificate ${certificate.slice(0, 16)}`]),

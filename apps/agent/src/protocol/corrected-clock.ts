@@ -14,14 +14,19 @@ export class CorrectedClock {
     return this.hostNow();
   }
 
-  /** @param header whole seconds, from when the server wrote the response */
-  observe(header: string | undefined): void {
+  /**
+   * @param header whole seconds, from when the server wrote the response
+   * @returns whether it has a time
+   */
+  observe(header: string | undefined): boolean {
     const time = Date.parse(header ?? '');
     // RFC 9110, section 5.6.7: other forms than this one are obsolete.
-    if (Number.isNaN(time) || !/^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/.test(header ?? '')) return;
+    if (Number.isNaN(time) || !/^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/.test(header ?? ''))
+      return false;
     const difference = time - this.hostNow().getTime();
     // Below a few seconds it is the resolution of the header and the way.
     this.offset = Math.abs(difference) < 5000 ? 0 : difference;
+    return true;
   }
 
   /** One line for people when the clock is wrong; null when it is good enough. */

@@ -1,5 +1,5 @@
 import { eventually } from '@certwright/testing';
-import { debianServers } from './testing/debian-servers';
+import { accessOf, debianServers } from './testing/debian-servers';
 import { Host } from './testing/host';
 import { mayRun, type RunningServer } from './testing/real-server';
 
@@ -23,11 +23,12 @@ describe.each(debianServers.map((server) => [server.name, server] as const))('%s
   });
   afterAll(async () => await host?.dispose());
 
-  /** Visitors, disk and report agree. */
+  /** Visitors and disk agree, and only the configured user may read the key. */
   const expectServed = async (sha256: string) => {
     // nginx may accept with a process from before the reload for a moment longer.
     await eventually(async () => expect(new Set(await running.served())).toEqual(new Set([sha256])));
     expect(host.onDisk).toEqual([sha256]);
+    expect(host.access).toEqual([accessOf(server)]);
   };
 
   given('install: starts with the first certificate', async () => {

@@ -1,5 +1,6 @@
+import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
 import path from 'node:path';
-import { ensureFolder, replaceFile, secret } from '../files/durable';
+import { ensureFolder, fileFault, replaceFile, secret } from '../files/durable';
 import type { Files } from '../files/files';
 import { readJson } from './json-file';
 
@@ -24,6 +25,8 @@ interface StoredJson {
 /** Private keys of certificates, by the hash of their public key: a certificate finds its key, current or not. */
 export class StoredKeys {
   private readonly folder: string;
+  /** SHA-256 of the public key → why its file cannot be used. */
+  private readonly faults = new Map<string, string>();
 
   constructor(
     private readonly files: Files,
@@ -44,26 +47,29 @@ export class StoredKeys {
         : { csr: { task: key.csr.task, der: Buffer.from(key.csr.der).toString('base64') } }),
     };
     replaceFile(this.files, this.file(key.spkiSha256), Buffer.from(`${JSON.stringify(json)}\n`), secret);
+    this.faults.delete(key.spkiSha256);
   }
 
+  /** @returns null also when its file cannot be used, which `problems` names: another host may have sealed the key */
   find(spkiSha256: string): StoredKey | null {
-    const json = readJson<StoredJson>(this.files, this.file(spkiSha256));
-    if (json === null) return null;
-    return {
-      spkiSha256,
-      order: json.order,
-      createdAt: new Date(json.created),
-      pkcs8: json.pkcs8 === null ? null : Buffer.from(json.pkcs8, 'base64'),
-      csr: json.csr === undefined ? null : { task: json.csr.task, der: Buffer.from(json.csr.der, 'base64') },
-    };
+    this.faults.delete(spkiSha256);
+    return this.read(spkiSha256, (json) => keyOf(spkiSha256, json));
   }
 
   /** Keys that were made for this task before a crash. */
   ofTask(order: string, task: string): StoredKey[] {
+    const isOfTask = (json: StoredJson) => json.order === order && json.csr?.task === task;
     return this.all()
+      .filter((spkiSha256) => this.read(spkiSha256, isOfTask) === true)
       .map((spkiSha256) => this.find(spkiSha256))
-      .filter((key) => key !== null)
-      .filter((key) => key.order === order && key.csr?.task === task);
+      .filter((key) => key !== null);
+  }
+
+  /** What is wrong with files of keys, as far as they were needed. */
+  problems(): readonly string[] {
+    // They may have been restored or removed since.
+    for (const spkiSha256 of [...this.faults.keys()]) this.find(spkiSha256);
+    return [...this.faults.values()];
   }
 
   all(): string[] {
@@ -86,7 +92,40 @@ export class StoredKeys {
     this.files.syncFolder(this.folder);
   }
 
+  private read<T>(spkiSha256: string, reader: (json: StoredJson) => T): T | null {
+    const file = this.file(spkiSha256);
+    try {
+      const json = readJson<StoredJson>(this.files, file);
+      return json === null ? null : reader(json);
+    } catch (error) {
+      const isOfDisk = error instanceof Error && 'syscall' in error;
+      const problem = isOfDisk
+        ? fileFault(Object.assign(error, { path: file }))
+        : `${file} is damaged; ${whatToDo}`;
+      this.faults.set(spkiSha256, problem);
+      return null;
+    }
+  }
+
   private file(spkiSha256: string): string {
     return path.join(this.folder, `${spkiSha256}.json`);
   }
+}
+
+const whatToDo = 'restore it from a backup, or remove it and call rekey for the order that has no_key';
+
+/** @throws Error when it is not that key */
+function keyOf(spkiSha256: string, { order, created, pkcs8, csr }: StoredJson): StoredKey {
+  const key: StoredKey = {
+    spkiSha256,
+    order,
+    createdAt: new Date(created),
+    pkcs8: pkcs8 === null ? null : Buffer.from(pkcs8, 'base64'),
+    csr: csr === undefined ? null : { task: csr.task, der: Buffer.from(csr.der, 'base64') },
+  };
+  if (key.pkcs8 === null) return key;
+  const privateKey = createPrivateKey({ key: Buffer.from(key.pkcs8), format: 'der', type: 'pkcs8' });
+  const spki = createPublicKey(privateKey).export({ format: 'der', type: 'spki' });
+  if (createHash('sha256').update(spki).digest('hex') !== spkiSha256) throw new Error('another key');
+  return key;
 }

@@ -105,16 +105,23 @@ it.each([
   expect(installed(host, order.name).isPair).toBe(true);
 });
 
-it('notices within an hour that a version was removed', async () => {
+it('each inspection notices that a version was removed, and has it fetched again', async () => {
   const { host, order } = await enrolled();
+  await host.agent().once();
   const agent = host.agent();
-  await agent.once();
-  rmSync(path.join(host.state, 'orders', order.name, 'versions'), { recursive: true });
-  await agent.installer.inspect();
+  const inspect = agent.installer.inspect.bind(agent.installer);
+  // The one at the start, after everything that is missing was fetched.
+  const inspected = jest.spyOn(agent.installer, 'inspect').mockImplementationOnce(async () => {
+    rmSync(path.join(host.state, 'orders', order.name, 'versions'), { recursive: true });
+    await inspect();
+  });
+  host.start(agent);
+  await eventually(() => expect(inspected).toHaveBeenCalled());
+  await eventually(() => {
+    server.changeNothingSeen();
+    expect(installed(host, order.name).isPair).toBe(true);
+  });
   expect(host.logged.join('\n')).toContain('installing it again');
-  agent.synchronizer.findLost();
-  await agent.synchronizer.work();
-  expect(installed(host, order.name).isPair).toBe(true);
 });
 
 it('starts with files of other programs in its state', async () => {

@@ -144,6 +144,7 @@ export class Agent {
       this.journalProblem ?? this.diskProblem,
       this.clock.problem(),
       this.exchange.memberProblem,
+      ...this.keys.problems(),
       ...this.synchronizer.problems(),
     ].filter((problem) => problem !== null);
     return problems.length === 0 ? null : printable(problems.join('; '));

@@ -1,5 +1,5 @@
 import { eventually } from '@certwright/testing';
-import { FakeServer } from '../testing/fake-server';
+import { type FakeOrder, FakeServer } from '../testing/fake-server';
 import type { LossyDisk } from '../testing/lossy-disk';
 import { agentOf, configure, join, lossyHostDisk, once } from '../testing/lossy-host';
 import { state } from '../testing/simulated-host';
@@ -176,4 +176,69 @@ it('a removed agent keeps what is installed, and its keys', async () => {
   await expect(once(disk)).rejects.toMatchObject({ status: 401 });
   expect(disk.readLink(current)).toBe(`versions/${before}`);
   expect(disk.list(`${state}/keys`)).toEqual([`${ordered.issued?.spkiSha256}.json`]);
+});
+
+describe('a damaged file of a key', () => {
+  const other = 'mail.example.com';
+  const keyFile = ({ issued }: FakeOrder) => `${state}/keys/${issued?.spkiSha256}.json`;
+  const removeVersion = (on: LossyDisk, { issued }: FakeOrder) => {
+    const version = `${state}/orders/${order}/versions/${issued?.sha256}`;
+    for (const file of on.list(version)) on.remove(`${version}/${file}`);
+    on.removeFolder(version);
+  };
+
+  it.each([
+    ['empty', () => ''],
+    ['with missing members', () => '{"order":"www.example.com"}'],
+    ['cut off', (content: string) => content.slice(0, 200)],
+    [
+      'with changed bytes',
+      (content: string) => content.replace(/MIG.{40}/, (text) => `${text.slice(0, -4)}AAAA`),
+    ],
+  ])('(%s) stops only what needs this key, and the report names it', async (_, damaged) => {
+    const ordered = server.addOrder(order);
+    await once(disk);
+    const content = disk.read(keyFile(ordered), 10_000).toString();
+    expect(damaged(content)).not.toBe(content);
+    disk.put(keyFile(ordered), damaged(content));
+    removeVersion(disk, ordered);
+    const unaffected = server.addOrder(other);
+    await once(disk);
+    expect(server.lastReport(order)?.state).toBe('no_key');
+    expect(server.csrs).toHaveLength(2);
+    expect(unaffected.issued).not.toBeNull();
+    expect(server.reports.at(-1)?.agent.problem).toBe(
+      `${keyFile(ordered)} is damaged; restore it from a backup, or remove it and call rekey for the order that has no_key`,
+    );
+    disk.put(keyFile(ordered), content);
+    const agent = await once(disk);
+    expect(server.lastReport(order)?.state).toBe('installed');
+    expect(agent.problem()).toBeNull();
+  });
+
+  it('that the disk cannot read is named, too', async () => {
+    const ordered = server.addOrder(order);
+    await once(disk);
+    disk.injected = [{ code: 'EIO', at: new RegExp(keyFile(ordered)), calls: ['read'] }];
+    server.addOrder(other);
+    const agent = await once(disk);
+    expect(server.csrs).toHaveLength(2);
+    expect(agent.problem()).toBe(`${keyFile(ordered)}: the disk reports an error; check it (EIO)`);
+    disk.injected = [];
+    expect(agent.problem()).toBeNull();
+  });
+
+  it('is replaced by what a member of the cluster sealed', async () => {
+    const second = lossyHostDisk(server, folderPoint);
+    await join(second, newJoinText(server, { seed }));
+    const ordered = server.addOrder(order);
+    await once(disk);
+    await once(second);
+    second.put(keyFile(ordered), '');
+    removeVersion(second, ordered);
+    const agent = await once(second);
+    expect(agent.problem()).toBeNull();
+    expect(second.readLink(current)).toBe(`versions/${ordered.issued?.sha256}`);
+    expect(agent.keys.find(ordered.issued?.spkiSha256 ?? '')?.order).toBe(order);
+  });
 });

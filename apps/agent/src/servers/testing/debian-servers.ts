@@ -7,6 +7,11 @@ const isRoot = process.getuid?.() === 0;
 const idOf = (user: string, flag: '-u' | '-g' = '-u') =>
   Number(execFileSync('id', [flag, user], { encoding: 'utf8' }));
 
+const asUser = (user: string, ...command: readonly string[]) =>
+  isRoot
+    ? ['/usr/bin/setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups', ...command]
+    : [...command];
+
 const nginx: RealServer = {
   name: 'nginx',
   needs: ['/usr/sbin/nginx'],
@@ -79,7 +84,7 @@ const haproxy: RealServer = {
   name: 'HAProxy',
   needs: ['/usr/sbin/haproxy'],
   format: 'combined',
-  mode: '0640',
+  mode: 0o640,
   starttls: [null],
   file: 'haproxy.cfg',
   config: ({ ports: [port], certificate }) => `
@@ -116,6 +121,58 @@ kill -USR2 "$master"
 within has_new_worker
 within catches
 `;
+
+const lighttpd: RealServer = {
+  name: 'lighttpd',
+  needs: ['/usr/sbin/lighttpd', '/usr/lib/lighttpd/mod_openssl.so'],
+  format: 'combined',
+  ...(isRoot ? { owner: 'www-data' } : {}),
+  starttls: [null],
+  file: 'lighttpd.conf',
+  config: ({ folder, ports: [port], certificate }) => `
+server.modules = ( "mod_openssl" )
+server.document-root = "${folder}"
+server.pid-file = "${folder}/pid"
+server.bind = "127.0.0.1"
+server.port = ${port}
+${isRoot ? 'server.username = "www-data"\nserver.groupname = "www-data"' : ''}
+ssl.engine = "enable"
+ssl.pemfile = "${certificate}"
+`,
+  mistake: 'no such setting\n',
+  start: ({ folder }) => ['/usr/sbin/lighttpd', '-D', '-f', `${folder}/lighttpd.conf`],
+  test: ({ folder }) => ['/usr/sbin/lighttpd', '-t', '-f', `${folder}/lighttpd.conf`],
+  reload: ({ folder }) => ['/bin/sh', '-c', 'kill -USR1 "$(cat "$0")"', `${folder}/spec-pid`],
+};
+
+/** Its administration is on a socket instead of a port. */
+const caddy: RealServer = {
+  name: 'Caddy',
+  needs: ['/usr/bin/caddy'],
+  format: 'combined',
+  ...(isRoot ? { owner: 'caddy' } : {}),
+  starttls: [null],
+  file: 'Caddyfile',
+  config: ({ folder, ports: [port], certificate, key }) => `{
+	admin unix/${folder}/run/admin
+	auto_https disable_redirects
+	storage file_system ${folder}/run
+}
+https://${servedName}:${port} {
+	bind 127.0.0.1
+	tls ${certificate} ${key}
+	respond "served"
+}
+`,
+  mistake: '}\n',
+  prepare: ({ folder }) => {
+    mkdirSync(path.join(folder, 'run'));
+    if (isRoot) chownSync(path.join(folder, 'run'), idOf('caddy'), idOf('caddy', '-g'));
+  },
+  start: ({ folder }) => asUser('caddy', '/usr/bin/caddy', 'run', '--config', `${folder}/Caddyfile`),
+  test: ({ folder }) => ['/usr/bin/caddy', 'validate', '--config', `${folder}/Caddyfile`],
+  reload: ({ folder }) => ['/usr/bin/caddy', 'reload', '--config', `${folder}/Caddyfile`, '--force'],
+};
 
 /** Logs to the system's log, if there is one: its own log service would block each command while the configuration is broken. */
 const postfix: RealServer = {
@@ -222,10 +279,7 @@ const postgresFolder = ((): string => {
   }
 })();
 /** PostgreSQL does not run as root. */
-const asPostgres = (...command: readonly string[]) =>
-  isRoot
-    ? ['/usr/bin/setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', ...command]
-    : [...command];
+const asPostgres = (...command: readonly string[]) => asUser('postgres', ...command);
 
 const postgres: RealServer = {
   name: 'PostgreSQL',
@@ -260,4 +314,19 @@ fsync = off
   stopSignal: 'SIGINT',
 };
 
-export const debianServers: readonly RealServer[] = [nginx, apache, haproxy, postfix, dovecot, postgres];
+export const debianServers: readonly RealServer[] = [
+  nginx,
+  apache,
+  haproxy,
+  lighttpd,
+  caddy,
+  postfix,
+  dovecot,
+  postgres,
+];
+
+/** What the file with the key has, as configured. */
+export const accessOf = ({ owner, mode }: RealServer) => ({
+  uid: owner === undefined ? process.getuid?.() : idOf(owner),
+  mode: mode ?? 0o600,
+});

@@ -1,5 +1,5 @@
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -127,6 +127,14 @@ export class Host {
     );
   }
 
+  /** For each server, owner and permissions of the file with its key. */
+  get access() {
+    return this.servers.map(({ place: { key } }) => {
+      const { uid, mode } = statSync(key);
+      return { uid, mode: mode & 0o7777 };
+    });
+  }
+
   private place(kind: RealServer, ports: readonly [number, number]): RunningServer {
     const [certificate = '', key = ''] = this.filesOf(kind);
     return new RunningServer(kind, { folder: path.join(this.folder, kind.name), ports, certificate, key });
@@ -149,7 +157,7 @@ export class Host {
       path: kind.format === 'combined' ? this.combined(kind) : null,
       owner: kind.owner ?? null,
       group: null,
-      mode: 0o600,
+      mode: kind.mode ?? 0o600,
       passwordFile: null,
     };
   }

@@ -29,7 +29,7 @@ export interface RealServer {
   readonly format: 'folder' | 'combined';
   /** Of the combined file. */
   readonly owner?: string;
-  readonly mode?: string;
+  readonly mode?: number;
   /** For each port; null: TLS from the first byte. */
   readonly starttls: readonly (StartTls | null)[];
   /** Its main configuration file, in the folder. */
