@@ -68,6 +68,7 @@ export {
 export { amountText, decimalOf, readAmount } from './purchase-amount';
 export { paidWithout, type TakeOver, takeOver, type UnusedCharge } from './purchase-takeover';
 export {
+  earliestRenewal,
   type NewKeyInputs,
   nextReplacement,
   lapsedDays,

@@ -36,6 +36,7 @@ const inputs: StepInputs = {
   planClosed: false,
   productAvailable: true,
   keyBlocked: false,
+  mayBeIssued: false,
   unpublished: [],
   certificateFaults: null,
 };
@@ -110,6 +111,18 @@ describe('nextStep', () => {
       now,
     );
     expect(step).toMatchObject({ kind: 'fail', final: true, error: { code: 'key_compromised' } });
+  });
+
+  it('collects a certificate with a blocked key that the CA may have issued, and revokes it', () => {
+    const submitted = { ...open, caReference: 'x' };
+    const blocked = { ...inputs, keyBlocked: true, mayBeIssued: true };
+    expect(nextStep(submitted, blocked, now)).toEqual({ kind: 'collect' });
+    expect(nextStep(submitted, { ...blocked, certificateFaults: [] }, now)).toMatchObject({
+      kind: 'attach-revoked',
+      error: { code: 'key_compromised' },
+    });
+    const other = { ...blocked, certificateFaults: [{ code: 'other_key' }] } as const;
+    expect(nextStep(submitted, other, now)).toMatchObject({ kind: 'fail', final: true });
   });
 
   it('fails when less than an hour of the paid time is left, approved or not', () => {

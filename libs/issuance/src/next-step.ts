@@ -10,6 +10,8 @@ export interface StepInputs {
   readonly productAvailable: boolean;
   /** The key was put on the list of blocked keys since the order came. */
   readonly keyBlocked: boolean;
+  /** The CA was requested to issue, so there may be a certificate. Read for a blocked key only. */
+  readonly mayBeIssued: boolean;
   /** Names, without `*.`, for which an integration of the account is still to publish a record. */
   readonly unpublished: readonly string[];
   /** How the certificate differs from the requested terms; null before the CA delivered one. */
@@ -23,6 +25,8 @@ export type Step =
   | { readonly kind: 'submit-to-ca' }
   | { readonly kind: 'collect' }
   | { readonly kind: 'attach' }
+  /** Stores the certificate as revoked for a compromised key; the issuance fails. */
+  | { readonly kind: 'attach-revoked'; readonly error: IssuanceError }
   | { readonly kind: 'wait'; readonly until: Date }
   | { readonly kind: 'fail'; readonly error: IssuanceError; readonly final: boolean }
   | { readonly kind: 'cancel'; readonly error: IssuanceError | null }
@@ -35,7 +39,7 @@ export function nextStep(issuance: Issuance, inputs: StepInputs, now: Date): Ste
   if (inputs.planClosed || inputs.paused) return { kind: 'cancel', error: null };
   if (issuance.dueAt.getTime() > now.getTime()) return { kind: 'wait', until: issuance.dueAt };
 
-  if (inputs.keyBlocked) return keyCompromised;
+  if (inputs.keyBlocked) return withBlockedKey(inputs);
   if (issuance.caReference === null && isOver(issuance, now)) return termIsOver(issuance);
   const pending = issuance.approvals.filter(({ status }) => status === 'pending');
   if (pending.length > 0) return approve(issuance, pending, inputs.unpublished, now);
@@ -47,11 +51,15 @@ export function nextStep(issuance: Issuance, inputs: StepInputs, now: Date): Ste
 }
 
 /** Baseline Requirements 6.1.1.3: a CA refuses a key that is known to be compromised. */
-const keyCompromised: Step = {
-  kind: 'fail',
-  final: true,
-  error: { code: 'key_compromised', outcome: { code: 'key_compromised' } },
-};
+const keyCompromised: IssuanceError = { code: 'key_compromised', outcome: { code: 'key_compromised' } };
+
+/** A certificate that the CA may have issued is collected: otherwise it could not be revoked. */
+function withBlockedKey({ mayBeIssued, certificateFaults }: StepInputs): Step {
+  if (mayBeIssued && certificateFaults === null) return { kind: 'collect' };
+  return mayBeIssued && certificateFaults?.length === 0
+    ? { kind: 'attach-revoked', error: keyCompromised }
+    : { kind: 'fail', final: true, error: keyCompromised };
+}
 
 /** A certificate with a shorter validity is not worth installing. */
 const minValidityMs = 60 * 60 * 1_000;

@@ -1,5 +1,6 @@
 import type { Paid } from './purchase';
 import {
+  earliestRenewal,
   nextReplacement,
   nextWindowLook,
   purchaseTime,
@@ -346,32 +347,52 @@ describe('the window of a CA', () => {
   const now = new Date('2026-11-20T12:00:00Z');
   const inHours = (hours: number) => new Date(now.getTime() + hours * 3_600_000);
 
-  const later = inHours(1_000);
+  const bounds = { earliest: inHours(-1_000), latest: inHours(1_000) };
 
   it('returns an evenly distributed point of it', () => {
     const window = { start: inHours(10), end: inHours(20) };
-    expect(renewalTimeIn(window, 0, now, later)).toEqual(inHours(10));
-    expect(renewalTimeIn(window, 0.5, now, later)).toEqual(inHours(15));
+    expect(renewalTimeIn(window, 0, now, bounds)).toEqual(inHours(10));
+    expect(renewalTimeIn(window, 0.5, now, bounds)).toEqual(inHours(15));
   });
 
   it('means now when the window or the chosen point lies in the past', () => {
-    expect(renewalTimeIn({ start: inHours(-20), end: inHours(-10) }, 0.9, now, later)).toEqual(now);
-    expect(renewalTimeIn({ start: inHours(-10), end: inHours(10) }, 0.1, now, later)).toEqual(now);
+    expect(renewalTimeIn({ start: inHours(-20), end: inHours(-10) }, 0.9, now, bounds)).toEqual(now);
+    expect(renewalTimeIn({ start: inHours(-10), end: inHours(10) }, 0.1, now, bounds)).toEqual(now);
   });
 
   it('never delays a renewal beyond the time derived from the lifetime or the end of validity', () => {
     const validity = { notBefore: inHours(-24 * 30), notAfter: inHours(24 * 60) };
-    const latest = renewalTime(validity, 0.5);
+    const bounded = { ...bounds, latest: renewalTime(validity, 0.5) };
     for (const window of [
       { start: inHours(24 * 61), end: inHours(24 * 70) },
       { start: inHours(24 * 58), end: inHours(24 * 59) },
     ]) {
-      expect(renewalTimeIn(window, 0.5, now, latest)).toEqual(latest);
+      expect(renewalTimeIn(window, 0.5, now, bounded)).toEqual(bounded.latest);
     }
     const across = { start: inHours(1), end: inHours(24 * 365) };
-    expect(renewalTimeIn(across, 0, now, latest)).toEqual(inHours(1));
-    expect(renewalTimeIn(across, 0.9, now, latest)).toEqual(latest);
-    expect(renewalTimeIn(across, 0.9, now, inHours(-5))).toEqual(now);
+    expect(renewalTimeIn(across, 0, now, bounded)).toEqual(inHours(1));
+    expect(renewalTimeIn(across, 0.9, now, bounded)).toEqual(bounded.latest);
+    expect(renewalTimeIn(across, 0.9, now, { ...bounds, latest: inHours(-5) })).toEqual(now);
+  });
+
+  it('is followed at once, but after an early replacement from a third of the lifetime on, unless the CA brings it forward', () => {
+    const validity = { notBefore: inHours(-1), notAfter: inHours(29), replacedEarly: true };
+    const third = inHours(9);
+    const [past, ahead] = [
+      { start: inHours(-3), end: inHours(-2) },
+      { start: inHours(19), end: inHours(20) },
+    ];
+    const earliest = earliestRenewal(validity, past, null, now);
+    expect(earliest).toEqual(third);
+    expect(earliestRenewal({ ...validity, replacedEarly: false }, past, null, now)).toEqual(now);
+    expect(renewalTimeIn(past, 0.5, now, { ...bounds, earliest })).toEqual(third);
+    expect(renewalTimeIn(ahead, 0, now, { ...bounds, earliest })).toEqual(ahead.start);
+    expect(earliestRenewal(validity, past, ahead, now)).toEqual(now);
+    // Windows that follow the clock are not brought forward.
+    expect(earliestRenewal(validity, past, { start: inHours(-5), end: inHours(-4) }, now)).toEqual(third);
+    expect(earliestRenewal(validity, past, { start: inHours(-2), end: inHours(-1) }, now)).toEqual(third);
+    const soon = { start: inHours(1), end: inHours(2) };
+    expect(earliestRenewal(validity, soon, { start: inHours(0.5), end: inHours(1.5) }, now)).toEqual(third);
   });
 
   it('is polled at growing intervals, between a minute and a day', () => {

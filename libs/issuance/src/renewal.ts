@@ -92,17 +92,46 @@ export function renewalJitter(certificateId: string): number {
  * earlier, never later than without a window.
  *
  * @param random in [0, 1)
+ * @param earliest from `earliestRenewal`
  * @param latest renewalTime of the certificate
  */
 export function renewalTimeIn(
-  window: { readonly start: Date; readonly end: Date },
+  window: RenewalWindow,
   random: number,
   now: Date,
-  latest: Date,
+  { earliest, latest }: { readonly earliest: Date; readonly latest: Date },
 ): Date {
   const startMs = window.start.getTime();
   const pointMs = Math.floor(startMs + (window.end.getTime() - startMs) * random);
-  return new Date(Math.max(Math.min(pointMs, latest.getTime()), now.getTime()));
+  const boundedMs = Math.min(Math.max(pointMs, earliest.getTime()), latest.getTime());
+  return new Date(Math.max(boundedMs, now.getTime()));
+}
+
+interface RenewalWindow {
+  readonly start: Date;
+  readonly end: Date;
+}
+
+/** CAs suggest renewals after half of the lifetime or later. */
+const minAgeShare = 1 / 3;
+
+/**
+ * The earliest time for a replacement in a window. A window in the past means at once (RFC 9773, section 4.2). But a CA whose
+ * windows are always in the past would have every new certificate replaced at once, so that after an early replacement
+ * a third of the lifetime has to pass, unless the CA brings forward a window that has not passed.
+ *
+ * @param previous the CA's window before this one; null: none
+ */
+export function earliestRenewal(
+  { notBefore, notAfter, replacedEarly }: Validity & { readonly replacedEarly: boolean },
+  window: RenewalWindow,
+  previous: RenewalWindow | null,
+  now: Date,
+): Date {
+  if (!replacedEarly) return now;
+  if (previous !== null && previous.end > now && window.start < previous.start) return now;
+  const lifetimeMs = notAfter.getTime() - notBefore.getTime();
+  return new Date(notBefore.getTime() + lifetimeMs * minAgeShare);
 }
 
 /** RFC 9773, section 4.3: sooner counts as a minute, later as a day. */

@@ -36,6 +36,10 @@ export class FaultyAuthority implements Issuers {
     return true;
   }
 
+  async mayHaveIssued(): Promise<boolean> {
+    return await Promise.resolve(false);
+  }
+
   async serves(): Promise<boolean> {
     return await Promise.resolve(true);
   }

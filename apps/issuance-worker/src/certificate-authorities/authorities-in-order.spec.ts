@@ -1,5 +1,5 @@
 import { freePort } from '@certwright/testing';
-import { altered, FakeAcmeServer, type Override } from '../acme/testing/fake-acme-server';
+import { altered, FakeAcmeServer, type Override, withMembers } from '../acme/testing/fake-acme-server';
 import { installedPebbles } from '../acme/testing/pebble';
 import { AcmeIssuing, type StoredAuthority } from '../testing/acme-issuing';
 import { healthPace } from './health/pace';
@@ -92,6 +92,37 @@ describe('a product with two CAs, of which the first', () => {
     const { down_s: downS } = await downOf(name);
     if (down === null) expect(downS).toBeNull();
     else expect(Math.abs((downS ?? 0) - down)).toBeLessThan(10);
+  });
+});
+
+describe('a product with two CAs, of which the first limits an open order', () => {
+  const openAt = async (seconds: number) => {
+    const name = await first();
+    const number = fakeCa.orders.orders.length;
+    fakeCa
+      .override('/newOrder', withMembers({ status: 'pending' }))
+      .override(`/order/${number}`, withMembers({ status: 'pending' }))
+      .override(`/authorization/${number}`, says(429, 'rateLimited', { 'retry-after': String(seconds) }));
+    return { name, opened: await order(`limited-${count}.example.com`) };
+  };
+
+  itWithPebble('for long has it issued by the second', async () => {
+    const { name, opened } = await openAt(7_200);
+    expect(await acme.advance(opened)).toMatchObject({ state: 'issued', failures: 0 });
+    expect(await acme.orders(opened)).toMatchObject([
+      { authority: name, state: 'failed', finalized_at: null },
+      { authority: 'second', state: 'issued' },
+    ]);
+  });
+
+  itWithPebble('for a moment continues with it', async () => {
+    const { name, opened } = await openAt(60);
+    expect(await acme.advance(opened)).toMatchObject({
+      state: 'open',
+      failures: 0,
+      last_error: { code: 'rate_limited' },
+    });
+    expect(await acme.orders(opened)).toMatchObject([{ authority: name, state: 'open' }]);
   });
 });
 

@@ -23,6 +23,8 @@ export interface Issuers extends CertificateAuthority {
    * Domain Name (Baseline Requirements 1.6.1). ACME CAs look up the record of each name.
    */
   acceptsParentRecords(product: Product): boolean;
+  /** Whether a CA was requested to issue. The built-in CA issues when a certificate is collected. */
+  mayHaveIssued(reference: string): Promise<boolean>;
 }
 
 export interface AuthoritiesPorts {
@@ -57,6 +59,11 @@ export class AuthoritiesInOrder implements Issuers {
   /** Which of several CAs issues is unknown until they are tried. */
   acceptsParentRecords(product: Product): boolean {
     return this.candidates(product).every(({ name }) => name === builtInName);
+  }
+
+  async mayHaveIssued(reference: string): Promise<boolean> {
+    const { acme } = this.ports;
+    return acme !== null && isAcmeReference(reference) && (await acme.mayHaveIssued(reference));
   }
 
   async submit(request: CertificateRequest): Promise<Submitted> {

@@ -31,6 +31,8 @@ export interface CertificateRequest {
   readonly refusals: readonly Refusal[];
   /** False: nothing can be submitted yet for the issuance, and it replaces no certificate. */
   readonly hasHistory: boolean;
+  /** The key is blocked: a certificate that was requested is collected, and none is requested. */
+  readonly keyBlocked: boolean;
   /** From the `submit` right before this `collect`; null: it was earlier, or in another process. */
   readonly begun: object | null;
   /** Database time when the step began. */

@@ -1,5 +1,5 @@
 import { isUniqueViolation } from '@certwright/core-schema';
-import { type Coverage, type Issuance, nextStep, type Step } from '@certwright/issuance';
+import { type Coverage, type Issuance, type IssuanceError, nextStep, type Step } from '@certwright/issuance';
 import type { Attachments, LeasedIssuances } from '@certwright/ordering';
 import { type IssuedMismatch, knownKeySource } from '@certwright/pki';
 import { annotateSpan, inSpan } from '@certwright/tracing';
@@ -68,7 +68,8 @@ export class AdvanceIssuance {
     annotateSpan({ 'certwright.account_id': leased.issuance.accountId });
     const stalled = leased.issuance.lastError?.stalledSince;
     const stalledSince = stalled === undefined ? null : new Date(stalled);
-    const work = { ...leased, stored: leased.issuance, stalledSince };
+    const keyBlocked = leased.keyBlocked || isKnown(leased.terms.spkiSha256);
+    const work = { ...leased, keyBlocked, stored: leased.issuance, stalledSince };
     const startedMs = performance.now();
     const held = new HeldLease(this.ports.leasedIssuances, work.lease, leaseMs - (startedMs - requestedMs));
     const clock = () => new Date(work.now.getTime() + performance.now() - startedMs);
@@ -96,11 +97,14 @@ export class AdvanceIssuance {
   }
 
   private async step(run: IssuanceRun, now: Date): StepResult {
+    const { issuers } = this.ports;
+    const { caReference } = run.issuance;
     const inputs = {
       paused: run.plan.paused,
       planClosed: run.plan.closedAt !== null,
-      productAvailable: run.product.available && (await this.ports.issuers.serves(run.product)),
-      keyBlocked: run.keyBlocked || isKnown(run.terms.spkiSha256),
+      productAvailable: run.product.available && (await issuers.serves(run.product)),
+      keyBlocked: run.keyBlocked,
+      mayBeIssued: run.keyBlocked && caReference !== null && (await issuers.mayHaveIssued(caReference)),
       unpublished: run.published ? [] : this.ports.publishing.unpublished(run),
       certificateFaults: run.faults,
     };
@@ -121,6 +125,8 @@ export class AdvanceIssuance {
         return await this.collect(run, now);
       case 'attach':
         return await this.attach(run);
+      case 'attach-revoked':
+        return await this.attach(run, step.error);
       case 'wait':
         return await this.ends.end(run, { dueAt: step.until });
       case 'fail':
@@ -219,10 +225,14 @@ export class AdvanceIssuance {
     }
   }
 
-  private async attach(run: IssuanceRun): StepResult {
+  /** @param revokedFor why it is stored as revoked; null: it is not */
+  private async attach(run: IssuanceRun, revokedFor: IssuanceError | null = null): StepResult {
     const { issued, issuance, terms, lease } = run;
     if (issued === null) throw new Error('attach comes after collect');
-    const attachment = attachmentOf(issued, issuance, terms, this.ports.certificateId());
+    const attachment = {
+      ...attachmentOf(issued, issuance, terms, this.ports.certificateId()),
+      revokedFor,
+    };
     let isAttached: boolean;
     try {
       isAttached = await this.ports.attachments.attach(lease, attachment);
@@ -232,8 +242,9 @@ export class AdvanceIssuance {
       return { ...run, faults: [{ code: 'issued_before' }] };
     }
     if (isAttached) {
-      annotateSpan({ 'certwright.outcome': 'attached' });
-      this.ports.events.attached(issuance, attachment);
+      annotateSpan({ 'certwright.outcome': revokedFor?.code ?? 'attached' });
+      if (revokedFor === null) this.ports.events.attached(issuance, attachment);
+      else this.ports.events.failed(issuance, revokedFor, true);
       this.ports.events.changed(issuance);
       return null;
     }

@@ -32,6 +32,7 @@ export function certificateRequest(work: RequestedWork): CertificateRequest {
     ...{ approvals, delegationLabels, failures, refusals, clock, trial },
     stalledSince: work.stalledSince,
     hasHistory: work.hasHistory,
+    keyBlocked: work.keyBlocked,
     begun: work.begun,
     now: clock(),
     hold: held.hold,

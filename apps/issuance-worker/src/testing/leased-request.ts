@@ -37,6 +37,7 @@ export async function leasedRequest(
     clock: () => new Date(work.now.getTime() + performance.now() - leasedAtMs),
     stalledSince: null,
     refusals: [],
+    keyBlocked: false,
     trial: null,
     begun: null,
     pause: async () => await Promise.resolve(false),

@@ -5,6 +5,7 @@ import type { CertificateAuthority } from '../certificate-authorities/certificat
 export function soleIssuer(ca: CertificateAuthority): Issuers {
   return {
     acceptsParentRecords: () => true,
+    mayHaveIssued: async () => await Promise.resolve(false),
     serves: async () => await Promise.resolve(true),
     submit: async (request) => await ca.submit(request),
     collect: async (reference, request) => await ca.collect(reference, request),

@@ -49,7 +49,7 @@ export const issuanceWorker: RoleGrants = {
         tbs_sha256 sct_at`,
       insert: `
         id account_id plan_id issuance_id is_current dns_names key_type serial_number not_before not_after
-        sha256 spki_sha256 leaf chain_sha256 ca_reference tbs_sha256 sct_at`,
+        sha256 spki_sha256 leaf chain_sha256 ca_reference tbs_sha256 sct_at revoked_at revocation_reason`,
       update: 'is_current ca_revoked_at tbs_sha256 sct_at',
     },
     certificate_authority: {

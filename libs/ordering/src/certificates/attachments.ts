@@ -1,4 +1,12 @@
-import { bestCertificate, type Certificate, type KeyType, type NameApproval } from '@certwright/issuance';
+import {
+  bestCertificate,
+  type Certificate,
+  type IssuanceError,
+  type KeyType,
+  type NameApproval,
+  revocationReasons,
+} from '@certwright/issuance';
+import { revokeCertificate } from '@certwright/jobs';
 import { sha256 } from '@certwright/pki';
 import { LeaseLost } from '@certwright/postgres';
 import { Injectable } from '@nestjs/common';
@@ -6,7 +14,14 @@ import type { Lease } from '@certwright/core-schema';
 import { saveProgress } from '../issuances/leased-issuances';
 import { mailIssued } from '@certwright/delivery';
 import type { PlanOwner } from '@certwright/core-schema';
-import { isForeignKeyViolation, JointWork, together, type Tx, Transactions } from '@certwright/core-schema';
+import {
+  addToOutbox,
+  isForeignKeyViolation,
+  JointWork,
+  together,
+  type Tx,
+  Transactions,
+} from '@certwright/core-schema';
 import { announceCurrent } from './announce-current';
 import { moveCurrent, validCertificates } from './certificates';
 
@@ -30,6 +45,8 @@ export interface Attachment {
   readonly chain: readonly Uint8Array[];
   readonly root: Uint8Array;
   readonly approvals: readonly NameApproval[];
+  /** The key is blocked: the certificate is revoked from the start, and the issuance fails with this error. */
+  readonly revokedFor?: IssuanceError | null;
   /** Writes of the CA's adapter in the same transaction, under the lease. Its only effects are through `tx`. */
   readonly also?: (tx: Tx) => Promise<void>;
   /** URL of the CA's renewal information (RFC 9773); null or omitted: none. */
@@ -98,16 +115,29 @@ export class Attachments {
 
   /** Statements that need no results of each other are sent together; the server executes them in this order. */
   private async attachIn(tx: Tx, { lease, attachment, chainSha256 }: Attaching): Promise<void> {
-    const { planId, accountId, certificateId, dnsNames, spkiSha256, approvals } = attachment;
+    const { planId, accountId, certificateId, dnsNames, spkiSha256, approvals, revokedFor } = attachment;
+    const isRevoked = !!revokedFor;
     // It matches the terms of its request: later changes have no certificate yet.
     const wanted = { dnsNames, spkiSha256 };
     const [plan, { candidates, hasCurrent, now }] = await together([
       lockPlan(tx, planId),
       validCertificates(tx, planId, wanted),
       attachment.also?.(tx),
-      saveProgress(tx, lease, { state: 'issued', approvals, failures: 0, lastError: null }, 'release'),
+      saveProgress(
+        tx,
+        lease,
+        isRevoked
+          ? { state: 'failed', lastError: revokedFor }
+          : { state: 'issued', approvals, failures: 0, lastError: null },
+        'release',
+      ),
       this.storeChain(tx, chainSha256, attachment),
     ]);
+    if (isRevoked) {
+      await insert(tx, lease, attachment, chainSha256, false);
+      await addToOutbox(tx, revokeCertificate(certificateId, revocationReasons.keyCompromise));
+      return;
+    }
     const certificate = asCertificate(attachment);
     const best = bestCertificate([...candidates, certificate], wanted, now);
     const becomesCurrent = best?.id === certificateId;
@@ -140,6 +170,11 @@ async function lockPlan(tx: Tx, planId: string): Promise<PlanRow> {
   return row;
 }
 
+const revokedFromStart = {
+  columns: ', revoked_at, revocation_reason',
+  values: `, clock_timestamp(), ${revocationReasons.keyCompromise}`,
+};
+
 /** @throws LeaseLost also when a fail-over lost what was stored before the CA was requested: it could not be revoked */
 async function insert(
   tx: Tx,
@@ -148,11 +183,12 @@ async function insert(
   chainSha256: Buffer,
   isCurrent: boolean,
 ): Promise<void> {
+  const revoked = attachment.revokedFor ? revokedFromStart : { columns: '', values: '' };
   const inserted = await tx.query<unknown[]>(
     `INSERT INTO certificate (id, account_id, plan_id, issuance_id, is_current, dns_names, key_type, serial_number,
-       not_before, not_after, sha256, spki_sha256, leaf, chain_sha256, tbs_sha256, sct_at, ca_reference)
+       not_before, not_after, sha256, spki_sha256, leaf, chain_sha256, tbs_sha256, sct_at, ca_reference${revoked.columns})
      SELECT $1::bigint, $2::bigint, $3::bigint, $4::bigint, $5::boolean, $6::text[], $7, $8, $9::timestamptz, $10::timestamptz,
-       $11::bytea, $12::bytea, $13::bytea, $14::bytea, $15::bytea, CASE WHEN $16::boolean THEN clock_timestamp() END, ca_reference
+       $11::bytea, $12::bytea, $13::bytea, $14::bytea, $15::bytea, CASE WHEN $16::boolean THEN clock_timestamp() END, ca_reference${revoked.values}
      FROM issuance WHERE id = $4 AND ca_reference IS NOT NULL
      RETURNING 1`,
     [

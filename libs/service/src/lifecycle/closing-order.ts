@@ -13,10 +13,16 @@ export interface CloseFailure {
 export class ClosingOrder {
   readonly #opened: { readonly name: string; readonly close: Close }[] = [];
   #begun = false;
+  #current: string | null = null;
 
   /** From then on, what is still starting may fail because something it needs is closed. */
   get begun(): boolean {
     return this.#begun;
+  }
+
+  /** The resource that is being closed; null: none. */
+  get current(): string | null {
+    return this.#current;
   }
 
   opened(name: string, close: Close): void {
@@ -28,12 +34,14 @@ export class ClosingOrder {
     this.#begun = true;
     const failures: CloseFailure[] = [];
     for (let last = this.#opened.pop(); last !== undefined; last = this.#opened.pop()) {
+      this.#current = last.name;
       try {
         await last.close();
       } catch (error) {
         failures.push({ name: last.name, error });
       }
     }
+    this.#current = null;
     return failures;
   }
 }

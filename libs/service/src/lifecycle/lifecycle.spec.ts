@@ -73,6 +73,14 @@ describe('a process', () => {
     expect(messagesOf(sample)).toEqual(['started', 'stopping', 'stopped at once by a second signal']);
   });
 
+  it('exits 1 and names what does not close in time', async () => {
+    const sample = await startSample('BEHAVIOUR=hang', 'DRAIN_TIME=0s');
+    await sample.says(/"started"/);
+    sample.signal('SIGTERM');
+    expect(await sample.ended).toMatchObject({ code: 1 });
+    expect(linesOf(sample).at(-1)).toMatchObject({ msg: 'did not close in time', resource: 'http' });
+  }, 30_000);
+
   it.each([
     ['reject', 'unhandledRejection'],
     ['throw', 'uncaughtException'],

@@ -159,7 +159,7 @@ function stopOnSignal(
     if (hasStarted) await delay(delayMs);
     const failures = await bounded(closing.closeAll(), boundMs);
     if (failures === 'late') {
-      log.error({ bound_ms: boundMs }, 'did not close in time');
+      log.error({ resource: closing.current, bound_ms: boundMs }, 'did not close in time');
       process.exit(1);
     }
     for (const { name, error } of failures) log.error({ resource: name, err: error }, 'failed to close');

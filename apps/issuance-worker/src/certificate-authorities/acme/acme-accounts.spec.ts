@@ -60,6 +60,7 @@ function keeping(source = acme.asWorker) {
     events: {
       keyChanged: () => undefined,
       keyNotChanged: (_: string, error: unknown) => keyFaults.push(error),
+      keyChangeRefused: (_: string, error: unknown) => keyFaults.push(error),
       contactsNotUpdated: (name: string) => contactFaults.push(name),
     },
   };

@@ -149,7 +149,7 @@ export class AcmeAccounts {
 
   /**
    * Whether the CA may have refused the key of the session: it was changed since, or its change is in progress, and the
-   * CA does not confirm the key. A change may never end, when the CA refuses it.
+   * CA does not confirm the key. A change that the CA refuses takes a while to end.
    */
   async keyChanges({ row, server, key }: AcmeSession): Promise<boolean> {
     const now = await this.ports.accounts.byId(row.id);

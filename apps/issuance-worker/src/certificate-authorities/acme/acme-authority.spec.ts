@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { PendingRevocations } from '../../revocations/pending-revocations';
-import { Revocations } from '@certwright/ordering';
+import { Attachments, BlockedKeys, Revocations } from '@certwright/ordering';
 import { Transactions } from '@certwright/core-schema';
 import { eventually } from '@certwright/testing';
 import { installedPebbles } from '../../acme/testing/pebble';
@@ -100,6 +100,39 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     expect(certificate?.chain).toHaveLength(1);
     const [intermediate] = certificate?.chain ?? [];
     expect(parsed(intermediate).checkIssued(parsed(certificate?.root))).toBe(true);
+  });
+
+  it('has a certificate revoked whose key is blocked before it is attached', async () => {
+    const names = [`blocked-${release}.example.com`];
+    const opened = await acme.order(names, opensslCsr(names));
+    const attachments = new Attachments(new Transactions(acme.asWorker));
+    const attach = attachments.attach.bind(attachments);
+    attachments.attach = async (lease, attachment) => {
+      attachments.attach = attach;
+      await new BlockedKeys(acme.database).add([attachment.spkiSha256], 'spec');
+      return await attach(lease, attachment);
+    };
+    const worker = acme.worker(acme.asWorker, {}, attachments);
+    await eventually(async () => {
+      await acme.timePasses();
+      await worker.run(opened.issuanceId);
+      expect(await acme.state(opened.issuanceId)).toMatchObject({
+        state: 'failed',
+        last_error: { code: 'key_compromised' },
+      });
+    });
+    const [certificate, ...more] = await acme.certificates(opened);
+    expect(more).toEqual([]);
+    expect(certificate?.is_current).toBe(false);
+    expect(await acme.orders(opened)).toMatchObject([{ state: 'issued' }]);
+    const pending = new PendingRevocations(acme.asWorker, new Transactions(acme.asWorker));
+    expect(await pending.find(certificate?.id ?? '')).toMatchObject({ reason: 1 });
+    const issuers = acme.issuers();
+    const failures: unknown[] = [];
+    const failed = (_: unknown, failure: unknown) => void failures.push(failure);
+    await revokeCertificate({ pending, issuers, revoked: () => undefined, failed }, certificate?.id ?? '');
+    expect(failures).toEqual([]);
+    expect(await pending.find(certificate?.id ?? '')).toBeNull();
   });
 
   it('revokes with the account that ordered', async () => {

@@ -84,6 +84,12 @@ export class AcmeAuthority {
     return await this.ports.orders.before(issuanceId);
   }
 
+  /** Whether the order was finalized, or its request to finalize may have reached the CA. */
+  async mayHaveIssued(reference: string): Promise<boolean> {
+    const order = await this.ports.orders.ofReference(reference);
+    return order !== null && order.state !== 'failed' && order.finalizedAt !== null;
+  }
+
   /** Stores the wanted order first. Sends no request to the CA, except to create a missing account. */
   async submit(
     { authority, profile, replaced }: Candidate,

@@ -241,6 +241,24 @@ export class AcmeOrders {
     ]);
   }
 
+  /**
+   * The CA does not return the certificate of the order. Another order may begin, once in an issuance.
+   *
+   * @returns false when an earlier order was lost: nothing is changed
+   * @throws LeaseLost
+   */
+  async lost(lease: Lease, id: string, problem: Outcome, certificateUrl: string): Promise<boolean> {
+    const earlier = await this.database.query<unknown[]>(
+      `SELECT FROM acme_order WHERE issuance_id = $1 AND state = 'failed' AND certificate_url IS NOT NULL LIMIT 1`,
+      [lease.issuanceId],
+    );
+    if (earlier.length > 0) return false;
+    const change = `state = 'failed', certificate_url = $5, problem = $6, outcome = $7::jsonb, closed_at = clock_timestamp()`;
+    const values = [certificateUrl, neutralMessage(problem), JSON.stringify(problem)];
+    await this.write(lease, id, ['open', 'issued'], change, values);
+    return true;
+  }
+
   /** Locks the issuance's row, so that the lease cannot change between check and write. */
   private async write(
     lease: Lease,

@@ -243,17 +243,17 @@ class AcmeRounds implements OnModuleInit {
 export class AcmeModule {}
 
 function renewalEvents({ log }: RunningProcess): Parameters<typeof pollRenewalInfos>[0]['events'] {
+  type WindowEvent = Parameters<typeof pollRenewalInfos>[0]['events']['windowMoved'];
+  const membersOf = (...[info, { window, explanationUrl }, renewAt]: Parameters<WindowEvent>) => {
+    const { certificateId: certificate, planId: plan, authority } = info;
+    return { certificate, plan, authority, ...window, explanationUrl, renewAt };
+  };
   return {
-    windowMoved: ({ certificateId, planId, authority }, { window, explanationUrl }, renewAt) => {
-      const members = {
-        certificate: certificateId,
-        plan: planId,
-        authority,
-        ...window,
-        explanationUrl,
-        renewAt,
-      };
-      log.info(members, 'a CA moved the renewal window of a certificate');
+    windowMoved: (...event) => {
+      log.info(membersOf(...event), 'a CA moved the renewal window of a certificate');
+    },
+    windowTooEarly: (...event) => {
+      log.warn(membersOf(...event), 'the first renewal window of a certificate is too early; not followed');
     },
     failed: ({ certificateId, authority }, error) => {
       log.warn({ certificate: certificateId, authority, err: error }, 'no renewal information; retrying');

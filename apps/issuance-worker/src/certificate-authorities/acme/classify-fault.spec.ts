@@ -43,6 +43,18 @@ describe('an error in an exchange about an order', () => {
       { kind: 'stalled', leaves: true },
     ],
     ['a quota, later', limited(429), { stage: 'finalized' }, { kind: 'wait', until: later }],
+    [
+      'a quota for an open order, for a long time',
+      limited(429),
+      {},
+      { kind: 'elsewhere', code: 'rate_limited', until: later },
+    ],
+    [
+      'a quota for an open order, without another CA',
+      limited(429),
+      { hasOthers: false },
+      { kind: 'wait', until: later },
+    ],
     ['no response about an open order', lost, {}, { kind: 'stalled', leaves: false }],
     [
       'no response about an open order, again',
@@ -93,6 +105,12 @@ describe('an error in an exchange about an order', () => {
       problem('malformed', 404),
       { stage: 'finalized', operation: 'certificate' },
       { kind: 'resume' },
+    ],
+    [
+      'the same, again and again',
+      problem('malformed', 404),
+      { stage: 'finalized', operation: 'certificate', failures: 3 },
+      { kind: 'certificate_lost' },
     ],
     [
       'a chain that is none',

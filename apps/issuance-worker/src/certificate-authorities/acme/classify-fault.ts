@@ -37,6 +37,8 @@ export type FaultVerdict =
   | { readonly kind: 'over'; readonly code: IssuanceErrorCode; readonly final: boolean }
   /** The CA sent a time to retry. */
   | { readonly kind: 'wait'; readonly until: Date }
+  /** The CA has issued, and does not have the certificate: the order is lost. */
+  | { readonly kind: 'certificate_lost' }
   /** State unknown: the order is resumed after a back-off. */
   | { readonly kind: 'resume' }
   /** The download is not a certificate chain, and a retry does not change that. */
@@ -46,6 +48,9 @@ const hourMs = 60 * 60_000;
 
 /** Default delays without Retry-After: quotas refill within hours. */
 const restMs = { limit: hourMs, min: 1_000 };
+
+/** An open order waits this long for a limit before it moves to another CA, ms: as long as for a CA that is overloaded. */
+const maxLimitMs = 5 * 60_000;
 
 /** Consecutive failures after which a finalized order counts as gone: two hours of back-off. */
 const failuresUntilGone = 3;
@@ -67,7 +72,8 @@ export function classifyFault(fault: AcmeFault, context: FaultContext): FaultVer
   const { stage, now } = context;
   if (isQuota(fault)) {
     const until = untilOf(fault, now);
-    return stage === 'wanted'
+    const isLong = until.getTime() - now.getTime() > maxLimitMs;
+    return stage === 'wanted' || (stage === 'open' && context.hasOthers && isLong)
       ? { kind: 'elsewhere', code: 'rate_limited', until, final: false }
       : { kind: 'wait', until };
   }
@@ -116,6 +122,8 @@ function refused({ problem, status }: AcmeFault, { stage, operation, failures }:
     return stage === 'open' || failures >= failuresUntilGone
       ? { kind: 'over', code: 'ca_unavailable', final: false }
       : { kind: 'resume' };
+  if (isGone && operation === 'certificate' && failures >= failuresUntilGone)
+    return { kind: 'certificate_lost' };
   // A CA that refuses to finalize has not issued (RFC 8555, section 7.4); without a problem document the response is
   // not from the CA.
   if (operation !== 'finalize' || problem === null) return { kind: 'resume' };

@@ -1,7 +1,7 @@
 import type { CaAccountEntity, CertificateAuthorityEntity } from '@certwright/core-schema';
 import type { CaAccounts } from '../ca-accounts';
 import type { CertificateAuthorities } from '../certificate-authorities';
-import { AcmeFault } from '../../acme';
+import { AcmeFault, isPassing } from '../../acme';
 import type { AcmeAccounts } from './acme-accounts';
 import type { AcmeServers } from './acme-servers';
 import { isDown } from '../health/authority-health';
@@ -10,6 +10,8 @@ export interface RolloverEvents {
   keyChanged(authority: string): void;
   /** It is retried. */
   keyNotChanged(authority: string, error: unknown): void;
+  /** It is not retried: the CA has refused it repeatedly, and the account keeps its key. */
+  keyChangeRefused(authority: string, error: unknown): void;
   /** It is retried. */
   contactsNotUpdated(authority: string, error: unknown): void;
 }
@@ -28,29 +30,51 @@ const restMs = 5_000;
 const takenMs = 3 * 60_000;
 
 /**
+ * A key change ends after this many refusals in a row to one process, which take at least 12 minutes. A CA that fails over
+ * to a lagging replica may refuse a change that it has carried out, and the next key must not be deleted then.
+ */
+const maxRefusals = 5;
+
+/**
  * Carries out requested key changes of accounts (RFC 8555, section 7.3.5). The next key is stored before it is sent,
  * and the CA is queried for the valid one: after a crash the next round continues.
  *
  * @returns a function that runs one round and returns the pause until the next, ms
  */
 export function changeAccountKeys(ports: KeepAccountsPorts): () => Promise<number> {
+  /** Refusals in a row by account. */
+  const refusals = new Map<string, number>();
   return async () => {
     const account = await ports.accounts.takeRollover(takenMs);
     if (account === null) return restMs;
+    const { id, authority } = account;
+    // Another process may have ended the change before this one.
+    if (account.nextKeySealed === null) refusals.delete(id);
     try {
-      await changeKey(ports, account);
-      ports.events.keyChanged(account.authority);
+      const isLast = (refusals.get(id) ?? 0) + 1 >= maxRefusals;
+      const refusal = await changeKey(ports, account, isLast);
+      if (refusal === null) ports.events.keyChanged(authority);
+      else ports.events.keyChangeRefused(authority, refusal);
+      refusals.delete(id);
     } catch (error) {
-      ports.events.keyNotChanged(account.authority, error);
+      if (isRefusal(error)) refusals.set(id, (refusals.get(id) ?? 0) + 1);
+      else refusals.delete(id);
+      ports.events.keyNotChanged(authority, error);
     }
     return 0;
   };
 }
 
+function isRefusal(error: unknown): error is AcmeFault {
+  return error instanceof AcmeFault && error.kind === 'problem' && !isPassing(error);
+}
+
+/** @returns the CA's refusal, if it is the last one and has ended the change; null: the key is changed */
 async function changeKey(
   { accounts, sessions, servers, authorities }: KeepAccountsPorts,
   { id, authority, accountUrl, keySealed }: CaAccountEntity,
-): Promise<void> {
+  isLast: boolean,
+): Promise<AcmeFault | null> {
   const row = (await authorities.byName()).get(authority);
   if (row === undefined || accountUrl === null)
     throw new Error(`the account ${id} at ${authority} is not open`);
@@ -59,8 +83,18 @@ async function changeKey(
   const server = servers.of(row);
   const held = await server.keyOfAccount(accountUrl, [next, former]);
   if (held === null) throw new Error(`${authority} knows neither key of its account`);
-  if (held === former) await server.account(former, accountUrl).changeKey(next);
+  if (held === former) {
+    try {
+      await server.account(former, accountUrl).changeKey(next);
+    } catch (error) {
+      if (!isLast || !isRefusal(error)) throw error;
+      if ((await server.keyOfAccount(accountUrl, [next, former])) !== former) throw error;
+      await accounts.finishRollover(id, nextSealed, 'former');
+      return error;
+    }
+  }
   await accounts.finishRollover(id, nextSealed, 'next');
+  return null;
 }
 
 const contactsRestMs = 60_000;

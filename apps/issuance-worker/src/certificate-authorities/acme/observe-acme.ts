@@ -71,7 +71,13 @@ export function observeAcme(
       log.warn({ authority, err: error }, 'the contacts at a CA could not be updated; retrying');
     },
     keyNotChanged: (authority, error) => {
-      log.warn({ authority, err: error }, 'the key of the account at a CA could not be changed');
+      log.warn({ authority, err: error }, 'the key of the account at a CA could not be changed; retrying');
+    },
+    keyChangeRefused: (authority, error) => {
+      log.error(
+        { authority, err: error },
+        'ALARM: a CA refuses to change the key of our account; the key is kept',
+      );
     },
   };
 }

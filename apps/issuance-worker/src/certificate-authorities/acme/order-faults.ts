@@ -16,7 +16,7 @@ import { outcomeOfFault } from './order-outcomes';
 import type { OrderRun } from './order-run';
 
 export interface FaultPorts {
-  readonly orders: Pick<AcmeOrders, 'failed'>;
+  readonly orders: Pick<AcmeOrders, 'failed' | 'lost'>;
   readonly accounts: Pick<AcmeAccounts, 'keyChanges' | 'lost'>;
   readonly health: AuthorityHealth;
   readonly buckets: Pick<CaLimitBuckets, 'giveBack' | 'drain'>;
@@ -120,6 +120,8 @@ export class OrderFaults {
         return { kind: 'pending', until: verdict.until, error: errorOf('rate_limited', session, fault) };
       case 'stalled':
         return await this.stalled(verdict.leaves, fault, run, { session, stored, request });
+      case 'certificate_lost':
+        return await this.certificateLost(fault, run, { session, stored, request });
       case 'resume':
         return { kind: 'unavailable', error: errorOf('ca_unavailable', session, fault) };
       case 'unusable':
@@ -138,6 +140,26 @@ export class OrderFaults {
         return givenUp(authority.name, error, verdict.until, verdict.final);
       }
     }
+  }
+
+  /** Requested again at once, but not twice: each certificate counts against the CA's limits. */
+  private async certificateLost(
+    fault: AcmeFault,
+    run: OrderRun,
+    { session, stored, request }: AboutOrder,
+  ): Promise<Collected> {
+    const { name } = session.authority;
+    const detail = `it has issued the certificate, but does not return it: ${fault.message.replace(/\.$/, '')}`;
+    const outcome = { code: 'ca_unreachable', authority: name, detail } as const;
+    const error = { code: 'ca_unavailable', outcome } as const;
+    const { certificateUrl } = run.stored;
+    if (
+      certificateUrl === null ||
+      !(await this.ports.orders.lost(request.lease, stored.id, outcome, certificateUrl))
+    )
+      return { kind: 'unavailable', error };
+    await run.withdraw();
+    return { kind: 'rejected', error, until: request.clock(), final: false };
   }
 
   /** Keeps only what the CA has counted: requests that were sent and not refused. */

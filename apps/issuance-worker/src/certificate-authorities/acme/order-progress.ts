@@ -6,6 +6,7 @@ import {
   type AcmeOrder,
   type ChallengeToRespond,
   type ChallengeType,
+  type FailedOrder,
   nextAcmeMove,
 } from '../../acme';
 import type { NotYet } from '../../challenges/challenge-publisher';
@@ -80,6 +81,22 @@ export function waitForOrder(
   const usualMs = 1_000 * 2 ** Math.min(waitsSince(finalizedAt ?? createdAt, now), maxPauseDoublings);
   const requestedMs = retryAt === null ? usualMs : Math.max(1_000, retryAt.getTime() - now.getTime());
   return { kind: 'pending', until: new Date(now.getTime() + requestedMs), error: slowness(stored, now) };
+}
+
+/** A CA shows an order as processing or valid within seconds after finalize; a lagging replica may take minutes, ms. */
+const finalizeUnseenMs = 60 * 60 * 1_000;
+
+/** The key was blocked after the request to finalize, and the CA shows the order as not finalized. */
+export function notFinalized(
+  order: Pick<AcmeOrder, 'retryAt'>,
+  stored: Pick<AcmeOrderEntity, 'authority' | 'createdAt' | 'finalizedAt'>,
+  now: Date,
+): Pending | { readonly kind: 'failed'; readonly failed: FailedOrder } {
+  const { createdAt, finalizedAt } = stored;
+  if (now.getTime() - (finalizedAt ?? createdAt).getTime() >= finalizeUnseenMs)
+    return { kind: 'failed', failed: { names: [], reason: 'lapsed', saying: '' } };
+  const error = { code: 'key_compromised', outcome: { code: 'key_compromised' } } as const;
+  return { ...waitForOrder(order, stored, now), error };
 }
 
 /** CAs issue a finalized order within minutes; an order that takes longer than this is reported, ms. */

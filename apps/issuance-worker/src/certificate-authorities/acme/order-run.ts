@@ -29,6 +29,7 @@ import { challengeOf, publishedFor, withResponses } from './order-challenges';
 import {
   inTurn,
   nextMove,
+  notFinalized,
   type Pending,
   slowness,
   stageOf,
@@ -134,6 +135,7 @@ export class OrderRun {
           break;
         }
         case 'finalize':
+          if (this.request.keyBlocked) return notFinalized(order, this.stored, this.request.clock());
           order = await this.finalize(order);
           // Still ready after finalize: finalize is repeated later, not at once in an endless loop.
           if (order.status === 'ready') return waitForOrder(order, this.stored, this.request.clock());
@@ -311,13 +313,14 @@ export class OrderRun {
   }
 
   private async download(certificateUrl: string): Promise<OrderRunEnd> {
+    this.keep({ certificateUrl });
     const downloaded = await downloadChain(
       this.session,
       certificateUrl,
       async () => await this.about('certificate'),
       this.request.failures > 0,
     );
-    this.keep({ certificateUrl }, 'issued');
+    this.keep({}, 'issued');
     return downloaded;
   }
 

@@ -10,6 +10,7 @@ import { CaAccounts } from '../ca-accounts';
 import { CertificateAuthorities } from '../certificate-authorities';
 import { AuthorityDown, AuthorityHealth } from '../health/authority-health';
 import type { AcmeOrders } from './acme-orders';
+import { changeAccountKeys } from './keep-accounts';
 import { maxRunMs } from './order-run';
 
 const dnsNames = ['one.example.com'];
@@ -289,6 +290,45 @@ describe('a CA that', () => {
     await acme.database.query(`UPDATE ca_account SET next_key_sealed = NULL, rollover_due_at = NULL`);
   });
 
+  it('refuses a key change repeatedly is not asked for it again, and the account keeps its key', async () => {
+    await run(await order());
+    const accounts = new CaAccounts(acme.asWorker);
+    const before = await accounts.ofAuthority('faulty');
+    await new CaAccounts(acme.database).requestRollover('faulty');
+    // Knows the former key only, which is the second of two that it is asked for.
+    let asked = 0;
+    const unknown = says(400, 'accountDoesNotExist');
+    server.override('/newAccount', (...response) =>
+      (asked += 1) % 2 === 1 ? unknown(...response) : response[0],
+    );
+    server.override('/keyChange', says(403, 'malformed'));
+    const events: string[] = [];
+    const round = changeAccountKeys({
+      accounts,
+      authorities: new CertificateAuthorities(acme.asWorker),
+      sessions: acme.accounts(),
+      servers: acme.servers,
+      events: {
+        keyChanged: () => events.push('changed'),
+        keyNotChanged: () => events.push('retried'),
+        keyChangeRefused: (authority, error) => events.push(`${authority}: ${String(error)}`),
+        contactsNotUpdated: () => undefined,
+      },
+    });
+    for (let nth = 1; nth <= 6; nth += 1) {
+      await acme.database.query(
+        `UPDATE ca_account SET rollover_due_at = now() WHERE rollover_due_at IS NOT NULL`,
+      );
+      await round();
+    }
+    expect(server.requestCount('/keyChange')).toBe(5);
+    expect(events).toEqual([
+      ...['retried', 'retried', 'retried', 'retried'],
+      expect.stringMatching(/^faulty: .*malformed/),
+    ]);
+    expect(await accounts.ofAuthority('faulty')).toEqual(before);
+  });
+
   it('requires an action of its account holder is quoted with the page that says which', async () => {
     const instance = 'https://ca.example/terms/2';
     const refused = says(403, 'userActionRequired');
@@ -298,6 +338,50 @@ describe('a CA that', () => {
     const { last_error: error } = await run(await order());
     expect(error?.message).toContain(`no (${instance})`);
     expect(error?.message).toMatch(/operator of this platform/);
+  });
+
+  it('does not return an issued certificate is requested another one after four tries, once', async () => {
+    const sent = server.requestCount('/newOrder');
+    const missing = () => server.override(next('certificate'), says(404, 'malformed'));
+    missing();
+    const opened = await order();
+    for (let failures = 1; failures <= 3; failures += 1) {
+      expect(await run(opened)).toMatchObject({ state: 'open', failures });
+      expect(await acme.orders(opened)).toMatchObject([{ state: 'open' }]);
+    }
+    missing();
+    const lost = await run(opened);
+    expect(lost).toMatchObject({ state: 'open', ca_reference: null, last_error: { code: 'ca_unavailable' } });
+    expect(lost.last_error?.message).toMatch(/has issued the certificate, but does not return it: .*no/);
+    expect(lost.waits_s).toBeLessThanOrEqual(0);
+    for (let times = 0; times < 3; times += 1) await run(opened);
+    expect(await acme.orders(opened)).toMatchObject([{ state: 'failed' }, { state: 'open' }]);
+    expect(server.requestCount('/newOrder') - sent).toBe(2);
+    server.clearOverrides();
+    // This CA issues for another key.
+    expect(await run(opened)).toMatchObject({ last_error: { code: 'certificate_mismatch' } });
+  });
+
+  it('shows an order as not finalized whose key was blocked meanwhile gets no second finalize', async () => {
+    const [finalize, read] = [next('finalize'), next('order')];
+    server.override(finalize, overloaded).override(read, withMembers({ status: 'ready' }));
+    const opened = await order();
+    await run(opened);
+    const sent = server.requestCount(finalize);
+    await acme.database.query(
+      `INSERT INTO blocked_key (spki_sha256, account_id, reason)
+       SELECT spki_sha256, account_id, 'spec' FROM terms JOIN plan ON plan.id = plan_id WHERE plan_id = $1`,
+      [opened.planId],
+    );
+    expect(await run(opened)).toMatchObject({ state: 'open', last_error: { code: 'key_compromised' } });
+    await acme.database.query(
+      `UPDATE acme_order SET finalized_at = now() - interval '61 minutes' WHERE issuance_id = $1`,
+      [opened.issuanceId],
+    );
+    await run(opened);
+    expect(await run(opened)).toMatchObject({ state: 'failed', last_error: { code: 'key_compromised' } });
+    expect(server.requestCount(finalize)).toBe(sent);
+    await acme.database.query(`DELETE FROM blocked_key`);
   });
 
   it('leaves an order processing after it has expired does not issue it', async () => {

@@ -37,6 +37,7 @@ it('sends no further requests to a CA that sent a Retry-After', async () => {
     authority: 'public-ca',
     ariId: 'aki.serial',
     notBefore: new Date(now.getTime() - 86_400_000),
+    replacedEarly: false,
     notAfter: new Date(now.getTime() + 80 * 86_400_000),
     failures: 0,
     windowStart: null,
@@ -69,7 +70,7 @@ it('sends no further requests to a CA that sent a Retry-After', async () => {
     },
     servers: { of: () => ({ renewalInfo }) as unknown as AcmeServer },
     random: () => 0.5,
-    events: { windowMoved: () => undefined, failed: () => undefined },
+    events: { windowMoved: () => undefined, windowTooEarly: () => undefined, failed: () => undefined },
   });
   for (let n = 0; n < 3; n += 1) await round();
   expect(postponed).toHaveLength(200);

@@ -16,6 +16,7 @@ let acme: AcmeIssuing;
 let fakeCa: FakeAcmeServer;
 const failures: unknown[] = [];
 let moved = 0;
+let tooEarly = 0;
 beforeAll(async () => {
   acme = await AcmeIssuing.open();
   fakeCa = await FakeAcmeServer.start();
@@ -30,6 +31,7 @@ beforeEach(() => {
   fakeCa.clearOverrides();
   failures.length = 0;
   moved = 0;
+  tooEarly = 0;
 });
 
 const itWithNewer = installedPebbles.includes('newer') ? it : it.skip;
@@ -41,7 +43,11 @@ function round(random = 0.5) {
     authorities: new CertificateAuthorities(asWorker),
     servers: acme.servers,
     random: () => random,
-    events: { windowMoved: () => (moved += 1), failed: (_, error) => failures.push(error) },
+    events: {
+      windowMoved: () => (moved += 1),
+      windowTooEarly: () => (tooEarly += 1),
+      failed: (_, error) => failures.push(error),
+    },
   });
 }
 
@@ -135,6 +141,38 @@ itWithNewer(
     expect(await acme.advance(next)).toMatchObject({ state: 'issued', last_error: null });
     expect(await acme.orders(next)).toMatchObject([{ state: 'issued', replaces: ariId }]);
     expect(await acme.certificates(opened)).toHaveLength(2);
+  },
+);
+
+itWithNewer(
+  'a CA whose windows are always in the past has a certificate replaced once at once, and then after a third of its lifetime',
+  async () => {
+    const opened = await issued();
+    const past = (hoursAgo: number) => {
+      const at = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+      return window(at(hoursAgo + 1), at(hoursAgo));
+    };
+    fakeCa.override(await pathOf(opened), past(2));
+    await askTheLiar(opened);
+    await round()();
+    expect(Math.abs((await stored(opened)).renew_at.getTime() - Date.now())).toBeLessThan(60_000);
+    await acme.database.query(`UPDATE issuance SET replaces_certificate_id = $2 WHERE plan_id = $1`, [
+      opened.planId,
+      (await acme.certificates(await issued()))[0]?.id,
+    ]);
+    await acme.database.query(`UPDATE renewal_info SET window_start = NULL, window_end = NULL`);
+    const [{ third }] = await acme.database.query<[{ third: Date }]>(
+      `SELECT not_before + (not_after - not_before) / 3 AS third FROM certificate WHERE plan_id = $1`,
+      [opened.planId],
+    );
+    for (const hoursAgo of [2, 1, 3]) {
+      fakeCa.override(await pathOf(opened), past(hoursAgo));
+      await askTheLiar(opened);
+      await round()();
+      const { renew_at: renewAt } = await stored(opened);
+      expect(Math.abs(renewAt.getTime() - third.getTime())).toBeLessThan(1_000);
+    }
+    expect({ moved, tooEarly }).toEqual({ moved: 2, tooEarly: 1 });
   },
 );
 
@@ -250,13 +288,13 @@ describe('a CA that does not respond', () => {
           }) as unknown as AcmeServer,
       },
       random: () => 0,
-      events: { windowMoved: () => undefined, failed: () => undefined },
+      events: { windowMoved: () => undefined, windowTooEarly: () => undefined, failed: () => undefined },
     });
     return { polling, received, taken, waiting };
   };
   const info = (authority: string, certificateId: string): DueRenewalInfo => ({
     ...{ certificateId, planId: '1', authority, ariId: 'a.b', failures: 0 },
-    ...{ windowStart: null, windowEnd: null, now: new Date() },
+    ...{ windowStart: null, windowEnd: null, replacedEarly: false, now: new Date() },
     ...{ notBefore: new Date('2029-12-01T00:00:00Z'), notAfter: new Date('2030-03-01T00:00:00Z') },
   });
 

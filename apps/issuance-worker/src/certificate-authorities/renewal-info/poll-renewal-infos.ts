@@ -1,5 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { nextWindowLook, renewalJitter, renewalTime, renewalTimeIn } from '@certwright/issuance';
+import {
+  earliestRenewal,
+  nextWindowLook,
+  renewalJitter,
+  renewalTime,
+  renewalTimeIn,
+} from '@certwright/issuance';
 import type { CertificateAuthorities } from '../certificate-authorities';
 import type { CertificateAuthorityEntity } from '@certwright/core-schema';
 import type { DueRenewalInfo, RenewalInfos } from './renewal-infos';
@@ -20,6 +26,8 @@ export interface RenewalInfoPorts {
 export interface RenewalInfoEvents {
   /** The CA has moved the replacement time; its explanation page may state the reason. */
   windowMoved(info: DueRenewalInfo, received: RenewalInfo, renewAt: Date): void;
+  /** The first window of the certificate ends too early to be followed. */
+  windowTooEarly(info: DueRenewalInfo, received: RenewalInfo, renewAt: Date): void;
   failed(info: DueRenewalInfo, error: unknown): void;
 }
 
@@ -108,12 +116,17 @@ async function store(
   received: RenewalInfo,
 ): Promise<void> {
   const { window, explanationUrl, retryAt: dueAt } = received;
-  const isSame = same(info.windowStart, window.start) && same(info.windowEnd, window.end);
+  const { windowStart: start, windowEnd: end, now } = info;
+  const previous = start === null || end === null ? null : { start, end };
+  const isSame = same(start, window.start) && same(end, window.end);
   const latest = renewalTime(info, renewalJitter(info.certificateId));
-  const renewAt = isSame ? null : renewalTimeIn(window, random(), info.now, latest);
-  const { start: windowStart, end: windowEnd } = window;
-  await infos.received(info.certificateId, { windowStart, windowEnd, explanationUrl, dueAt, renewAt });
-  if (renewAt !== null && info.windowStart !== null) events.windowMoved(info, received, renewAt);
+  const earliest = earliestRenewal(info, window, previous, now);
+  const renewAt = isSame ? null : renewalTimeIn(window, random(), now, { earliest, latest });
+  const stored = { windowStart: window.start, windowEnd: window.end };
+  await infos.received(info.certificateId, { ...stored, explanationUrl, dueAt, renewAt });
+  if (renewAt === null) return;
+  if (previous !== null) events.windowMoved(info, received, renewAt);
+  else if (earliest > now && window.end < earliest) events.windowTooEarly(info, received, renewAt);
 }
 
 /** Returns nothing for a CA without a row. @throws AcmeFault */

@@ -47,7 +47,7 @@ it('is fetched at once for an attached certificate, by one worker', async () => 
   const { certificateId, planId } = await attached();
   const rounds = await Promise.all([infos.take(10, 60_000), infos.take(10, 60_000)]);
   const validity = { notBefore: expect.any(Date), notAfter: expect.any(Date) };
-  const first = { windowStart: null, windowEnd: null, failures: 0, ...validity };
+  const first = { windowStart: null, windowEnd: null, failures: 0, replacedEarly: false, ...validity };
   expect(rounds.flat()).toEqual([
     { certificateId, planId, authority, ariId: 'aki.serial', ...first, now: expect.any(Date) },
   ]);

@@ -10,6 +10,8 @@ export interface DueRenewalInfo {
   /** Id of the certificate, with notAfter. */
   readonly notBefore: Date;
   readonly notAfter: Date;
+  /** It replaced a certificate that had more than half of its lifetime left. */
+  readonly replacedEarly: boolean;
   readonly failures: number;
   readonly windowStart: Date | null;
   readonly windowEnd: Date | null;
@@ -54,6 +56,10 @@ export class RenewalInfos {
          WHERE ca.name <> ALL ($3::text[]))
        RETURNING certificate_id AS "certificateId", plan_id AS "planId", authority, ari_id AS "ariId", failures,
          not_before AS "notBefore", not_after AS "notAfter",
+         EXISTS (
+           SELECT FROM issuance JOIN certificate AS replaced ON replaced.id = replaces_certificate_id
+           WHERE issuance.id = certificate.issuance_id
+             AND certificate.not_before < replaced.not_before + (replaced.not_after - replaced.not_before) / 2) AS "replacedEarly",
          window_start AS "windowStart", window_end AS "windowEnd", clock_timestamp() AS now`,
       [limit, forMs, except],
     );
