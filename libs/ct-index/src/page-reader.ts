@@ -2,6 +2,7 @@ import { citusOnce, type Home, young } from '@certwright/ct-schema';
 import type { SessionSettings } from '@certwright/postgres';
 import type { EntityManager } from 'typeorm';
 import { RecentBlocks } from './runs/recent-blocks';
+import { RunFilters } from './runs/run-filters';
 
 /** Lookups that can be batched: most of the cost of a small one is its round trip. */
 export interface Lookup<Input, Result> {
@@ -14,6 +15,7 @@ export interface PageReader extends Pick<EntityManager, 'query'> {
   /** In one statement, which may include the lookups of other requests. @returns as `Lookup` */
   look<Input, Result>(lookup: Lookup<Input, Result>, inputs: readonly Input[]): Promise<readonly Result[]>;
   readonly settled: SettledHomes;
+  readonly filters: RunFilters;
   /** Absent: each page needs a lookup. */
   readonly recent?: RecentBlocks | undefined;
   /** Tables may be distributed over several servers: each key needs a statement that determines its shard. */
@@ -29,6 +31,7 @@ export function readingAlone(
     query: async (text: string, values?: unknown[]) => await reader.query(text, values),
     look: async (lookup, inputs) => await lookup.of(reader, inputs),
     settled: new SettledHomes(),
+    filters: new RunFilters(),
     recent: new RecentBlocks(),
     isSharded,
   };

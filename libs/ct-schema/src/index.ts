@@ -13,6 +13,7 @@ export {
   type Home,
   type Run,
   blockTable,
+  filtersAreThere,
   insertBlocks,
   insertRun,
   isUndefinedTable,

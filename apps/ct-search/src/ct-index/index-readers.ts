@@ -4,6 +4,7 @@ import {
   pageSession,
   preparedPageSession,
   RecentBlocks,
+  RunFilters,
   SettledHomes,
 } from '@certwright/ct-index';
 import { citusOnce } from '@certwright/ct-schema';
@@ -124,15 +125,20 @@ function limitsOf(poolSize: number, isSharded: boolean): BatchLimits {
 export class IndexReader implements PageReader {
   private readonly endsAtMs: number;
   readonly settled: SettledHomes;
+  readonly filters: RunFilters;
   readonly recent: RecentBlocks | undefined;
 
   constructor(
     private readonly pool: Pick<IndexPool, 'query' | 'look' | 'isSharded'>,
     timeLimitMs: number,
-    { settled, recent }: Pick<PageReader, 'settled' | 'recent'> = { settled: new SettledHomes() },
+    { settled, filters, recent }: Pick<PageReader, 'settled' | 'filters' | 'recent'> = {
+      settled: new SettledHomes(),
+      filters: new RunFilters(),
+    },
     private readonly nowMs: () => number = () => performance.now(),
   ) {
     this.settled = settled;
+    this.filters = filters;
     this.recent = recent;
     this.endsAtMs = nowMs() + timeLimitMs;
   }
@@ -169,6 +175,7 @@ export class IndexReader implements PageReader {
 export class IndexReaders {
   private readonly pools = new Map<string, IndexPool>();
   private readonly settled = new SettledHomes();
+  private readonly filters = new RunFilters();
   private readonly recent = new RecentBlocks();
 
   private readonly isSharded: () => boolean | Promise<boolean>;
@@ -185,7 +192,22 @@ export class IndexReaders {
       this.pools.set(name, pool);
     }
     const recent = accountId === undefined ? undefined : this.recent.of(accountId);
-    return new IndexReader(pool, timeLimitMs, { settled: this.settled, recent });
+    const reader = new IndexReader(pool, timeLimitMs, {
+      settled: this.settled,
+      filters: this.filters,
+      recent,
+    });
+    if (this.filters.isDue) void this.renewFilters(new IndexReader(pool, timeLimitMs));
+    return reader;
+  }
+
+  /** Beside the request: without a filter, its run is looked up. */
+  private async renewFilters(reader: IndexReader): Promise<void> {
+    try {
+      await this.filters.renew(reader);
+    } catch (error) {
+      this.database.log.debug({ err: error }, 'filters of the ct index cannot be read');
+    }
   }
 
   async close(): Promise<void> {

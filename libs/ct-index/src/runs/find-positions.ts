@@ -60,7 +60,7 @@ export async function findPositions(
     if (kept.positions.length >= limit || goesOn) return kept;
   }
   const maxBlocks = maxBlocksOf(reach, after, keys.length);
-  const questions = numbers.map((key) => ({ after, key, maxBlocks }));
+  const questions = numbers.map((key) => ({ after, key, maxBlocks, filters: reader.filters }));
   const found = isSharded
     ? await lookOneByOne(reader, reach, questions)
     : await look(reader, reach, questions);

@@ -1,5 +1,11 @@
 import type { Lookup } from '../page-reader';
-import { anywhereStatement, nearStatement, onwardStatement, type RowStatement } from './postings-statements';
+import {
+  anywhereStatements,
+  nearStatements,
+  onwardStatement,
+  type RowStatements,
+} from './postings-statements';
+import type { RunFilters } from './run-filters';
 import { shardOf } from '@certwright/posting-index';
 import { type Home, young } from '@certwright/ct-schema';
 
@@ -10,6 +16,8 @@ export interface KeyBehind {
   readonly key: number;
   /** Max number of useful blocks. */
   readonly maxBlocks: number;
+  /** The same ones for all lookups of a statement. */
+  readonly filters: RunFilters;
 }
 
 export interface FoundBlock {
@@ -35,18 +43,21 @@ export interface BlocksOfKey {
 export type PostingsLookup = Lookup<KeyBehind, BlocksOfKey>;
 
 /** Runs of the home, as far as they are the first ones after the cursor, and blocks begin near the key. */
-export const postingsNear = byHome(nearStatement, (rows, _home, maxBlocks) =>
+export const postingsNear = byHome(nearStatements, (rows, _home, maxBlocks) =>
   Math.min(rows.find(isUnread)?.from ?? Infinity, endOfAll(rows, maxBlocks)),
 );
 
 /** The first run after the cursor, if it is in the home. */
-export const postingsOnward = byHome(onwardStatement, ([first], home) => {
-  if (first === undefined) return Infinity;
-  return first.home === home ? first.runEnd : first.from;
-});
+export const postingsOnward = byHome(
+  (home) => ({ all: onwardStatement(home) }),
+  ([first], home) => {
+    if (first === undefined) return Infinity;
+    return first.home === home ? first.runEnd : first.from;
+  },
+);
 
 /** All runs. */
-export const postingsAnywhere = lookupBy(anywhereStatement, (rows, { maxBlocks }) => ({
+export const postingsAnywhere = lookupBy(anywhereStatements, (rows, { maxBlocks }) => ({
   notFrom: endOfAll(rows, maxBlocks),
   home: young,
 }));
@@ -67,14 +78,14 @@ function endOfAll(rows: readonly FoundRow[], maxBlocks: number): number {
 
 /** One lookup per home. */
 function byHome(
-  statement: (home: Home) => RowStatement,
+  statements: (home: Home) => RowStatements,
   notFrom: (rows: readonly FoundRow[], home: Home, maxBlocks: number) => number,
 ): (home: Home) => PostingsLookup {
   const lookups = new Map<Home, PostingsLookup>();
   return (home) => {
     const known =
       lookups.get(home) ??
-      lookupBy(statement(home), (rows, { maxBlocks }) => ({
+      lookupBy(statements(home), (rows, { maxBlocks }) => ({
         notFrom: notFrom(rows, home, maxBlocks),
         home: rows.find(isUnread)?.home ?? young,
       }));
@@ -84,7 +95,7 @@ function byHome(
 }
 
 function lookupBy(
-  { one, many }: RowStatement,
+  { all, passing }: RowStatements,
   unreadOf: (rows: readonly FoundRow[], key: KeyBehind) => Omit<BlocksOfKey, 'blocks'>,
 ): PostingsLookup {
   const resultOf = (packed: Buffer, key: KeyBehind): BlocksOfKey => {
@@ -95,14 +106,20 @@ function lookupBy(
     async of(reader, keys) {
       const [key] = keys;
       if (key === undefined) return [];
-      const rows = keys.map(({ after, key: number, maxBlocks }) => [
-        after,
-        shardOf(number),
-        number,
-        maxBlocks,
-      ]);
+      const columns: unknown[][] = [
+        keys.map(({ after }) => after),
+        keys.map(({ key: number }) => shardOf(number)),
+        keys.map(({ key: number }) => number),
+        keys.map(({ maxBlocks }) => maxBlocks),
+      ];
+      const { filters } = key;
+      const without = passing === undefined ? [] : keys.map(({ key: number }) => filters.without(number));
+      const isPassing = passing !== undefined && without.some((bits) => bits !== 0);
+      if (isPassing) columns.push(without);
       const isOne = keys.length === 1;
-      const values = isOne ? rows.flat() : [0, 1, 2, 3].map((column) => rows.map((row) => row[column]));
+      const { one, many } = isPassing ? passing : all;
+      const values: unknown[] = isOne ? columns.flat() : columns;
+      if (isPassing) values.push(filters.ids);
       const [row] = await reader.query<{ packed: string | null }[]>(isOne ? one : many, values);
       const packed = Buffer.from(row?.packed ?? '', 'base64');
       if (isOne) return [resultOf(packed, key)];

@@ -1,12 +1,13 @@
 import {
   blockTable,
   citusIsThere,
+  filtersAreThere,
   insertBlocks,
   insertRun,
   nextRunId,
   type Run,
 } from '@certwright/ct-schema';
-import { firstLivingDay, RunWriter } from '@certwright/posting-index';
+import { firstLivingDay, KeyFilterWriter, RunWriter } from '@certwright/posting-index';
 import type { DataSource, EntityManager } from 'typeorm';
 import { chooseMerge, type Merge, type MergeLane } from './choose-merge';
 import { MergedPostings } from './merged-postings';
@@ -57,8 +58,8 @@ export async function mergeIn(
   stopping?: AbortSignal,
 ): Promise<Merged | null> {
   if (!(await takeLane(tx, lane))) return null;
-  const [{ next, isSharded }] = await tx.query<[{ next: string; isSharded: boolean }]>(
-    `SELECT next, ${citusIsThere} AS "isSharded" FROM ct_sequence`,
+  const [{ next, ...schema }] = await tx.query<[{ next: string } & IndexSchema]>(
+    `SELECT next, ${citusIsThere} AS "isSharded", ${filtersAreThere} AS "hasFilters" FROM ct_sequence`,
   );
   const today = firstLivingDay(now) - marginDays;
   const merge = chooseMerge(await allRuns(tx), lane, {
@@ -66,7 +67,14 @@ export async function mergeIn(
     today,
   });
   if (merge === null) return null;
-  return await replace(tx, merge, { today, isSharded }, stopping);
+  return await replace(tx, merge, { today, ...schema }, stopping);
+}
+
+interface IndexSchema {
+  /** Tables may be on several servers. */
+  readonly isSharded: boolean;
+  /** False before the migration that adds them. */
+  readonly hasFilters: boolean;
 }
 
 /** Held until the transaction ends. @returns false: another process is merging in this lane */
@@ -100,7 +108,7 @@ const blocksAtATime = 1_024;
 async function replace(
   tx: EntityManager,
   { sources, level, home }: Merge,
-  { today, isSharded }: { readonly today: number; readonly isSharded: boolean },
+  { today, isSharded, hasFilters }: { readonly today: number } & IndexSchema,
   stopping: AbortSignal | undefined,
 ): Promise<Merged | null> {
   const [first, last] = [sources[0], sources.at(-1)];
@@ -108,6 +116,7 @@ async function replace(
   const { from, partition } = first;
   const run = { id: await nextRunId(tx), level, home, partition };
   const writer = new RunWriter(from);
+  const filter = new KeyFilterWriter(sources.reduce((sum, { postings }) => sum + postings, 0));
   const expiry = new ExpiryCounts();
   const open = sources.map((source, nth) => new RunSource(source, nth));
   const merged = new MergedPostings(open);
@@ -117,6 +126,7 @@ async function replace(
     merged.run((key, position, day) => {
       if (day < today) return;
       writer.add(key, position, day);
+      filter.add(key);
       expiry.add(day);
     });
     if (writer.waiting >= blocksAtATime) await insertBlocks(tx, run, writer.take());
@@ -125,7 +135,8 @@ async function replace(
   await remove(tx, sources);
   const { postings } = writer;
   const halfExpiredDay = expiry.halfExpiredDay();
-  if (postings > 0) await insertRun(tx, { ...run, from, to: last.to, postings, halfExpiredDay }, run.id);
+  const given = { id: run.id, filter: hasFilters ? filter.end() : null };
+  if (postings > 0) await insertRun(tx, { ...run, from, to: last.to, postings, halfExpiredDay }, given);
   return { runs: sources.length, postings };
 }
 

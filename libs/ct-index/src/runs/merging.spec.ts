@@ -19,14 +19,14 @@ let readers: readonly PageReader[];
 const ids = new IssuerIds();
 beforeAll(async () => {
   ct = await CtDatabaseFixture.open(positionsPerPartition, 6_000);
-  readers = [
-    readingAlone(ct.database.manager),
-    readingAlone(ct.database.manager, async () => await Promise.resolve(true)),
-  ];
   await ids.ensure(ct.database.manager, [anIssuance('example.com').issuer]);
 });
 afterAll(async () => await ct.close());
 beforeEach(async () => {
+  readers = [
+    readingAlone(ct.database.manager),
+    readingAlone(ct.database.manager, async () => await Promise.resolve(true)),
+  ];
   await ct.database.query('TRUNCATE ct_issuance, ct_known, ct_run, ct_block');
   await ct.database.query('UPDATE ct_sequence SET next = 1');
 });
@@ -110,6 +110,7 @@ async function expectSamePages(random: (below: number) => number, oracle: PlainR
     const after = random(4) === 0 ? 0 : first + random(last + 2 - first);
     const limit = 1 + random(random(2) === 0 ? 5 : 1_200);
     const reader = readers[nth % readers.length] ?? readingAlone(ct.database.manager);
+    if (random(3) === 0) await reader.filters.renew(ct.database.manager);
     const { issuances: page } = await pageOfKeys(reader, of, { after: String(after), limit });
     expect(page.map(({ position }) => position)).toEqual(oracle.page(of, after, limit));
   }

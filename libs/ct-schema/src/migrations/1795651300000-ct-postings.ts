@@ -158,5 +158,5 @@ async function convert(queryRunner: QueryRunner, partition: number): Promise<voi
   await insertBlocks(manager, { id, home: young }, writer.end());
   const { postings } = writer;
   const run = { level: convertedLevel, home: young, partition, ...range, postings, halfExpiredDay: null };
-  if (postings > 0) await insertRun(manager, run, id);
+  if (postings > 0) await insertRun(manager, run, { id });
 }

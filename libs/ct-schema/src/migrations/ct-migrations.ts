@@ -7,6 +7,7 @@ import { CtMonitoring1796700000000 } from './1796700000000-ct-monitoring';
 import { CtIssuerNames1796900000000 } from './1796900000000-ct-issuer-names';
 import { CtShrinkPartition1797200000000 } from './1797200000000-ct-shrink-partition';
 import { CtRevokedSerials1797300000000 } from './1797300000000-ct-revoked-serials';
+import { CtRunFilters1797400000000 } from './1797400000000-ct-run-filters';
 import { CtPostings1795651300000 } from './1795651300000-ct-postings';
 
 /** Every migration of the `ct` database, oldest first. */
@@ -21,4 +22,5 @@ export const ctMigrations = [
   CtIssuerNames1796900000000,
   CtShrinkPartition1797200000000,
   CtRevokedSerials1797300000000,
+  CtRunFilters1797400000000,
 ];

@@ -19,7 +19,7 @@ export const ctSearch: RoleGrants = {
         created_at entry_at entries_per_second`,
     },
     ct_revocation: { select: '*' },
-    ct_run: { select: 'id home partition from_position to_position postings' },
+    ct_run: { select: 'id home partition from_position to_position postings filter_id filter' },
     ct_sequence: { select: 'next' },
   },
 };

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { databaseErrorCode } from '@certwright/errors';
 import type { EntityManager } from 'typeorm';
 import { BinaryRows } from '../copy/binary-rows';
@@ -49,15 +50,32 @@ export async function nextRunId(tx: EntityManager): Promise<number> {
   return id;
 }
 
+const filterIds = 2 ** 48 - 1;
+
 /** @param run without an id it gets the next one @returns its id */
-export async function insertRun(tx: EntityManager, run: Omit<Run, 'id'>, given?: number): Promise<number> {
+export async function insertRun(
+  tx: EntityManager,
+  run: Omit<Run, 'id'>,
+  given: { readonly id?: number; readonly filter?: Buffer | null } = {},
+): Promise<number> {
+  const { id: givenId, filter = null } = given;
+  const values: unknown[] = [givenId, run.level, run.home, run.partition, run.from, run.to, run.postings];
+  values.push(run.halfExpiredDay);
+  // Its id is random: numbers of runs are used again when a fail-over loses their transaction.
+  if (filter !== null) values.push(randomInt(filterIds), filter);
   const [{ id }] = await tx.query<[{ id: number }]>(
-    `INSERT INTO ct_run (id, level, home, partition, from_position, to_position, postings, half_expired_day)
-     VALUES (coalesce($1, nextval(pg_get_serial_sequence('ct_run', 'id'))), $2, $3, $4, $5, $6, $7, $8) RETURNING id`,
-    [given, run.level, run.home, run.partition, run.from, run.to, run.postings, run.halfExpiredDay],
+    `INSERT INTO ct_run (id, level, home, partition, from_position, to_position, postings, half_expired_day
+       ${filter === null ? '' : ', filter_id, filter'})
+     VALUES (coalesce($1, nextval(pg_get_serial_sequence('ct_run', 'id'))), $2, $3, $4, $5, $6, $7, $8
+       ${filter === null ? '' : ', $9, $10'}) RETURNING id`,
+    values,
   );
   return id;
 }
+
+/** Whether runs can have filters: not before the migration that adds them. */
+export const filtersAreThere = `EXISTS (
+  SELECT FROM pg_attribute WHERE attrelid = 'ct_run'::regclass AND attname = 'filter' AND NOT attisdropped)`;
 
 /** Size of most blocks with their other columns, in bytes. */
 const usualBlock = 1_024;
