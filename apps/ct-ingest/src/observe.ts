@@ -68,7 +68,10 @@ export function observeFollowing({ log: lines, metrics: { registry } }: RunningP
     },
     leaseLost: (log) => lines.warn(nameOf(log), 'lease lost; another process continues'),
     restored: () =>
-      lines.warn({}, 'the index lacks what this process stored, as after a restoration; caches are dropped'),
+      lines.warn(
+        {},
+        'the index lacks what this process stored, as after a restoration or the restart of a log; caches are dropped',
+      ),
     failed: (log, error) => lines.error({ ...nameOf(log), err: error }, 'unexpected error; retrying'),
   };
 }

@@ -18,7 +18,9 @@ export class FailingDatabase {
   ) {
     const query = this.breaking(real.query.bind(real) as Query);
     const transaction = this.transaction.bind(this);
-    this.source = { query, transaction } as unknown as DataSource;
+    // Reads of a repository are not counted.
+    const getRepository = real.getRepository.bind(real);
+    this.source = { query, transaction, getRepository, manager: { query } } as unknown as DataSource;
   }
 
   private async transaction<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
@@ -26,7 +28,9 @@ export class FailingDatabase {
     await runner.startTransaction();
     try {
       const query = this.breaking(runner.manager.query.bind(runner.manager) as Query);
-      const result = await work({ query } as unknown as EntityManager);
+      // COPY takes the connection.
+      const connect = this.breaking(async () => (await runner.connect()) as unknown);
+      const result = await work({ query, queryRunner: { connect } } as unknown as EntityManager);
       await this.breaking(async () => await runner.commitTransaction())();
       return result;
     } catch (error) {

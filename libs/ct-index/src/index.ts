@@ -42,5 +42,12 @@ export { type MergeLane } from './runs/choose-merge';
 export { type Merged, mergeRuns } from './runs/merge-runs';
 export { RecentBlocks } from './runs/recent-blocks';
 export { RunFilters } from './runs/run-filters';
-export { IssuerIds, type Stored, type StoredPlaces, crlsOf, storeIssuances } from './store-issuances';
+export {
+  areIdsStored,
+  IssuerIds,
+  type Stored,
+  type StoredPlaces,
+  crlsOf,
+  storeIssuances,
+} from './store-issuances';
 export { type StreamEnd, positionBefore, streamEnd } from './stream-place';

@@ -86,6 +86,46 @@ export async function crlsOf(
 }
 
 /**
+ * Whether the issuers and lists of issuances are stored under the ids that this process knows, in the transaction that stores the
+ * issuances: after a fail-over that lost them, the ids belong to no rows, or to others.
+ */
+export async function areIdsStored(
+  tx: Pick<EntityManager, 'query'>,
+  ids: IssuerIds,
+  crls: readonly (number | null)[],
+  issuances: readonly NewIssuance[],
+): Promise<boolean> {
+  const issuers = [...new Set(issuances.map(({ issuer }) => issuer))];
+  const lists = new Map(
+    issuances.flatMap(({ issuer, crlUrl: url }, nth): [number, { issuer: number; url: string }][] => {
+      const crl = crls[nth] ?? null;
+      return crl === null || url === null ? [] : [[crl, { issuer: ids.of(issuer), url }]];
+    }),
+  );
+  const [{ stored }] = await tx.query<[{ stored: boolean }]>(
+    `SELECT NOT EXISTS (
+       SELECT FROM unnest($1::int[], $2::bytea[], $3::bytea[], $4::boolean[]) AS given (id, spki, name, has_certificate)
+       WHERE NOT EXISTS (SELECT FROM ct_issuer AS issuer
+         WHERE issuer.id = given.id AND spki_sha256 = spki AND name_der = name
+           AND (certificate_der IS NOT NULL OR NOT has_certificate)))
+     AND NOT EXISTS (
+       SELECT FROM unnest($5::int[], $6::int[], $7::text[]) AS given (id, issuer, url)
+       WHERE NOT EXISTS (SELECT FROM ct_crl AS crl
+         WHERE crl.id = given.id AND crl.issuer = given.issuer AND crl.url = given.url)) AS stored`,
+    [
+      issuers.map((issuer) => ids.of(issuer)),
+      issuers.map(({ spkiSha256 }) => spkiSha256),
+      issuers.map(({ nameDer }) => nameDer),
+      issuers.map(({ certificateDer }) => certificateDer !== null),
+      [...lists.keys()],
+      [...lists.values()].map(({ issuer }) => issuer),
+      [...lists.values()].map(({ url }) => url),
+    ],
+  );
+  return stored;
+}
+
+/**
  * Inserts new issuances in the caller's transaction, and completes those that were known by their precertificate only. The sequencer
  * is locked until the end of the transaction: a reader that has seen a position was able to see all earlier ones, and
  * no other process inserts the same issuance.

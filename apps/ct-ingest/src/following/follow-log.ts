@@ -122,7 +122,7 @@ export class FollowLog {
     const { logs, reading, packer, maxBatch, events, turnMs, pollIntervalMs, random } = this.options;
     const { log, lease } = leased;
     const untilMs = performance.now() + turnMs;
-    if (await logs.lacksCommitted()) {
+    if (await logs.lacksCommitted(log)) {
       reading.recent.forget();
       events.restored();
     }

@@ -1,5 +1,13 @@
 import { dropExpired, ensurePartitions } from '@certwright/ct-index';
+import type { RunningProcess } from '@certwright/service';
 import { IngestFixture } from '../testing/ingest-fixture';
+import { Housekeeping } from './housekeeping';
+
+/** Everything but `Date`. */
+const notFaked = [
+  ...(['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate'] as const),
+  ...(['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as const),
+];
 
 let ingest: IngestFixture;
 beforeAll(async () => {
@@ -18,6 +26,24 @@ const grantsOf = async (table: string): Promise<string[]> => {
   );
   return rows.map(({ grant }) => grant);
 };
+
+it('keeps a valid certificate when the clock of the process is hours ahead', async () => {
+  await ingest.database.query(
+    `INSERT INTO ct_issuance (position, discovered_at, tbs_sha256, cert_sha256, precertificate, spki_sha256, issuer, serial,
+       not_before, not_after, dns_names, body)
+     VALUES (1, now(), sha256('a'), sha256('b'), false, sha256('c'), 1, '', now(), now() + interval '1 hour', '{}', '')`,
+  );
+  await ingest.database.query(`UPDATE ct_sequence SET next = 100000`);
+  jest.useFakeTimers({ now: Date.now() + 5 * 3_600_000, doNotFake: [...notFaked] });
+  try {
+    const running = { log: { info: () => undefined } } as unknown as RunningProcess;
+    await new Housekeeping(ingest.asIngest, running).dropExpired();
+  } finally {
+    jest.useRealTimers();
+  }
+  expect(await ingest.rows('ct_issuance')).toBe(1);
+  await ingest.database.query(`DELETE FROM ct_issuance`);
+});
 
 it('drops and creates partitions without owning a table, with the grants of the parent tables', async () => {
   await ingest.database.query(`UPDATE ct_sequence SET next = 100000`);

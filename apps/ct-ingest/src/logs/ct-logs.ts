@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { NewIssuance } from '@certwright/ct-index';
 import {
+  areIdsStored,
   crlsOf,
   IssuerIds,
   type Stored,
@@ -112,6 +113,8 @@ export class CtLogs {
   private crlIds = new CrlIds();
   /** Of the issuances that this process has committed. */
   private newest: StoredPlaces['newest'] = null;
+  /** By log: the position that this process committed last. */
+  private readonly positions = new Map<number, bigint>();
   private readonly marks = new UnverifiedMarks();
 
   constructor(private readonly database: DataSource) {}
@@ -180,7 +183,7 @@ export class CtLogs {
    * One transaction: the position of the log is updated together with the rows, so each entry is ingested exactly once even if
    * a batch is repeated.
    *
-   * @throws LeaseLost also when the log's position is not `from`
+   * @throws LeaseLost also when the log's position is not `from`, or a fail-over lost what was stored before
    */
   async ingest(lease: LogLease, batch: IngestedBatch): Promise<Stored> {
     // Together: ids are forgotten when the database lacks what was committed with them.
@@ -210,6 +213,10 @@ export class CtLogs {
         ],
       );
       if (moved === 0 || (await lacks(tx, committed))) throw new LeaseLost('ct_log', lease.log, lease.token);
+      if (!(await areIdsStored(tx, issuerIds, crls, batch.issuances))) {
+        this.forgetIds();
+        throw new LeaseLost('ct_log', lease.log, lease.token);
+      }
       await insertOdd(tx, lease.log, batch.odd);
       return await storeIssuances(tx, issuerIds, batch.issuances, crls, async (places) => {
         newest = places.newest;
@@ -218,20 +225,31 @@ export class CtLogs {
       });
     });
     this.newest = newerOf(this.newest, newest);
+    this.positions.set(lease.log, batch.to);
     return stored;
   }
 
   /**
-   * Whether the database lacks issuances that this process has committed: it was restored from a backup, or failed over to a copy
+   * Whether the database lacks what this process has committed: it was restored from a backup, or failed over to a copy
    * without its newest commits. Then ids that this process has seen belong to other rows, and are forgotten. Deleted issuances
-   * look the same, which does no harm. A lease from before a fail-over may still be valid: `ingest` checks it, too.
+   * and a log that an operator restarted look the same, which does no harm. A lease from before a fail-over may still be valid:
+   * `ingest` checks it, too.
+   *
+   * @param log as leased
    */
-  async lacksCommitted(): Promise<boolean> {
-    if (!(await lacks(this.database, this.newest))) return false;
+  async lacksCommitted({ id, position }: Pick<CtLogEntity, 'id' | 'position'>): Promise<boolean> {
+    // A certificate that completes its precertificate gets no new position in the index.
+    const isBehind = BigInt(position) < (this.positions.get(id) ?? 0n);
+    if (!isBehind && !(await lacks(this.database, this.newest))) return false;
     this.newest = null;
+    this.positions.clear();
+    this.forgetIds();
+    return true;
+  }
+
+  private forgetIds(): void {
     this.issuerIds = new IssuerIds();
     this.crlIds = new CrlIds();
-    return true;
   }
 
   /** A verified head that was proved consistent with the previous one. @throws LeaseLost */

@@ -1,6 +1,7 @@
 import { type IncomingHttpHeaders, type RequestListener, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import { FailingDatabase } from '@certwright/core-testing';
 import { coverageIn, CrlIds } from '@certwright/ct-index';
 import { CrlHosts } from './store/crl-hosts';
 import { CtCrls } from './store/ct-crls';
@@ -386,3 +387,42 @@ it('deletes a list that is no longer needed, with its revocations', async () => 
   expect(await crls.forget()).toBe(1);
   expect(await ingest.database.query(`SELECT FROM ct_revocation`)).toEqual([]);
 });
+
+it.each(['before', 'after'] as const)(
+  'applies a list completely when a process is killed %s a statement or COMMIT',
+  async (when) => {
+    let nth = 1;
+    for (let isKilled = true; isKilled; nth += 1) {
+      await ingest.database.query(`TRUNCATE ct_crl, ct_crl_host, ct_revocation, ct_issuer`);
+      issuer = await known(maker);
+      const crl = await named('/1.crl');
+      send(maker.make({ revoked: { '0102': 1 }, number: 5 }));
+      await round();
+      send(maker.make({ revoked: { '0103': 1 }, number: 6 }));
+      await ingest.database.query(`UPDATE ct_crl SET due_at = now() - interval '1 second'`);
+      await ingest.database.query(`UPDATE ct_crl_host SET rests_until = now() - interval '1 second'`);
+      const failing = new FailingDatabase(ingest.asIngest, nth, when);
+      const [failingCrls, failingHosts] = [new CtCrls(failing.source), new CrlHosts(failing.source)];
+      const turn = turnWith({ crls: failingCrls, hosts: failingHosts });
+      try {
+        const lease = await failingHosts.lease(30_000);
+        if (lease !== null) await turn.run(lease, new AbortController().signal);
+      } catch (error) {
+        if (!failing.struck) throw error;
+      }
+      isKilled = failing.struck;
+      // The lease ends.
+      await ingest.database.query(`UPDATE ct_crl_host SET leased_until = NULL`);
+      await round();
+      expect({ nth, statuses: await statuses(crl, '0102', '0103') }).toEqual({
+        nth,
+        statuses: ['good', 'revoked'],
+      });
+      const [row] = await ingest.database.query<unknown[]>(
+        `SELECT entries, number, failures, content_sha256 IS NOT NULL AS is_known FROM ct_crl`,
+      );
+      expect({ nth, row }).toEqual({ nth, row: { entries: 1, number: '6', failures: 0, is_known: true } });
+    }
+    expect(nth).toBeGreaterThan(12);
+  },
+);

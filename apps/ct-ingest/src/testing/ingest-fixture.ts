@@ -35,6 +35,7 @@ export interface FollowerOptions {
   readonly minResponseRate?: number;
   readonly stalePatienceMs?: number;
   readonly now?: () => number;
+  readonly logs?: CtLogs;
 }
 
 /** A separate database, and any number of followers, each like a separate process. */
@@ -135,7 +136,7 @@ export class IngestFixture {
       now: Date.now,
     });
     const options: FollowOptions = {
-      logs: this.logs,
+      logs: overrides.logs ?? this.logs,
       apiOf: (log) => apis.of(log),
       reading: {
         issuers: new Issuers(),

@@ -21,6 +21,13 @@ export interface PendingRevocation {
   readonly certificateAuthority: string;
 }
 
+export interface DueRevocation {
+  readonly id: string;
+  readonly reason: number;
+  /** Which of the revocations of its account, from 1. */
+  readonly turn: number;
+}
+
 /**
  * Seconds until the next attempt: doubled with each failure. A CA has 24 h for the most urgent revocations (Baseline
  * Requirements 4.9.1.1), so none waits for longer than an hour.
@@ -131,21 +138,25 @@ export class PendingRevocations {
   }
 
   /**
-   * Revocations that are due: with a lost wake-up, or after a failure. In the order of ids.
+   * Revocations that are due: with a lost wake-up, or after a failure. The oldest of every account, then the second of every
+   * account …, so that the backlog of one account does not delay the others. Its cost grows with the due revocations.
    *
-   * @param after last id of the previous page: an id that the CA refuses repeatedly does not hide others
+   * @param after last one of the previous page, so that those of a CA that is down do not hide others; null: from the start
    */
   async page(
-    after: string,
+    after: Pick<DueRevocation, 'turn' | 'id'> | null,
     limit: number,
-  ): Promise<readonly { readonly id: string; readonly reason: number }[]> {
+  ): Promise<readonly DueRevocation[]> {
     const isDue = (await this.hasAttempts())
       ? `NOT EXISTS (SELECT FROM revocation_attempt WHERE certificate_id = certificate.id AND due_at > now())`
       : 'true';
     return await this.database.query(
-      `SELECT id, coalesce(revocation_reason, 0) AS reason FROM certificate
-       WHERE ${isPending} AND ${isDue} AND id > $1 ORDER BY id LIMIT $2`,
-      [after, limit],
+      `SELECT * FROM (
+         SELECT id, coalesce(revocation_reason, 0) AS reason,
+           (row_number() OVER (PARTITION BY account_id ORDER BY revoked_at, id))::int AS turn
+         FROM certificate WHERE ${isPending} AND ${isDue}) AS due
+       WHERE (turn, id) > ($1, $2) ORDER BY turn, id LIMIT $3`,
+      [after?.turn ?? 0, after?.id ?? 0, limit],
     );
   }
 

@@ -4,7 +4,7 @@ import { Round, RunningProcess } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
 import { AuthoritiesInOrder } from '../certificate-authorities/authorities-in-order';
-import { type PendingRevocation, PendingRevocations } from './pending-revocations';
+import { type DueRevocation, type PendingRevocation, PendingRevocations } from './pending-revocations';
 import { revokeCertificate, type RevocationFailure } from './revoke-certificate';
 
 /** Certificates of one sweep. */
@@ -13,15 +13,16 @@ const batch = 500;
 /** Interval at which due revocations are enqueued: first ones with a lost job, and those that failed, ms. */
 const restMs = 10_000;
 
-const first = '0';
+/** Interval while more is due than one batch and the queue is filled, ms. */
+const backlogRestMs = 2_000;
 
 /** Reports local revocations to the CAs. */
 @Injectable()
 @Processor('revocations')
 export class RevocationsProcessor {
   private readonly revoked: Counter;
-  /** Start of the next sweep. */
-  private after = first;
+  /** The sweep continues after it; null: from the start. */
+  private after: DueRevocation | null = null;
 
   constructor(
     private readonly pending: PendingRevocations,
@@ -58,14 +59,22 @@ export class RevocationsProcessor {
     );
   }
 
-  /** Enqueues unreported revocations, page by page and then from the start: repeated refusals do not hide others. */
+  /**
+   * Enqueues unreported revocations, page by page: the first of every account runs before the second of any. When a page fills
+   * the queue, from the start, since other accounts may have had new ones; those of a CA that is down leave the queue at once.
+   */
   @Round('revocations')
   async sweep(): Promise<number> {
     const page = await this.pending.page(this.after, batch);
-    await this.queues.addAll(page.map(({ id, reason }) => revocationJob(id, reason)));
-    const last = page.length === batch ? page.at(-1) : undefined;
-    this.after = last?.id ?? first;
-    if (last !== undefined) return 0;
+    await this.queues.addAll(
+      page.map(({ id, reason, turn }) => ({ ...revocationJob(id, reason), priority: turn })),
+    );
+    this.after = null;
+    if (page.length === batch) {
+      if ((await this.queues.waiting('revocations')) >= batch / 2) return backlogRestMs;
+      this.after = page.at(-1) ?? null;
+      return 0;
+    }
     await this.pending.forgetExpired();
     await this.pending.mailLapsed();
     return restMs;

@@ -11,7 +11,7 @@ import {
   CoreDatabaseFixture,
 } from '@certwright/core-testing';
 import { eventually } from '@certwright/testing';
-import { PendingRevocations } from './pending-revocations';
+import { type DueRevocation, PendingRevocations } from './pending-revocations';
 
 const accountId = '1000000000001';
 const otherAccount = '1000000000002';
@@ -459,6 +459,13 @@ describe('a revocation that the CA has not confirmed', () => {
     expect(await pending.find(id)).toBeNull();
   });
 
+  it('is listed before the second one of another account', async () => {
+    for (let count = 0; count < 3; count += 1) await revoke(await valid(), 5);
+    const other = await attachedCertificate(core, otherAccount, validity(-1, 89));
+    await revoke(other, 5);
+    expect((await pending.page(null, 2)).map(({ id }) => id)).toContain(other.certificateId);
+  });
+
   it('is listed page by page, and not after the certificate has expired', async () => {
     const all: string[] = [];
     for (let count = 0; count < 3; count += 1) {
@@ -467,16 +474,16 @@ describe('a revocation that the CA has not confirmed', () => {
       all.push(certificate.certificateId);
     }
     const seen: string[] = [];
-    for (let after: string | undefined = '0'; after !== undefined;) {
-      const page: readonly { readonly id: string }[] = await pending.page(after, 2);
+    for (let after: DueRevocation | null | undefined = null; after !== undefined;) {
+      const page: readonly DueRevocation[] = await pending.page(after, 2);
       seen.push(...page.map(({ id }) => id));
-      after = page.at(-1)?.id;
+      after = page.at(-1);
     }
     expect(seen).toEqual(expect.arrayContaining(all));
     expect(seen).toEqual([...new Set(seen)]);
     await core.database.query(
       `UPDATE certificate SET not_after = now() - interval '1 second' WHERE revoked_at IS NOT NULL`,
     );
-    expect(await pending.page('0', 10)).toEqual([]);
+    expect(await pending.page(null, 10)).toEqual([]);
   });
 });

@@ -130,7 +130,7 @@ describe('a revocation that the CA does not carry out', () => {
       problem: { type, status, detail: 'no', instance: null, dnsName: null, subproblems: [] },
     });
   const isDue = async ({ certificateId }: Issued) =>
-    (await new PendingRevocations(issuing.asWorker, new Transactions(issuing.asWorker)).page('0', 500)).some(
+    (await new PendingRevocations(issuing.asWorker, new Transactions(issuing.asWorker)).page(null, 500)).some(
       ({ id }) => id === certificateId,
     );
   const attempt = async ({ certificateId }: Issued) => {
@@ -206,7 +206,7 @@ it('works without the newest migration', async () => {
   } as unknown as CertificateAuthority;
   expect(await work(issuing.asWorker, issued, refusing)).toMatchObject([{ failures: 1 }]);
   const pending = new PendingRevocations(issuing.asWorker, new Transactions(issuing.asWorker));
-  expect((await pending.page('0', 500)).map(({ id }) => id)).toContain(issued.certificateId);
+  expect((await pending.page(null, 500)).map(({ id }) => id)).toContain(issued.certificateId);
   expect((await pending.counts()).waiting).toBeGreaterThan(0);
   await pending.forgetExpired();
   await work(issuing.asWorker, issued);

@@ -7,5 +7,8 @@ export const maxWaitingIssuances = 256;
 /** The same for mails, of which one notifier sends four at a time. */
 export const maxWaitingMails = 32;
 
+/** The same for revocations, of which a worker requests four at a time. */
+export const maxWaitingRevocations = 32;
+
 /** The same for DNS integrations, of which a worker processes 16 at a time: with slow providers, one takes up to 40 s. */
 export const maxWaitingIntegrations = 16;

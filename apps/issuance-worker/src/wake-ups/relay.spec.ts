@@ -6,12 +6,18 @@ import {
   type Job,
   keepIntegration,
   type QueueName,
+  revokeCertificate,
   sendMail,
 } from '@certwright/jobs';
 import type { OutboxNewsListener } from '@certwright/redis';
 import { repeat, type Repeating, type Rounds } from '@certwright/service';
 import { eventually } from '@certwright/testing';
-import { maxWaitingIntegrations, maxWaitingIssuances, maxWaitingMails } from './backlog';
+import {
+  maxWaitingIntegrations,
+  maxWaitingIssuances,
+  maxWaitingMails,
+  maxWaitingRevocations,
+} from './backlog';
 import { Relay, relayOnce } from './relay';
 
 /** An outbox whose rows are only counted. */
@@ -99,7 +105,7 @@ describe('the relay', () => {
   });
 });
 
-describe('wake-ups of issuances, mails and integrations', () => {
+describe('wake-ups of issuances, mails, revocations and integrations', () => {
   /** @returns the jobs that are put on Redis, where so many wait already */
   const relayed = async (jobs: readonly Job[], waiting: Partial<Record<QueueName, number>> = {}) => {
     const added: Job[] = [];
@@ -119,12 +125,14 @@ describe('wake-ups of issuances, mails and integrations', () => {
       ...many((id) => advanceIssuance(id, 0)),
       ...many((id) => sendMail(id, 0)),
       ...many((id) => keepIntegration(id, 0)),
+      ...many((id) => revokeCertificate(id, 0)),
     ];
     const countOf = (added: readonly Job[], name: string) => added.filter((job) => job.name === name).length;
     const first = await relayed(jobs);
     expect(countOf(first, 'advance-issuance')).toBe(maxWaitingIssuances);
     expect(countOf(first, 'send-mail')).toBe(maxWaitingMails);
     expect(countOf(first, 'keep-integration')).toBe(maxWaitingIntegrations);
+    expect(countOf(first, 'revoke-certificate')).toBe(maxWaitingRevocations);
     expect(new Set(first.map(({ priority }) => priority))).toEqual(new Set([1]));
     expect(countOf(await relayed(jobs, { mail: maxWaitingMails }), 'send-mail')).toBe(0);
   });

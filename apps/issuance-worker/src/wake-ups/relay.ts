@@ -4,7 +4,12 @@ import type { Job, JobName, QueueName } from '@certwright/jobs';
 import { OutboxNewsListener } from '@certwright/redis';
 import { Round, Rounds, WakeUp } from '@certwright/service';
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { maxWaitingIntegrations, maxWaitingIssuances, maxWaitingMails } from './backlog';
+import {
+  maxWaitingIntegrations,
+  maxWaitingIssuances,
+  maxWaitingMails,
+  maxWaitingRevocations,
+} from './backlog';
 
 /** Rows that one transaction of the relay takes. */
 const batch = 500;
@@ -15,13 +20,14 @@ const togetherMs = 50;
 /** How long the relay waits for news, ms: rows whose news was lost are found after that. */
 const restMs = 1_000;
 
-/** Same priority as the first issuance, mail or integration of every account in the sweep, and before all others. */
+/** Same priority as the first issuance, mail, revocation or integration of every account in the sweep, and before all others. */
 const firstPriority = 1;
 
 /** Jobs whose sweep gives every account its turn, with the queue of each and the maximum that waits there. */
 const inTurns = [
   { name: 'advance-issuance', queue: 'issuance', maxWaiting: maxWaitingIssuances },
   { name: 'send-mail', queue: 'mail', maxWaiting: maxWaitingMails },
+  { name: 'revoke-certificate', queue: 'revocations', maxWaiting: maxWaitingRevocations },
   { name: 'keep-integration', queue: 'dns-integrations', maxWaiting: maxWaitingIntegrations },
 ] as const satisfies readonly { name: JobName; queue: QueueName; maxWaiting: number }[];
 
@@ -63,7 +69,7 @@ export async function relayOnce(outbox: Outbox, jobs: WakeUpQueues): Promise<num
 }
 
 /**
- * A wake-up of an issuance, mail or integration only speeds up its first run. Behind a backlog it would not, so it is
+ * A wake-up of an issuance, mail, revocation or integration only speeds up its first run. Behind a backlog it would not, so it is
  * dropped: the row is due, and the sweep gives every account its turn.
  */
 async function admitted(wakeUps: readonly Job[], jobs: WakeUpQueues): Promise<readonly Job[]> {

@@ -278,11 +278,18 @@ describe('mails', () => {
       `INSERT INTO monitoring_follower (position, followed_to, moved_at, change_transaction_id, change_id)
        VALUES (1, now(), now(), 0, 0)`,
     );
+    await fixture.ct.query(
+      `INSERT INTO ct_log (log_id, description, operator, kind, url, key_der, mmd_s, list_state, enabled, head_at)
+       VALUES (sha256(''), 'Log', 'Operator', 'static', 'https://log.example/', '', 60, 'usable', true, now())`,
+    );
+    // A log does not lag because the clock of this process is ahead.
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 5 * 3_600_000);
     const beat = async () => await fixture.heartbeats.send(await fixture.lease('mail'));
     expect(await beat()).toBe(0);
     await fixture.core.query(`UPDATE monitoring_account SET heartbeat_at = heartbeat_at - interval '7 days'`);
     expect(await beat()).toBe(1);
     expect(await beat()).toBe(0);
+    clock.mockRestore();
     expect(await fixture.sentMails(account)).toMatchObject([
       { kind: 'monitoring-heartbeat', facts: { laggingLogs: [] } },
     ]);

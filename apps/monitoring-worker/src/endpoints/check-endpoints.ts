@@ -36,10 +36,12 @@ export class CheckEndpoints {
    * Stores the results of looks, and begins others in their place. Does not wait for looks, so that slow ones do not delay
    * the others.
    *
+   * @param at default: the database's clock
    * @returns whether there may be more to do now
    */
-  async step(lease: TaskLease, now: Date): Promise<boolean> {
+  async step(lease: TaskLease, at: Date | null = null): Promise<boolean> {
     if (!(await this.checking.canDecide())) return false;
+    const now = at ?? (await this.due.now());
     const looked = this.looks.take(maxStored);
     if (looked.length > 0) await this.storing.store(lease, await this.checking.check(looked, now), now);
     const free = Math.min(

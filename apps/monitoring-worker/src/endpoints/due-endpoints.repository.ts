@@ -3,6 +3,7 @@ import { MonitoredDomainIndex } from '@certwright/monitored-domains';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Config } from '../config';
+import { databaseTime } from '../findings/finding-accounts';
 import { lockTask, type TaskLease } from '../tasks/task-leases';
 import { type Intervals, regularCheck } from './schedule';
 
@@ -34,6 +35,11 @@ export class DueEndpoints {
     private readonly transactions: Transactions,
     @Inject(Config) private readonly intervals: Intervals,
   ) {}
+
+  /** By the clock of the database: that of this process may be off by hours. */
+  async now(): Promise<Date> {
+    return (await databaseTime(this.database)).now;
+  }
 
   /**
    * Claims endpoints that are due: those of some names, of all accounts. Each account has its turn. Endpoints that are not

@@ -2,6 +2,7 @@ import { Transactions, type Tx } from '@certwright/core-schema';
 import { Mails } from '@certwright/delivery';
 import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../config';
+import { databaseTime } from '../findings/finding-accounts';
 import { lockTask, type TaskLease } from '../tasks/task-leases';
 import { EndpointEvents } from './endpoint-events';
 
@@ -70,11 +71,13 @@ export class EndpointValve {
    * Begins a hold when many endpoints turned bad, or ends it when few are. Those with a report that was held back are checked
    * soon then, and reported if they still are bad.
    *
+   * @param at default: the database's clock
    * @returns whether there is more to do
    */
-  async turn(lease: TaskLease, now: Date): Promise<boolean> {
+  async turn(lease: TaskLease, at: Date | null = null): Promise<boolean> {
     const { begun, isEnded, hasMore } = await this.transactions.run(async (tx) => {
       await lockTask(tx, lease);
+      const now = at ?? (await databaseTime(tx)).now;
       const [hold] = await tx.query<{ id: string; countedFrom: Date }[]>(
         `SELECT id, counted_from AS "countedFrom" FROM endpoint_hold WHERE ended_at IS NULL`,
       );

@@ -51,12 +51,12 @@ class EndpointsTask implements OnModuleInit {
     const { stopping } = this.rounds;
     const endMs = performance.now() + this.config.LEASE_TIME / 4;
     if (performance.now() >= this.turnAtMs) {
-      const hasMore = await this.valve.turn(lease, new Date());
+      const hasMore = await this.valve.turn(lease);
       const waitMs = hasMore ? 0 : Math.min(turnMs, this.config.ENDPOINT_CONFIRM_EVERY);
       this.turnAtMs = performance.now() + waitMs;
     }
     do {
-      const hasMore = await this.checks.step(lease, new Date());
+      const hasMore = await this.checks.step(lease);
       // Aborted: the process stops.
       if (!hasMore) await delay(idleMs, undefined, { signal: stopping }).catch(() => undefined);
     } while (performance.now() < endMs && !stopping.aborted);

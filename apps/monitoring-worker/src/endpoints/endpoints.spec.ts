@@ -4,6 +4,12 @@ import { EndpointsFixture, hourMs, minuteMs, type Served } from '../testing/endp
 
 jest.setTimeout(120_000);
 
+/** Everything but `Date`. */
+const notFaked = [
+  ...(['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate'] as const),
+  ...(['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as const),
+];
+
 let fixture: EndpointsFixture;
 let good: Served;
 let wrong: Served;
@@ -161,6 +167,26 @@ describe('a process', () => {
       expect(nth).toBeGreaterThan(20);
     },
   );
+
+  it('whose clock is hours ahead checks nothing before it is due', async () => {
+    const account = await fixture.account('www.example.com');
+    await query(`UPDATE monitored_endpoint SET check_due_at = now() + interval '1 hour'`);
+    jest.useFakeTimers({ now: Date.now() + 5 * hourMs, doNotFake: [...notFaked] });
+    try {
+      await fixture.checks.step(fixture.lease);
+      await fixture.checks.step(fixture.lease);
+      await query(`UPDATE monitored_endpoint SET check_due_at = now()`);
+      expect(fixture.questions).toEqual([]);
+      while (fixture.questions.length === 0) await fixture.checks.step(fixture.lease);
+    } finally {
+      jest.useRealTimers();
+    }
+    await fixture.checks.settled();
+    await fixture.checks.step(fixture.lease);
+    const { looked_at: lookedAt } = await fixture.endpoint(account, 'www.example.com');
+    expect(Math.abs((lookedAt as Date).getTime() - Date.now())).toBeLessThan(hourMs);
+    expect(await fixture.valve.turn(fixture.lease)).toBe(false);
+  });
 
   it('that was frozen during a look stores nothing after another one took over', async () => {
     const account = await fixture.account('www.example.com');

@@ -31,8 +31,8 @@ interface AccountRow extends Omit<FindingAccount, 'found' | 'throttled'> {
   readonly overflowOn: string | null;
 }
 
-export async function databaseTime(tx: Tx): Promise<FindingTime> {
-  const [time] = await tx.query<[FindingTime]>(
+export async function databaseTime(reader: Pick<Tx, 'query'>): Promise<FindingTime> {
+  const [time] = await reader.query<[FindingTime]>(
     `SELECT now, (now AT TIME ZONE 'UTC')::date::text AS day FROM clock_timestamp() AS now`,
   );
   return time;

@@ -10,6 +10,8 @@ const maxAccounts = 100;
 
 interface LogRow extends FollowedTo {
   readonly description: string;
+  /** By the clock of the ct database, ms since 1970. */
+  readonly nowMs: number;
 }
 
 /** A weekly mail to accounts that monitor something, although nothing happened: without it, monitoring has stopped. */
@@ -55,11 +57,11 @@ export class Heartbeats {
   private async laggingLogs(): Promise<readonly string[]> {
     const logs = await this.ct.query<LogRow[]>(
       `SELECT description, position, head_size AS "headSize", head_at AS "headAt", entry_at AS "entryAt",
-         created_at AS "createdAt", interval_end AS "intervalEnd", list_state AS "listState", mmd_s AS "mmdS"
+         created_at AS "createdAt", interval_end AS "intervalEnd", list_state AS "listState", mmd_s AS "mmdS",
+         extract(epoch FROM clock_timestamp())::float8 * 1000 AS "nowMs"
        FROM ct_log WHERE enabled ORDER BY description`,
     );
-    const nowMs = Date.now();
-    return logs.filter((log) => isLagging(log, nowMs)).map(({ description }) => description);
+    return logs.filter((log) => isLagging(log, log.nowMs)).map(({ description }) => description);
   }
 }
 

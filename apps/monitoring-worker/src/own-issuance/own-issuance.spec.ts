@@ -3,6 +3,7 @@ import {
   type AttachedCertificate,
   attachOpen,
   CoreDatabaseFixture,
+  FailingDatabase,
   validity,
   WebhookFixture,
 } from '@certwright/core-testing';
@@ -69,19 +70,19 @@ beforeEach(async () => {
 });
 
 /** A worker without any state of the one before. */
-function restart(): void {
+function restart(database = asWorker): void {
   alarms = [];
   metrics = new Metrics('monitoring-worker');
   const log = { error: (_: object, text: string) => void alarms.push(text), warn: () => undefined };
   const running = { log, metrics } as unknown as RunningProcess;
-  const events = new OwnIssuanceEvents(new AccountEvents(), new Mails(asWorker));
+  const events = new OwnIssuanceEvents(new AccountEvents(), new Mails(database));
   const config = { NOT_LOGGED_AFTER: dayMs, CT_INDEX_SCOPE: 'all' } as const;
   const writes = new OutboxWrites();
   reportedWrites = 0;
   writes.onCommitted(() => (reportedWrites += 1));
-  const transactions = new Transactions(asWorker, writes);
-  sightings = new Sightings(asWorker, transactions, ctAsWorker, events, config, running);
-  strays = new StrayCertificates(asWorker, transactions, ctAsWorker, events, running);
+  const transactions = new Transactions(database, writes);
+  sightings = new Sightings(database, transactions, ctAsWorker, events, config, running);
+  strays = new StrayCertificates(database, transactions, ctAsWorker, events, running);
 }
 
 /** The only log that is followed, and how old what was read of it is. */
@@ -345,6 +346,47 @@ describe('an issuance that ended an hour ago', () => {
     expect(done).toBe(true);
   });
 });
+
+it.each(['before', 'after'] as const)(
+  'what is wrong is reported once when a process is killed %s a statement or COMMIT',
+  async (when) => {
+    let nth = 1;
+    for (let isKilled = true; isKilled; nth += 1) {
+      await core.database.query(`UPDATE certificate SET sct_at = NULL`);
+      await core.database.query(`TRUNCATE webhook_delivery, mail, outbox, stray_certificate CASCADE`);
+      const [missing, stray] = [
+        await issued(['m.example'], dayMs + hourMs),
+        await issued(['s.example'], null),
+      ];
+      await ended(stray.issuanceId, 3, 2);
+      const second = {
+        tbsSha256: randomBytes(32).toString('hex'),
+        spkiSha256: stray.spkiSha256.toString('hex'),
+      };
+      await logged(['s.example'], second);
+      const failing = new FailingDatabase(asWorker, nth, when);
+      for (const database of [failing.source, asWorker]) {
+        restart(database);
+        try {
+          await sightings.look(lease);
+          await strays.check(lease);
+        } catch (error) {
+          if (!failing.struck) throw error;
+        }
+      }
+      isKilled = failing.struck;
+      expect({ nth, mails: await mails() }).toEqual({
+        nth,
+        mails: [
+          { problem: 'not-logged', certificateId: missing.certificateId },
+          { problem: 'second-certificate', issuanceId: stray.issuanceId, tbsSha256: second.tbsSha256 },
+        ],
+      });
+      expect({ nth, deliveries: (await deliveries()).length }).toEqual({ nth, deliveries: 2 });
+    }
+    expect(nth).toBeGreaterThan(15);
+  },
+);
 
 describe('what the index contains', () => {
   const now = Date.parse('2026-11-23T12:00:00Z');
