@@ -170,10 +170,13 @@ describeWithPebble('the worker as a process, with a CA that speaks ACME', () => 
     frozen.signal('SIGSTOP');
     const other = await startWorker();
     await endWaits();
-    await eventually(async () => expect(await counts(opened)).toEqual(opened.map(() => 1)), {
-      withinMs: 90_000,
-      everyMs: 200,
-    });
+    await eventually(
+      async () => {
+        await endPauses();
+        expect(await counts(opened)).toEqual(opened.map(() => 1));
+      },
+      { withinMs: 90_000, everyMs: 500 },
+    );
     frozen.signal('SIGCONT');
     expect((await frozen.stop()).code).toBe(0);
     expect(await counts(opened)).toEqual(opened.map(() => 1));
