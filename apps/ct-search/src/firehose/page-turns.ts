@@ -1,4 +1,3 @@
-import { Turns } from '@certwright/service';
 import { Expiry } from '../ct-index/database-problem';
 import type { Caller } from '../ct-index/index-readers';
 
@@ -11,9 +10,16 @@ const atOnce = 3;
 /** The last one is for other accounts. */
 const atOnceOfAccount = atOnce - 1;
 
+interface Waiting {
+  readonly accountId: string;
+  readonly begin: () => void;
+}
+
 /** Pages are made a few at a time, in the order of requests. */
 export class PageTurns {
-  private readonly turns = new Turns({ atOnce, atOnceOfAccount });
+  /** Accounts of the pages that are being made. */
+  private readonly running: string[] = [];
+  private waiting: Waiting[] = [];
   private readonly expiry = new Expiry();
 
   /**
@@ -25,8 +31,7 @@ export class PageTurns {
     { accountId = '', timeLimitMs }: Pick<Caller, 'accountId' | 'timeLimitMs'>,
     work: () => Promise<T>,
   ): Promise<T> {
-    const end = await this.turns.begin(accountId, timeLimitMs);
-    if (end === null) throw this.expiry.problem;
+    await this.turn(accountId, timeLimitMs);
     try {
       const page = await work();
       this.expiry.ended();
@@ -35,7 +40,39 @@ export class PageTurns {
       this.expiry.ended(error);
       throw error;
     } finally {
-      end();
+      this.running.splice(this.running.indexOf(accountId), 1);
+      this.beginNext();
     }
+  }
+
+  private async turn(accountId: string, timeLimitMs: number): Promise<void> {
+    await new Promise<void>((begin, fail) => {
+      const waiting: Waiting = {
+        accountId,
+        begin: () => {
+          clearTimeout(timer);
+          begin();
+        },
+      };
+      const timer = setTimeout(() => {
+        this.waiting = this.waiting.filter((each) => each !== waiting);
+        fail(this.expiry.problem);
+      }, timeLimitMs);
+      this.waiting.push(waiting);
+      this.beginNext();
+    });
+  }
+
+  private beginNext(): void {
+    if (this.running.length >= atOnce) return;
+    const at = this.waiting.findIndex(({ accountId }) => this.runningOf(accountId) < atOnceOfAccount);
+    const [next] = at < 0 ? [] : this.waiting.splice(at, 1);
+    if (next === undefined) return;
+    this.running.push(next.accountId);
+    next.begin();
+  }
+
+  private runningOf(accountId: string): number {
+    return this.running.filter((each) => each === accountId).length;
   }
 }
