@@ -23,22 +23,6 @@ function pages() {
   return { turns, begun, request, end };
 }
 
-it('makes three pages at a time, two of one account, in the order of requests', async () => {
-  const { begun, request, end } = pages();
-  const results = [
-    ...['a1', 'a2', 'a3', 'a4'].map(async (name) => await request(name, 'a')),
-    ...['b1', 'b2'].map(async (name) => await request(name, 'b')),
-  ];
-  await pause(0);
-  expect(begun).toEqual(['a1', 'a2', 'b1']);
-  await end('b1');
-  expect(begun).toEqual(['a1', 'a2', 'b1', 'b2']);
-  await end('a2');
-  expect(begun.at(-1)).toBe('a3');
-  for (const name of ['a1', 'a3', 'a4', 'b2']) await end(name);
-  expect(await Promise.all(results)).toEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'b2']);
-});
-
 it('waits no longer than the time limit of the request', async () => {
   const { begun, request, end } = pages();
   const [first, second] = [request('first', 'a'), request('second', 'a')];

@@ -1,3 +1,4 @@
+import { Turns } from '@certwright/service';
 import { Expiry } from '../ct-index/database-problem';
 import type { Caller } from '../ct-index/index-readers';
 
@@ -10,16 +11,9 @@ const atOnce = 3;
 /** The last one is for other accounts. */
 const atOnceOfAccount = atOnce - 1;
 
-interface Waiting {
-  readonly accountId: string;
-  readonly begin: () => void;
-}
-
 /** Pages are made a few at a time, in the order of requests. */
 export class PageTurns {
-  /** Accounts of the pages that are being made. */
-  private readonly running: string[] = [];
-  private waiting: Waiting[] = [];
+  private readonly turns = new Turns({ atOnce, atOnceOfAccount });
   private readonly expiry = new Expiry();
 
   /**
@@ -31,7 +25,8 @@ export class PageTurns {
     { accountId = '', timeLimitMs }: Pick<Caller, 'accountId' | 'timeLimitMs'>,
     work: () => Promise<T>,
   ): Promise<T> {
-    await this.turn(accountId, timeLimitMs);
+    const end = await this.turns.begin(accountId, timeLimitMs);
+    if (end === null) throw this.expiry.problem;
     try {
       const page = await work();
       this.expiry.ended();
@@ -40,39 +35,7 @@ export class PageTurns {
       this.expiry.ended(error);
       throw error;
     } finally {
-      this.running.splice(this.running.indexOf(accountId), 1);
-      this.beginNext();
+      end();
     }
-  }
-
-  private async turn(accountId: string, timeLimitMs: number): Promise<void> {
-    await new Promise<void>((begin, fail) => {
-      const waiting: Waiting = {
-        accountId,
-        begin: () => {
-          clearTimeout(timer);
-          begin();
-        },
-      };
-      const timer = setTimeout(() => {
-        this.waiting = this.waiting.filter((each) => each !== waiting);
-        fail(this.expiry.problem);
-      }, timeLimitMs);
-      this.waiting.push(waiting);
-      this.beginNext();
-    });
-  }
-
-  private beginNext(): void {
-    if (this.running.length >= atOnce) return;
-    const at = this.waiting.findIndex(({ accountId }) => this.runningOf(accountId) < atOnceOfAccount);
-    const [next] = at < 0 ? [] : this.waiting.splice(at, 1);
-    if (next === undefined) return;
-    this.running.push(next.accountId);
-    next.begin();
-  }
-
-  private runningOf(accountId: string): number {
-    return this.running.filter((each) => each === accountId).length;
   }
 }
