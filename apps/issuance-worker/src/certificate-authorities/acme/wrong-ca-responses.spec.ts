@@ -295,7 +295,7 @@ describe('a CA that', () => {
     const accounts = new CaAccounts(acme.asWorker);
     const before = await accounts.ofAuthority('faulty');
     await new CaAccounts(acme.database).requestRollover('faulty');
-    // Knows the former key only, which is the second of two that it is asked for.
+    // Recognizes the former key only, the second of the two keys that are looked up.
     let asked = 0;
     const unknown = says(400, 'accountDoesNotExist');
     server.override('/newAccount', (...response) =>
