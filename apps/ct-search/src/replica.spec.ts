@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { ensurePartitions } from '@certwright/ct-index';
 import { ctDataSource } from '@certwright/ct-schema';
 import { createLogger } from '@certwright/service';
@@ -117,6 +118,8 @@ it('returns pages and the firehose while the primary vacuums and locks', async (
   const page = '/v1/issuances?domain=example.com&include_subdomains=true&expand=dns_names';
   const stream = '/v1/issuances/firehose?after=0&expand=dns_names';
   await eventually(async () => expect((await search.get(stream, key)).json).toHaveLength(ids.length));
+  const allConflicts = async () => (await conflicts('snapshot')) + (await conflicts('lock'));
+  const before = await allConflicts();
   let isOver = false;
   const changes = (async () => {
     while (!isOver) {
@@ -124,6 +127,8 @@ it('returns pages and the firehose while the primary vacuums and locks', async (
       await primary.query('UPDATE ct_issuance SET precertificate = precertificate');
       await primary.query('VACUUM ct_issuance');
       await change.lock();
+      // With a fast disk there would be conflicts at every instant, and no statement could end.
+      await pause(5);
     }
   })();
   const responses = await Promise.all(
@@ -139,6 +144,7 @@ it('returns pages and the firehose while the primary vacuums and locks', async (
   isOver = true;
   await changes;
   expect(responses.flat()).toEqual(Array(200).fill(ids.length));
+  await eventually(async () => expect(await allConflicts()).toBeGreaterThan(before));
 });
 
 it('GET /status says until when the data of the replica is complete', async () => {
