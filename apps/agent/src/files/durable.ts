@@ -45,9 +45,13 @@ export function ensureFolder(files: Files, folder: string, mode = 0o700): void {
   files.syncFolder(parent);
 }
 
-/** Removes a folder and its files; it has no folders. */
+/** Removes a folder with everything in it. Links are removed, not followed. */
 export function removeTree(files: Files, folder: string): void {
-  for (const name of files.list(folder)) files.remove(path.join(folder, name));
+  for (const name of files.list(folder)) {
+    const each = path.join(folder, name);
+    if (files.state(each)?.kind === 'folder') removeTree(files, each);
+    else files.remove(each);
+  }
   files.removeFolder(folder);
 }
 

@@ -10,6 +10,8 @@ import {
 const now = new Date('2026-11-24T12:00:00Z');
 const certificates = new Certificates(now);
 const order = 'www.example.com';
+// Renewed when a third of its lifetime is left.
+certificates.of('old', order, { notBefore: new Date(now.getTime() - 60 * 86_400_000) });
 const combined = '/etc/servers/www.pem';
 
 const configured: Configured = {
@@ -143,4 +145,29 @@ it('a second renewal during an interrupted one returns to the version that was p
   await host.settle();
   for (const point of host.settings.points)
     expect([host.sha256('old'), host.sha256('new')]).toContain(host.pairAt(point));
+});
+
+describe.each(cases)('without the journal, when a server is $behaviour', (each) => {
+  it('ends the same when killed after any change of the disk', async () => {
+    for (let stop = 1; ; stop++) {
+      const host = await installedHost();
+      arrange(host, each.behaviour);
+      const before = host.disk.calls;
+      host.disk.crashAfter = before + stop;
+      await crashing(async () => await renew(host), host);
+      if (host.disk.calls < before + stop) break;
+      host.disk.restart('killed');
+      host.disk.put(`/var/lib/certwright-agent/orders/${order}/journal.json`, '{');
+      host.restart('killed');
+      checkFiles(host);
+      // Servers present what they have until the wanted certificate is known.
+      await host.settle();
+      if (each.behaviour !== 'reload_lies')
+        for (const name of ['web', 'mail']) expect(host.startServer(name)).not.toBeNull();
+      host.disk.onCall = () => checkFiles(host);
+      await renew(host);
+      checkEnding(host, each);
+      if (stop > 500) throw new Error('the renewal does not end');
+    }
+  }, 60_000);
 });

@@ -58,8 +58,8 @@ export class Installer {
   private readonly active = new Set<Promise<void>>();
 
   constructor(private readonly parts: InstallerParts) {
-    this.journals = new Journals(parts);
     this.infos = new VersionInfos(parts.orders);
+    this.journals = new Journals({ ...parts, info: (order, sha256) => this.info(order, sha256) });
   }
 
   info(order: string, sha256: string): VersionInfo | null {

@@ -2,12 +2,28 @@ import type { InstallationState } from '@certwright/agent-contract';
 import type { Point, Settings } from '../configuration/settings';
 import { fileFault } from '../files/durable';
 import type { Log } from '../log/log';
-import type { Journal, OrderStore, Placement, PointRecord } from '../state/order-store';
+import {
+  type Change,
+  type Journal,
+  JournalFault,
+  newJournal,
+  type OrderStore,
+  type Placement,
+  type PointRecord,
+} from '../state/order-store';
+import { type Placing, sha256Of } from './placing';
+import { placementOf } from './plan';
+import type { VersionInfo } from './version-infos';
 
 export interface JournalsParts {
   readonly orders: OrderStore;
+  readonly placing: Placing;
+  /** @returns null when it cannot be read */
+  readonly info: (order: string, sha256: string) => VersionInfo | null;
   readonly settings: Settings;
   readonly now: () => Date;
+  /** Of the server: for the validity of certificates. */
+  readonly correctedNow: () => Date;
   readonly log: Log;
   /** An installation of this order is in another state. */
   readonly changed: (order: string) => void;
@@ -29,6 +45,8 @@ export class Journals {
   /** Orders whose journal on the disk is older. */
   private readonly unsaved = new Set<string>();
   private readonly pointsOf = new Map<string, Point[]>();
+  /** Path of a journal that cannot be used → what is wrong, and where it is now. */
+  private readonly damaged = new Map<string, { readonly problem: string; readonly file: string }>();
 
   constructor(private readonly parts: JournalsParts) {
     for (const point of parts.settings.points)
@@ -37,7 +55,33 @@ export class Journals {
 
   /** Reads what earlier runs left. */
   restore(): void {
-    for (const journal of this.parts.orders.all()) this.journals.set(journal.order, journal);
+    const { journals, faults } = this.parts.orders.all();
+    for (const journal of journals) this.journals.set(journal.order, journal);
+    for (const fault of faults) this.setAside(fault);
+  }
+
+  /** One that cannot be used concerns its order alone, and stays there for a person. */
+  private setAside(fault: JournalFault): void {
+    const { orders, log } = this.parts;
+    let file = fault.file;
+    let done: string;
+    try {
+      file = orders.setAside(fault);
+      done = `the agent set it aside as ${file} and found out again what is installed; remove that file when you do not need it`;
+    } catch (error) {
+      done = `it cannot be set aside: ${fileFault(error)}`;
+    }
+    const problem = `${fault.problem}; ${done}`;
+    if (this.damaged.get(fault.file)?.problem !== problem)
+      log.warn('journal cannot be used', { file: fault.file, problem });
+    this.damaged.set(fault.file, { problem, file });
+  }
+
+  /** What is wrong with journals, until a person has removed them. */
+  problems(): readonly string[] {
+    return [...this.damaged.values()]
+      .filter(({ file }) => this.parts.orders.has(file))
+      .map(({ problem }) => problem);
   }
 
   names(): readonly string[] {
@@ -48,8 +92,62 @@ export class Journals {
     return [...this.journals.values()];
   }
 
-  of(order: string): Journal {
-    return this.journals.get(order) ?? this.parts.orders.journal(order);
+  of(order: string, wanted: string | null = null): Journal {
+    return this.journals.get(order) ?? this.stored(order) ?? this.found(order, wanted);
+  }
+
+  private stored(order: string): Journal | null {
+    try {
+      return this.parts.orders.journal(order);
+    } catch (error) {
+      if (!(error instanceof JournalFault)) throw error;
+      this.setAside(error);
+      return null;
+    }
+  }
+
+  /**
+   * Of an order without a journal, such as one whose journal was damaged: what is in place. Whether the wanted version was
+   * proven is not known, so that its switch is continued, and can return to the version before it.
+   */
+  private found(order: string, wanted: string | null): Journal {
+    const placements: Record<string, Placement> = {};
+    for (const point of this.points(order)) {
+      const content = point.path === null ? null : this.parts.placing.present(point.path);
+      const certificate =
+        point.path === null ? this.parts.orders.current(order) : this.versionOf(order, content);
+      if (certificate === null) continue;
+      const from = certificate === wanted ? this.versionBefore(order, certificate) : null;
+      const change: Change | null =
+        from === null ? null : { from, to: certificate, direction: 'forward', problem: null };
+      placements[placementOf(point)] = { certificate: from ?? certificate, content, change };
+    }
+    return { ...newJournal(order), placements };
+  }
+
+  /** @returns the version with this combined file; null also for a PKCS#12 file, which differs each time */
+  private versionOf(order: string, content: string | null): string | null {
+    const { orders } = this.parts;
+    const isOfContent = (sha256: string) => {
+      try {
+        return sha256Of(orders.read(order, sha256, 'combined.pem')) === content;
+      } catch {
+        return false;
+      }
+    };
+    return content === null ? null : (orders.versions(order).find(isOfContent) ?? null);
+  }
+
+  /** @returns the newest version that is older, complete and valid; null: none */
+  private versionBefore(order: string, sha256: string): string | null {
+    const { orders, info, correctedNow } = this.parts;
+    const begin = (each: string) => info(order, each)?.notBefore.getTime() ?? -Infinity;
+    const isValid = (each: string) => (info(order, each)?.notAfter ?? 0) > correctedNow();
+    const older = orders
+      .versions(order)
+      .filter((each) => begin(each) < begin(sha256) && isValid(each) && orders.hasVersion(order, each))
+      .sort((one, other) => begin(other) - begin(one));
+    return older[0] ?? null;
   }
 
   points(order: string): readonly Point[] {
@@ -62,7 +160,7 @@ export class Journals {
     wanted: string | null,
     { mayInstall, keysInUse }: { mayInstall: boolean; keysInUse: readonly string[] },
   ): void {
-    const journal = this.of(order);
+    const journal = this.of(order, wanted);
     const allowed = mayInstall ? wanted : null;
     const isOther = journal.wanted !== wanted;
     const isSame =

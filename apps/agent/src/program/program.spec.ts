@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Child, eventually, startChild } from '@certwright/testing';
 import { FakeServer } from '../testing/fake-server';
@@ -143,6 +143,35 @@ it('uninstall removes identity and keys, and keeps the files that servers read',
     'PRIVATE KEY',
   );
   expect((await run(['run'])).code).toBe(3);
+});
+
+it.each([
+  ['empty', (file: string) => writeFileSync(file, '')],
+  [
+    'a folder',
+    (file: string) => {
+      rmSync(file);
+      mkdirSync(file);
+    },
+  ],
+])('a damaged journal (%s) is reported once, and set aside', async (_, damage) => {
+  host.configure('[[install]]\norder = "www.example.com"\n');
+  await join();
+  server.addOrder('www.example.com');
+  expect((await run(['once'])).code).toBe(0);
+  const journal = path.join(host.state, 'orders/www.example.com/journal.json');
+  damage(journal);
+  const shown = await run(['status', '--json']);
+  expect(shown.code).toBe(1);
+  expect(JSON.parse(shown.output)).toMatchObject({
+    problem: expect.stringMatching(/journal\.json .*; the agent sets it aside at its next start$/),
+  });
+  expect(await run(['once'])).toMatchObject({
+    code: 1,
+    output: expect.stringContaining(`; the agent set it aside as ${journal}.damaged and`),
+  });
+  expect((await run(['once'])).code).toBe(0);
+  expect((await run(['status'])).code).toBe(0);
 });
 
 it('a join string is read from a file', async () => {

@@ -1,7 +1,14 @@
 import type { Point, Settings } from '../configuration/settings';
 import { placementOf } from '../installation/plan';
 import { readIdentity } from '../state/identity';
-import { type Journal, noPlacement, OrderStore, type PointRecord } from '../state/order-store';
+import {
+  type Journal,
+  JournalFault,
+  newJournal,
+  noPlacement,
+  OrderStore,
+  type PointRecord,
+} from '../state/order-store';
 import type { Host } from './host';
 import { exitCodes, type ExitCode, type Output, printResult } from './output';
 import { decodePem, readCertificate } from '@certwright/pki';
@@ -23,7 +30,17 @@ export interface PointState {
 export function status(host: Host, settings: Settings, output: Output): ExitCode {
   const identity = readIdentity(host.files, settings.state);
   const orders = new OrderStore(host.files, settings.state);
-  const states = pointStates(settings, (order) => orders.journal(order), orders, new Date());
+  const problems = new Set<string>();
+  const journalOf = (order: string): Journal => {
+    try {
+      return orders.journal(order) ?? newJournal(order);
+    } catch (error) {
+      if (!(error instanceof JournalFault)) throw error;
+      problems.add(error.message);
+      return newJournal(order);
+    }
+  };
+  const states = pointStates(settings, journalOf, orders, new Date());
   const isEnrolled = identity !== null && identity.cluster !== null;
   printResult(
     output,
@@ -32,6 +49,7 @@ export function status(host: Host, settings: Settings, output: Output): ExitCode
       agent_id: identity?.agentId ?? null,
       cluster: identity?.cluster ?? null,
       server: settings.server.origin,
+      problem: problems.size === 0 ? null : [...problems].join('; '),
       installations: states,
     },
     [
@@ -39,10 +57,13 @@ export function status(host: Host, settings: Settings, output: Output): ExitCode
         ? `agent ${identity.agentId} of cluster ${JSON.stringify(identity.cluster)} at ${settings.server.origin}`
         : 'not enrolled; run certwright-agent enrol',
       ...states.map(({ text }) => text),
+      ...[...problems].map((problem) => `problem: ${problem}`),
     ],
   );
   if (!isEnrolled) return exitCodes.notEnrolled;
-  return states.every(({ is_fine: isFine }) => isFine) ? exitCodes.fine : exitCodes.problem;
+  return problems.size === 0 && states.every(({ is_fine: isFine }) => isFine)
+    ? exitCodes.fine
+    : exitCodes.problem;
 }
 
 export function pointStates(

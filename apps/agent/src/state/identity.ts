@@ -12,7 +12,7 @@ import {
 } from '@certwright/agent-contract';
 import { replaceFile, secret } from '../files/durable';
 import type { Files } from '../files/files';
-import { readJson } from './json-file';
+import { enrolAgain, readJson, StateFault } from './json-file';
 
 /** Who this host is. Its private keys never leave it. */
 export interface Identity {
@@ -64,8 +64,17 @@ export function newIdentity(parts: {
 }
 
 export function readIdentity(files: Files, state: string): Identity | null {
-  const stored = readJson<StoredIdentity>(files, identityFile(state));
+  const file = identityFile(state);
+  const stored = readJson<StoredIdentity>(files, file);
   if (stored === null) return null;
+  try {
+    return identityOf(stored);
+  } catch {
+    throw new StateFault(`${file} is damaged; ${enrolAgain}`);
+  }
+}
+
+function identityOf(stored: StoredIdentity): Identity {
   const identityKey = privateKey(stored.identity_key);
   return {
     agentId: agentId(rawPublicKey(identityKey)),
@@ -104,7 +113,14 @@ export function removeIdentity(files: Files, state: string): void {
 
 /** What was learned about other members, so that a server cannot return to older statements. */
 export function readMembersMemory(files: Files, state: string): MembersMemory {
-  return readJson<MembersMemory>(files, membersFile(state)) ?? noMembersMemory;
+  const file = membersFile(state);
+  const whatToDo =
+    'restore it from a backup, or remove it if you trust the members that the server lists now';
+  const memory = readJson<MembersMemory>(files, file, whatToDo) ?? noMembersMemory;
+  const { accepted, gone } = memory as Partial<MembersMemory>;
+  if (typeof accepted !== 'object' || accepted === null || !Array.isArray(gone))
+    throw new StateFault(`${file} is damaged; ${whatToDo}`);
+  return memory;
 }
 
 export function storeMembersMemory(files: Files, state: string, memory: MembersMemory): void {

@@ -1,8 +1,21 @@
 import path from 'node:path';
-import { type InstallationState, orderFolder, type ServedMessage } from '@certwright/agent-contract';
-import { ensureFolder, removeTree, replaceFile, replaceLink, secret } from '../files/durable';
+import {
+  type InstallationState,
+  installationStates,
+  orderFolder,
+  type ServedMessage,
+} from '@certwright/agent-contract';
+import {
+  ensureFolder,
+  errorCode,
+  fileFault,
+  removeTree,
+  replaceFile,
+  replaceLink,
+  secret,
+} from '../files/durable';
 import type { Access, Files } from '../files/files';
-import { readJson } from './json-file';
+import { readJson, StateFault } from './json-file';
 
 /** A switch that has begun: from one version to another. */
 export interface Change {
@@ -55,6 +68,27 @@ const certificateName = /^[0-9a-f]{64}$/;
 
 export const noPlacement: Placement = { certificate: null, content: null, change: null };
 
+export const newJournal = (order: string): Journal => ({
+  order,
+  wanted: null,
+  allowed: null,
+  keysInUse: [],
+  isReleased: false,
+  placements: {},
+  points: {},
+  replaced: {},
+});
+
+/** The journal of one order cannot be used. */
+export class JournalFault extends StateFault {
+  constructor(
+    readonly file: string,
+    readonly problem: string,
+  ) {
+    super(`${problem}; the agent sets it aside at its next start`);
+  }
+}
+
 /** `orders/<folder>` of the state: versions, the link to the current one, and the journal. */
 export class OrderStore {
   readonly root: string;
@@ -66,47 +100,92 @@ export class OrderStore {
     this.root = path.join(state, 'orders');
   }
 
-  /** Orders that have a journal. */
-  all(): Journal[] {
-    if (this.files.state(this.root) === null) return [];
+  /** Orders that have a journal, and journals that cannot be used. */
+  all(): { readonly journals: readonly Journal[]; readonly faults: readonly JournalFault[] } {
     const journals: Journal[] = [];
-    for (const folder of this.files.list(this.root)) {
+    const faults: JournalFault[] = [];
+    for (const folder of this.files.state(this.root) === null ? [] : this.files.list(this.root)) {
       if (this.files.state(path.join(this.root, folder))?.kind !== 'folder') continue;
-      const journal = readJson<Journal>(this.files, path.join(this.root, folder, 'journal.json'));
-      // A folder belongs to the order whose name leads to it; another one was copied there.
-      if (journal !== null && orderFolder(journal.order) === folder) journals.push(journal);
+      try {
+        const journal = this.readJournal(folder);
+        // A folder belongs to the order whose name leads to it; another one was copied there.
+        if (journal !== null && orderFolder(journal.order) === folder) journals.push(journal);
+      } catch (error) {
+        if (!(error instanceof JournalFault)) throw error;
+        faults.push(error);
+      }
     }
-    return journals;
+    return { journals, faults };
   }
 
-  journal(order: string): Journal {
-    const stored = readJson<Journal>(this.files, path.join(this.folder(order), 'journal.json'));
-    return (
-      stored ?? {
-        order,
-        wanted: null,
-        allowed: null,
-        keysInUse: [],
-        isReleased: false,
-        placements: {},
-        points: {},
-        replaced: {},
-      }
-    );
+  /** @returns null when it has none. @throws JournalFault */
+  journal(order: string): Journal | null {
+    const folder = orderFolder(order);
+    const journal = this.readJournal(folder);
+    if (journal === null || journal.order === order) return journal;
+    const file = this.journalFile(folder);
+    throw new JournalFault(file, `${file} is of another order (${JSON.stringify(journal.order)})`);
+  }
+
+  private readJournal(folder: string): Journal | null {
+    const file = this.journalFile(folder);
+    let stored: unknown;
+    try {
+      stored = readJson<unknown>(this.files, file);
+      if (this.files.state(file) === null) return null;
+    } catch (error) {
+      // They are of the process, not of the file.
+      if (['EMFILE', 'ENFILE', 'ENOMEM'].includes(errorCode(error) ?? '')) throw error;
+      throw new JournalFault(
+        file,
+        error instanceof StateFault ? `${file} is damaged` : `${file} cannot be read: ${fileFault(error)}`,
+      );
+    }
+    if (!isJournal(stored)) throw new JournalFault(file, `${file} is damaged`);
+    return stored;
+  }
+
+  /**
+   * Renames a journal that cannot be used, so that a new one can be written. An older one of that name is replaced.
+   *
+   * @returns its new path
+   */
+  setAside({ file }: JournalFault): string {
+    const aside = `${file}.damaged`;
+    const older = this.files.state(aside);
+    if (older?.kind === 'folder') removeTree(this.files, aside);
+    else if (older !== null) this.files.remove(aside);
+    this.files.rename(file, aside);
+    this.files.syncFolder(path.dirname(file));
+    return aside;
+  }
+
+  has(file: string): boolean {
+    return this.files.state(file) !== null;
+  }
+
+  private journalFile(folder: string): string {
+    return path.join(this.root, folder, 'journal.json');
   }
 
   storeJournal(journal: Journal): void {
     const folder = this.folder(journal.order);
     ensureFolder(this.files, folder);
     const text = `${JSON.stringify(journal, null, 1)}\n`;
-    replaceFile(this.files, path.join(folder, 'journal.json'), Buffer.from(text), secret);
+    replaceFile(this.files, this.journalFile(orderFolder(journal.order)), Buffer.from(text), secret);
   }
 
-  /** Whether a version is there with all its files. Another program may have removed some. */
+  /** Whether a version is there with all its files. Another program may have removed some, or the disk cannot read it. */
   hasVersion(order: string, sha256: string): boolean {
     const folder = this.version(order, sha256);
-    if (this.files.state(folder)?.kind !== 'folder') return false;
-    const names = this.files.list(folder);
+    let names: readonly string[];
+    try {
+      if (this.files.state(folder)?.kind !== 'folder') return false;
+      names = this.files.list(folder);
+    } catch {
+      // Its files are written again, which reports what is wrong.
+      return false;
+    }
     const has = (name: string) => names.includes(name);
     // Without a key on this host, a version has neither of the last two.
     return (
@@ -172,12 +251,17 @@ export class OrderStore {
       if (name.startsWith('.') && name.endsWith('.new')) removeTree(this.files, path.join(parent, name));
   }
 
-  /** @returns the version that servers read; null before the first one */
+  /** @returns the version that servers read; null before the first one, and when the disk cannot read it */
   current(order: string): string | null {
     const link = path.join(this.folder(order), currentLink);
-    if (this.files.state(link)?.kind !== 'link') return null;
-    const name = path.basename(this.files.readLink(link));
-    return certificateName.test(name) ? name : null;
+    try {
+      if (this.files.state(link)?.kind !== 'link') return null;
+      const name = path.basename(this.files.readLink(link));
+      return certificateName.test(name) ? name : null;
+    } catch {
+      // It is written again, which reports what is wrong.
+      return null;
+    }
   }
 
   /** One rename, durable when it returns. */
@@ -209,3 +293,67 @@ export class OrderStore {
     return path.join(this.folder(order), versions, sha256);
   }
 }
+
+type Check = (value: unknown) => boolean;
+
+const isText: Check = (value) => typeof value === 'string';
+const isFlag: Check = (value) => typeof value === 'boolean';
+const isCertificate: Check = (value) => typeof value === 'string' && certificateName.test(value);
+const isDate: Check = (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value));
+const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isState: Check = (value) => installationStates.some((state) => state === value);
+const isDirection: Check = (value) => value === 'forward' || value === 'back';
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const orNull =
+  (check: Check): Check =>
+  (value) =>
+    value === null || check(value);
+const listOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check);
+const mapOf =
+  (check: Check): Check =>
+  (value) =>
+    isRecord(value) && Object.values(value).every(check);
+const objectOf =
+  <T>(checks: Readonly<Record<keyof T, Check>>): Check =>
+  (value) =>
+    isRecord(value) && Object.entries<Check>(checks).every(([name, check]) => check(value[name]));
+
+const isJournal = objectOf<Journal>({
+  order: isText,
+  wanted: orNull(isCertificate),
+  allowed: orNull(isCertificate),
+  keysInUse: listOf(isText),
+  isReleased: isFlag,
+  placements: mapOf(
+    objectOf<Placement>({
+      certificate: orNull(isCertificate),
+      content: orNull(isText),
+      change: orNull(
+        objectOf<Change>({
+          from: orNull(isCertificate),
+          to: isCertificate,
+          direction: isDirection,
+          problem: orNull(isText),
+        }),
+      ),
+    }),
+  ),
+  points: mapOf(
+    objectOf<PointRecord>({
+      done: orNull(isCertificate),
+      state: isState,
+      since: isDate,
+      problem: orNull(isText),
+      served: listOf(
+        objectOf<ServedMessage>({ address: isText, sha256: orNull(isText), checked_at: isDate }),
+      ),
+      attempts: isCount,
+      retryAt: orNull(isDate),
+    }),
+  ),
+  replaced: mapOf(isDate),
+}) as (value: unknown) => value is Journal;

@@ -145,6 +145,7 @@ export class Agent {
       this.clock.problem(),
       this.exchange.memberProblem,
       ...this.keys.problems(),
+      ...this.installer.journals.problems(),
       ...this.synchronizer.problems(),
     ].filter((problem) => problem !== null);
     return problems.length === 0 ? null : printable(problems.join('; '));
@@ -173,9 +174,9 @@ export class Agent {
       try {
         await this.synchronizer.poll(0);
         await this.synchronizer.work();
-        const endMs = this.clock.host().getTime() + certificateMs;
+        const endMs = performance.now() + certificateMs;
         const isOpen = () => this.synchronizer.hasOpenWork || this.synchronizer.awaitsCertificate;
-        while (isOpen() && !this.parts.signal.aborted && this.clock.host().getTime() < endMs) {
+        while (isOpen() && !this.parts.signal.aborted && performance.now() < endMs) {
           await this.synchronizer.poll(this.synchronizer.hasOpenWork ? 0 : 10);
           await this.synchronizer.work();
         }

@@ -242,3 +242,162 @@ describe('a damaged file of a key', () => {
     expect(agent.keys.find(ordered.issued?.spkiSha256 ?? '')?.order).toBe(order);
   });
 });
+
+describe('a journal that cannot be used', () => {
+  const other = 'mail.example.com';
+  const journal = `${state}/orders/${order}/journal.json`;
+  const isDamaged = `${journal} is damaged; the agent set it aside as ${journal}.damaged and found out again what is installed; remove that file when you do not need it`;
+
+  it.each([
+    ['empty', () => ''],
+    ['cut off', (content: string) => content.slice(0, 200)],
+    ['null', () => 'null'],
+    ['a list', () => '[]'],
+    ['without placements', (content: string) => content.replace('"placements"', '"other"')],
+    ['with an unknown state', (content: string) => content.replace('"installed"', '"unknown"')],
+    ['with a number in place of a certificate', (content: string) => content.replace(/"[0-9a-f]{64}"/, '7')],
+    ['with a path in place of a certificate', (content: string) => content.replace(/[0-9a-f]{64}/, '../..')],
+  ])('(%s) is set aside, and its order and the others are installed', async (_, damaged) => {
+    configure(disk, server, `${folderPoint}[[install]]\norder = "${other}"\n`);
+    const { ordered } = await renewed();
+    const unaffected = server.addOrder(other);
+    const content = disk.read(journal, 10_000).toString();
+    expect(damaged(content)).not.toBe(content);
+    disk.put(journal, damaged(content));
+    const agent = await once(disk);
+    for (const each of [ordered, unaffected])
+      expect(server.lastReport(each.name)).toMatchObject({
+        state: 'installed',
+        certificate_sha256: each.issued?.sha256,
+      });
+    expect(disk.readLink(current)).toBe(`versions/${ordered.issued?.sha256}`);
+    expect(disk.read(`${journal}.damaged`, 10_000).toString()).toBe(damaged(content));
+    expect(agent.problem()).toBe(isDamaged);
+    expect(server.reports.at(-1)?.agent.problem).toBe(isDamaged);
+    disk.remove(`${journal}.damaged`);
+    expect(agent.problem()).toBeNull();
+    expect((await once(disk)).problem()).toBeNull();
+  });
+
+  it('(a folder) is set aside, also beside an earlier one, and leaves with its order', async () => {
+    const ordered = server.addOrder(order);
+    for (let times = 0; times < 2; times++) {
+      await once(disk);
+      disk.remove(journal);
+      disk.makeFolders(`${journal}/folder`);
+    }
+    const agent = await once(disk);
+    expect(server.lastReport(order)?.state).toBe('installed');
+    expect(agent.problem()).toBe(isDamaged);
+    server.release(ordered);
+    agent.orders.remove(order);
+    expect(disk.list(`${state}/orders`)).toEqual([]);
+  });
+
+  it('does not keep the agent from starting when the disk refuses changes', async () => {
+    const { ordered, before } = await renewed();
+    ordered.task = null;
+    server.touch(ordered);
+    disk.put(journal, '');
+    disk.injected = [{ code: 'EROFS', at: /./ }];
+    await once(disk);
+    expect(server.reports.at(-1)?.agent.problem).toContain(`${journal} is damaged; it cannot be set aside: `);
+    expect(disk.readLink(current)).toBe(`versions/${before}`);
+  });
+
+  it('that the disk cannot read is set aside, too', async () => {
+    const ordered = server.addOrder(order);
+    await once(disk);
+    disk.injected = [{ code: 'EIO', at: /journal\.json$/, calls: ['read'] }];
+    const agent = agentOf(disk);
+    agent.installer.journals.restore();
+    disk.injected = [];
+    await agent.once();
+    expect(agent.problem()).toContain(`${journal} cannot be read: ${journal}: the disk reports an error`);
+    expect(server.lastReport(order)).toMatchObject({
+      state: 'installed',
+      certificate_sha256: ordered.issued?.sha256,
+    });
+  });
+
+  it('of another order is not used, nor changed', async () => {
+    server.addOrder(order);
+    await once(disk);
+    configure(disk, server, `${folderPoint}[[install]]\norder = "${other}"\n`);
+    const copied = disk.read(journal, 10_000);
+    disk.makeFolders(`${state}/orders/${other}`);
+    disk.put(`${state}/orders/${other}/journal.json`, copied);
+    const ordered = server.addOrder(other);
+    const agent = await once(disk);
+    expect(server.lastReport(other)?.certificate_sha256).toBe(ordered.issued?.sha256);
+    expect(agent.problem()).toContain(`${other}/journal.json is of another order ("${order}")`);
+    expect(disk.read(`${state}/orders/${other}/journal.json.damaged`, 10_000)).toEqual(copied);
+  });
+
+  it('without the server, leaves what is installed', async () => {
+    const { before } = await renewed();
+    disk.put(journal, '');
+    server.isDown = true;
+    await expect(once(disk)).rejects.toThrow();
+    expect(disk.readLink(current)).toBe(`versions/${before}`);
+  });
+});
+
+it('an identity with missing members is damaged', () => {
+  disk.put(`${state}/identity.json`, '{}');
+  expect(() => agentOf(disk)).toThrow(/identity\.json is damaged; restore it from a backup/);
+});
+
+it('a link that the disk cannot read concerns its order alone', async () => {
+  const other = 'mail.example.com';
+  configure(disk, server, `${folderPoint}[[install]]\norder = "${other}"\n`);
+  server.addOrder(order);
+  await once(disk);
+  disk.injected = [
+    { code: 'EIO', at: new RegExp(`${order}/\\.?current`) },
+    { code: 'EIO', at: new RegExp(`${order}/current$`), calls: ['state', 'readLink'] },
+  ];
+  const unaffected = server.addOrder(other);
+  await once(disk);
+  expect(server.lastReport(other)?.certificate_sha256).toBe(unaffected.issued?.sha256);
+  expect(server.lastReport(order)?.problem).toContain('the disk reports an error; check it (EIO)');
+});
+
+it('a version whose folder the disk cannot read concerns its order alone', async () => {
+  const other = 'mail.example.com';
+  configure(disk, server, `${folderPoint}[[install]]\norder = "${other}"\n`);
+  server.addOrder(order);
+  await once(disk);
+  disk.injected = [
+    { code: 'EIO', at: new RegExp(`${order}/versions/`) },
+    { code: 'EIO', at: new RegExp(`${order}/versions/[0-9a-f]{64}$`), calls: ['list'] },
+  ];
+  const unaffected = server.addOrder(other);
+  await once(disk);
+  expect(server.lastReport(other)).toMatchObject({
+    state: 'installed',
+    certificate_sha256: unaffected.issued?.sha256,
+  });
+  expect(server.lastReport(order)?.problem).toContain('the disk reports an error; check it (EIO)');
+});
+
+it.each([
+  ['empty', ''],
+  ['without members', '{}'],
+])(
+  'a damaged memory of members (%s) stops only what needs them, and the report names it',
+  async (_, damaged) => {
+    const other = 'mail.example.com';
+    const { ordered } = await renewed();
+    const sent = server.csrs.length;
+    disk.put(`${state}/members.json`, damaged);
+    configure(disk, server, `${folderPoint}[[install]]\norder = "${other}"\n`);
+    server.addOrder(other);
+    await once(disk);
+    expect(server.csrs).toHaveLength(sent);
+    for (const name of [ordered.name, other])
+      expect(server.reports.at(-1)?.agent.problem).toContain(
+        `order ${name}: makes no key: ${state}/members.json is damaged; restore it from a backup`,
+      );
+  },
+);

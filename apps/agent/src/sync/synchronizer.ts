@@ -18,6 +18,7 @@ import { type AgentApi, printable, Refusal } from '../protocol/agent-api';
 import type { CorrectedClock } from '../protocol/corrected-clock';
 import { Unreachable } from '../protocol/http-client';
 import type { Identity } from '../state/identity';
+import { StateFault } from '../state/json-file';
 import type { OrderStore } from '../state/order-store';
 
 export interface SynchronizerParts {
@@ -264,7 +265,7 @@ export class Synchronizer {
       this.taskProblems.delete(order.name);
     } catch (error) {
       if (error instanceof KeyFault) this.taskFailed(order.name, error.message);
-      else if (isOfDisk(error)) {
+      else if (isOfFile(error)) {
         this.taskFailed(order.name, `makes no key: ${fileFault(error)}`);
         this.tryLater(order.name, retryMs.disk);
       } else if (error instanceof Refusal && error.status < 429)
@@ -277,7 +278,7 @@ export class Synchronizer {
     try {
       await this.parts.exchange.sealFor(order, task);
     } catch (error) {
-      if (!isOfDisk(error)) throw error;
+      if (!isOfFile(error)) throw error;
       this.taskFailed(order, `seals no key: ${fileFault(error)}`);
     }
   }
@@ -305,7 +306,7 @@ export class Synchronizer {
       orders.addVersion(name, sha256, new Map(kept));
       this.want(order, sha256);
     } catch (error) {
-      if (!(error instanceof RefusedCertificate || isOfDisk(error))) throw error;
+      if (!(error instanceof RefusedCertificate || isOfFile(error))) throw error;
       const isRefused = error instanceof RefusedCertificate;
       installer.journals.setStates(name, 'failed', isRefused ? error.message : fileFault(error));
       this.tryLater(name, isRefused ? retryMs.refused : retryMs.disk);
@@ -341,6 +342,7 @@ const isOfOrder = (error: Unreachable | Refusal): boolean =>
 /** Afterwards the agent polls again, since tasks are given for a limited time: an RSA key takes up to a second. */
 const maxWorkMs = 5000;
 
-/** An error of a system call of the file layer. */
-const isOfDisk = (error: unknown): boolean =>
-  error instanceof Error && 'syscall' in error && typeof (error as NodeJS.ErrnoException).code === 'string';
+/** A system call of the file layer failed, or a file of the state is damaged. */
+const isOfFile = (error: unknown): boolean =>
+  error instanceof StateFault ||
+  (error instanceof Error && 'syscall' in error && typeof (error as NodeJS.ErrnoException).code === 'string');

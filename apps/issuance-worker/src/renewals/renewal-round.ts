@@ -27,7 +27,7 @@ export class RenewalRound {
     });
     new Gauge({
       name: 'certwright_certificates_expiring',
-      help: 'Current certificates of enabled accounts that are renewed automatically and have less than a sixth of their lifetime left, and less than 7 days',
+      help: 'Current certificates that are replaced automatically and have less than a sixth of their lifetime left, and less than 7 days; of disabled accounts, only those whose replacement needs no purchase',
       registers: [registry],
       async collect() {
         this.set(await renewals.expiring());

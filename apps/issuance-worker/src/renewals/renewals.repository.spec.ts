@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { attachedCertificate, attachOpen, validity } from '@certwright/core-testing';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
 import { type RevocationReason, revocationReasons } from '@certwright/issuance';
@@ -70,9 +71,34 @@ it('counts certificates that expire soon although they are renewed automatically
   await change(paused.planId, 'paused = true');
   const ended = await attachedCertificate(core, accountId, validity(-89, 1, now));
   await change(ended.planId, 'auto_renew = false');
+  expect(await renewals.expiring()).toBe(2);
+});
+
+it('counts those that a paid term still replaces, also without automatic renewal', async () => {
+  const { planId } = await attachedCertificate(core, accountId, validity(-89, 1, now));
+  await change(planId, 'auto_renew = false, replacement_paid = true');
+  expect(await renewals.expiring()).toBe(1);
+});
+
+it('counts those of a disabled account, except for those that need a purchase', async () => {
   const disabled = await core.account('1000000000077');
   await attachedCertificate(core, disabled, validity(-89, 1, now));
+  const unpaid = await attachedCertificate(core, disabled, validity(-89, 1, now));
+  await core.transactions.run(
+    async (tx) =>
+      await core.plans.setTerms(tx, unpaid.planId, {
+        product: 'paid_ca',
+        dnsNames: ['a.example.com'],
+        keyType: 'ecdsa',
+        csr: randomBytes(8),
+        spkiSha256: randomBytes(32),
+        approverEmails: {},
+        approvalWays: null,
+      }),
+  );
   await core.database.query(`UPDATE account SET disabled_at = now() WHERE id = $1`, [disabled]);
+  expect(await renewals.expiring()).toBe(1);
+  await change(unpaid.planId, 'replacement_paid = true');
   expect(await renewals.expiring()).toBe(2);
 });
 

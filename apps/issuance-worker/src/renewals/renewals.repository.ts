@@ -101,9 +101,9 @@ export class Renewals {
   }
 
   /**
-   * Current certificates that are about to expire although they are renewed automatically. Renewals are opened when a third
+   * Current certificates that are about to expire although they are replaced automatically. Renewals are opened when a third
    * of the lifetime is left; what has less than a sixth has failed for a long time. Seven days bound the index scan. Without
-   * disabled accounts, for which no terms are bought.
+   * those of disabled accounts that need a purchase, since no terms are bought for them.
    */
   async expiring(): Promise<number> {
     const [{ count }] = await this.transactions.run(
@@ -113,7 +113,10 @@ export class Renewals {
              JOIN account ON account.id = plan.account_id
            WHERE is_current AND revoked_at IS NULL AND not_after BETWEEN now() AND now() + interval '7 days'
              AND not_after < now() + (not_after - not_before) / 6
-             AND plan.auto_renew AND NOT plan.paused AND plan.closed_at IS NULL AND account.disabled_at IS NULL`,
+             AND (plan.auto_renew OR plan.replacement_paid) AND NOT plan.paused AND plan.closed_at IS NULL
+             AND (account.disabled_at IS NULL OR plan.replacement_paid OR EXISTS (
+               SELECT FROM terms JOIN product ON product.name = terms.product
+               WHERE terms.id = plan.terms_id AND product.term_days IS NULL))`,
         ),
     );
     return count;
