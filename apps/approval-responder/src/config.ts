@@ -1,4 +1,5 @@
 import {
+  baseUrl,
   databaseUrl,
   defineSettings,
   durationMs,
@@ -43,10 +44,9 @@ export const responderSettings = defineSettings({
   }),
   HOST: string({ meaning: 'Address to listen on; a container needs 0.0.0.0', default: '127.0.0.1' }),
   PORT: port({ meaning: 'Port to listen on; 0 takes any free one', default: 4330 }),
-  APPROVAL_URL: string({
+  APPROVAL_URL: baseUrl({
     meaning:
       'How the public reaches this process: web server rules and the links of approval mails begin with it; the same for every process',
-    pattern: /^https?:\/\/[^\s?#]+[^\s?#/]$/,
     default: 'http://127.0.0.1:4330',
   }),
   REQUESTS_PER_S: integer({

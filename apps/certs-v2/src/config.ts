@@ -1,4 +1,5 @@
 import {
+  baseUrl,
   defineSettings,
   frontSettings,
   integer,
@@ -10,10 +11,9 @@ import {
 /** The settings of the certificate API: what each means, its unit, and what holds without it. */
 export const certsSettings = defineSettings({
   ...frontSettings({ path: '/api/v2', port: 4312, opsPort: 4313 }),
-  DOWNLOAD_URL: string({
+  DOWNLOAD_URL: baseUrl({
     meaning:
       'URL below which anyone with the address can download a current certificate; served by orders-v3',
-    pattern: /^https?:\/\/[^\s?#]+[^\s?#/]$/,
     default: 'http://127.0.0.1:4310/download',
   }),
   MAIL_FROM: string({

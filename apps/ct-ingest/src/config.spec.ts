@@ -18,6 +18,9 @@ it('requires only a database', () => {
 it.each([
   ['a start that is none', { START: 'yesterday' }, /START has an entry that is not/],
   ['no rate for all logs', { REQUESTS_PER_SECOND: 'https://a.example/=3' }, /says nothing for all logs/],
+  ['no logs', { LOGS: ',' }, /LOGS has no entry/],
+  ['a log list by FTP', { LOG_LIST: 'ftp://lists.example/' }, /LOG_LIST is neither a file nor a URL/],
+  ['a log list at no port', { LOG_LIST: 'https://lists.example:70000/' }, /LOG_LIST is neither/],
   [
     'more threads than any use',
     { PACKING_THREADS: '17' },

@@ -246,10 +246,21 @@ export function config(): Config {
     REQUESTS_PER_SECOND: each('REQUESTS_PER_SECOND', numberUpTo(10_000, 0.01), 'a number from 0.01 to 10000'),
     PARALLEL_FETCHES: each('PARALLEL_FETCHES', numberUpTo(64, 1), 'a number from 1 to 64'),
   };
+  if (read.LOGS.length === 0)
+    faults.push({ name: 'LOGS', fault: 'has no entry, so no log would be followed' });
+  if (!isFileOrWebUrl(read.LOG_LIST))
+    faults.push({
+      name: 'LOG_LIST',
+      fault: 'is neither a file nor a URL that begins with http:// or https://',
+    });
   if (read.CRL_MIN_INTERVAL > read.CRL_MAX_INTERVAL)
     faults.push({ name: 'CRL_MIN_INTERVAL', fault: 'is longer than CRL_MAX_INTERVAL' });
   if (faults.length > 0) throw new SettingsError(faults);
   return values;
+}
+
+function isFileOrWebUrl(place: string): boolean {
+  return /^https?:\/\//i.test(place) ? URL.canParse(place) : !/^[a-z][a-z\d+.-]*:\/\//i.test(place);
 }
 
 function numberUpTo(max: number, min: number) {

@@ -241,6 +241,13 @@ it('stores facts about issuers without fetching revocation lists when REVOCATION
   }, patience);
 });
 
+it('does not start when LOGS selects no log', async () => {
+  await opened('static', 1);
+  const child = await startIngest({ LOGS: 'nonsense' });
+  expect((await child.ended).code).toBe(1);
+  expect(child.output()).toMatch(/^ct-ingest cannot start: LOGS selects no log of LOG_LIST: allowed are/m);
+});
+
 it('does not start with invalid settings', async () => {
   const child = await startIngest({ START: 'yesterday' });
   expect((await child.ended).code).toBe(1);

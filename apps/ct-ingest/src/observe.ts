@@ -85,6 +85,7 @@ export function observeList({ log: lines }: RunningProcess): ListEvents {
   return {
     kept: (followed, listed) => lines.info({ followed, listed }, 'log list'),
     faulty: (log, fault) => lines.warn({ log, fault }, 'log skipped: its list entry is invalid'),
+    unknown: (name) => lines.warn({ name }, 'LOGS names an unknown log'),
   };
 }
 

@@ -1,4 +1,5 @@
 import {
+  baseUrl,
   databaseUrl,
   defineSettings,
   httpSettings,
@@ -27,9 +28,8 @@ export const searchSettings = defineSettings({
   }),
   HOST: string({ meaning: 'Address to listen on; a container needs 0.0.0.0', default: '127.0.0.1' }),
   PORT: port({ meaning: 'Port to listen on; 0 takes any free one', default: 4314 }),
-  PUBLIC_URL: string({
+  PUBLIC_URL: baseUrl({
     meaning: 'How callers reach this API, without /v1: the address of a next page begins with it',
-    pattern: /^https?:\/\/[^\s?#]+[^\s?#/]$/,
     default: 'http://127.0.0.1:4314',
   }),
   ...accessSettings,

@@ -11,7 +11,9 @@ import {
   type Child,
   eventually,
   freePort,
+  rawRedis,
   startChild,
+  startRedisServer,
   testDatabase,
   testRedis,
   type TestRedis,
@@ -171,6 +173,61 @@ describe('the worker as a process', () => {
     });
     await worker.stop();
   }, 60_000);
+
+  it('is not ready while Redis refuses writes, and issues what waited as soon as Redis accepts them', async () => {
+    const dataFolder = path.join(folder, 'redis');
+    mkdirSync(dataFolder);
+    const server = await startRedisServer(await freePort(), ['--dir', dataFolder]);
+    const url = `redis://127.0.0.1:${server.port}`;
+    const admin = rawRedis(url);
+    undo.push(async () => {
+      admin.disconnect();
+      await server.kill();
+    });
+    const refusals = [
+      {
+        error: 'OOM',
+        begin: async () => await admin.config('SET', 'maxmemory', '1'),
+        end: async () => await admin.config('SET', 'maxmemory', '0'),
+      },
+      {
+        error: 'READONLY',
+        begin: async () => await admin.replicaof('127.0.0.1', 1),
+        end: async () => await admin.replicaof('NO', 'ONE'),
+      },
+      {
+        error: 'MISCONF',
+        begin: async () => {
+          rmSync(dataFolder, { recursive: true });
+          await admin.config('SET', 'save', '3600 1');
+          await admin.bgsave();
+        },
+        end: async () => await admin.config('SET', 'save', ''),
+      },
+    ];
+    const port = String(await freePort());
+    const worker = await startWorker({ REDIS_URL: url, OPS_PORT: port });
+    const ready = async () => {
+      const response = await fetch(`http://127.0.0.1:${port}/readyz`);
+      return { status: response.status, text: await response.text() };
+    };
+    await eventually(async () => expect(await ready()).toMatchObject({ status: 200 }));
+    for (const { error, begin, end } of refusals) {
+      await begin();
+      await eventually(async () => {
+        const notReady = { status: 503, text: expect.stringContaining('redis') };
+        expect(await ready()).toMatchObject(notReady);
+      });
+      expect(worker.output()).toContain(error);
+      const plans = await openIssuances(3);
+      await end();
+      await eventually(async () => expect(await certificateCounts(plans)).toEqual(once(plans)), {
+        withinMs: 30_000,
+      });
+      await eventually(async () => expect(await ready()).toMatchObject({ status: 200 }));
+    }
+    expect((await worker.stop()).code).toBe(0);
+  }, 120_000);
 
   it('writes nothing when it was frozen past its lease and another worker continued', async () => {
     const frozen = await startWorker();

@@ -1,4 +1,5 @@
 import {
+  baseUrl,
   databaseUrl,
   defineSettings,
   durationMs,
@@ -35,9 +36,8 @@ export const settings = defineSettings({
   ...redisSettings({
     meaning: 'Carries wake-ups and questions to the prober; losing it costs time, never work',
   }),
-  SEARCH_URL: string({
+  SEARCH_URL: baseUrl({
     meaning: 'How people reach the search API, without /v1: links to certificates in alerts begin with it',
-    pattern: /^https?:\/\/[^\s?#]+[^\s?#/]$/,
     default: 'http://127.0.0.1:4314',
   }),
   LEASE_TIME: durationMs({

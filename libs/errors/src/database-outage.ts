@@ -27,6 +27,7 @@ const unreachableCodes: ReadonlySet<string> = new Set([
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
   '57P03', // cannot_connect_now
+  '57P04', // database_dropped: it is being restored
   '25006', // read_only_sql_transaction: a standby answered during a fail-over
   '28000', // invalid_authorization_specification
   '28P01', // invalid_password: it was changed, and the process has not read the new one yet

@@ -1,4 +1,5 @@
 export {
+  baseUrl,
   boolean,
   durationMs,
   filePath,

@@ -14,23 +14,37 @@ const maxName = 200;
 /** A certificate that expires at the end of a shard's interval may be logged for a while after, ms. */
 const afterIntervalMs = 86_400_000;
 
+/** States that select logs. */
+export const selectableStates: readonly string[] = [...logStates, 'unknown'];
+
 /** States and names that select logs of a list. */
 export class WantedLogs {
   private readonly states: ReadonlySet<string>;
-  private readonly names: ReadonlySet<string>;
+  readonly names: ReadonlySet<string>;
 
   constructor(wanted: readonly string[]) {
     const keys = wanted.map(nameKey);
-    const states: readonly string[] = [...logStates, 'unknown'];
-    this.states = new Set(keys.filter((key) => states.includes(key)));
-    this.names = new Set(keys.filter((key) => !states.includes(key)));
+    this.states = new Set(keys.filter((key) => selectableStates.includes(key)));
+    this.names = new Set(keys.filter((key) => !selectableStates.includes(key)));
   }
 
   has(log: LogOfList): boolean {
-    return (
-      this.states.has(log.state ?? 'unknown') ||
-      [log.description, ...urlsOf(log)].some((name) => this.names.has(nameKey(name)))
-    );
+    return this.states.has(log.state ?? 'unknown') || namesOf(log).some((name) => this.names.has(name));
+  }
+
+  /** Names that no log has. @param known logs that were listed before */
+  unknownNames(
+    { logs }: LogList,
+    known: readonly Pick<ListedLog, 'description' | 'url'>[],
+  ): readonly string[] {
+    const before = known.flatMap(({ description, url }) => [description, url].map(nameKey));
+    const all = new Set([...logs.flatMap(namesOf), ...before]);
+    return [...this.names].filter((name) => !all.has(name));
+  }
+
+  /** Whether logs are selected by their names alone. */
+  get isOfNames(): boolean {
+    return this.states.size === 0;
   }
 }
 
@@ -90,6 +104,8 @@ function nameIn(text: string): string {
     .slice(0, maxName)
     .toWellFormed();
 }
+
+const namesOf = (log: LogOfList): readonly string[] => [log.description, ...urlsOf(log)].map(nameKey);
 
 /** The URL for reading entries comes first. */
 function urlsOf(log: LogOfList): readonly string[] {

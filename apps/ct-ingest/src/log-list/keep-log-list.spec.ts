@@ -47,12 +47,16 @@ const list = (rfc6962: object[], static_: object[] = []) => {
   said = read;
 };
 /** Like one process that reads lists one after another. */
-const keeping = () =>
+const keeping = (wanted = ['usable', 'readonly']) =>
   new KeepLogList(
     logs,
     async () => (said instanceof Error ? await Promise.reject(said) : said),
-    new WantedLogs(['usable', 'readonly']),
-    { kept: (followed, all) => void reported.push(`${followed} of ${all}`), faulty: () => undefined },
+    new WantedLogs(wanted),
+    {
+      kept: (followed, all) => void reported.push(`${followed} of ${all}`),
+      faulty: () => undefined,
+      unknown: (name) => void reported.push(`unknown: ${name}`),
+    },
     Date.now,
   );
 const row = async (name: string): Promise<Partial<CtLogEntity> | undefined> =>
@@ -147,5 +151,43 @@ describe('when the list changes', () => {
       await keep.run();
     }
     expect(reported).toEqual(['1 of 1', '2 of 2']);
+  });
+});
+
+describe('LOGS', () => {
+  it.each([[['nonsense']], [['usabel', 'https://nowhere.example/']]])(
+    'that selects no log ends the start, and the message lists what is allowed: %p',
+    async (wanted) => {
+      list([listed('one')]);
+      const allowed = 'states (pending, qualified, usable, readonly, retired, rejected, unknown)';
+      await expect(keeping(wanted).check()).rejects.toThrow(
+        `LOGS selects no log of LOG_LIST: allowed are ${allowed}, and descriptions and URLs of its logs`,
+      );
+    },
+  );
+
+  it.each([[['rejected']], [['nonsense', 'ONE']], [['https://one.example']]])(
+    'with a state or the name of a log does not: %p',
+    async (wanted) => {
+      list([listed('one')]);
+      await keeping(wanted).check();
+    },
+  );
+
+  it('with the name of a log that is listed no more, or while the list is unavailable, does not', async () => {
+    list([listed('one')]);
+    await keeping().run();
+    list([listed('other')]);
+    await keeping(['one']).check();
+    said = new Error('unavailable');
+    await keeping(['nonsense']).check();
+  });
+
+  it('reports names that no log has, once per change', async () => {
+    list([listed('one')]);
+    reported.length = 0;
+    const keep = keeping(['one', 'nonsense']);
+    for (let read = 0; read < 2; read += 1) await keep.run();
+    expect(reported).toEqual(['1 of 1', 'unknown: nonsense']);
   });
 });

@@ -22,6 +22,7 @@ class LogListRound implements OnModuleInit {
   ) {}
 
   async onModuleInit(): Promise<void> {
+    await this.list.check();
     this.isListKnown = (await this.logs.all()).length > 0;
     this.running.readiness.add('log-list', async () => {
       if (!this.isListKnown) throw new Error('no log list has been read yet');

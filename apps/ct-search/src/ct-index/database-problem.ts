@@ -3,9 +3,19 @@ import { databaseErrorCode, databaseOutage, Problem } from '@certwright/errors';
 /** SQLSTATE of a statement timeout (query_canceled). */
 const canceled = '57014';
 
+/** SQLSTATE of a statement that a replica ended (serialization_failure). */
+const recoveryConflict = '40001';
+
 /** Maps a database error to a response; undefined: it is an internal error. */
 export function databaseProblem(error: unknown): Problem | undefined {
   return databaseErrorCode(error) === canceled ? timeLimitExceeded() : databaseOutage(error);
+}
+
+/** @param reads more than one: a replica ended the earlier ones, and the query itself may be fast enough */
+export function problemOfRead(error: unknown, reads: number): unknown {
+  const problem = databaseProblem(error) ?? error;
+  const isTimeout = problem instanceof Problem && problem.code === 'timeout';
+  return isTimeout && reads > 1 ? databaseOutage({ code: recoveryConflict }) : problem;
 }
 
 export function timeLimitExceeded(): Problem {

@@ -1,3 +1,4 @@
+import { DatabaseClient } from '@certwright/postgres';
 import { createLogger } from '@certwright/service';
 import { eventually, severableLink, type TestDatabase, testDatabase } from '@certwright/testing';
 import { timeLimitExceeded } from './database-problem';
@@ -77,6 +78,30 @@ it('throws service_outage, not timeout, for a later statement of which PostgreSQ
   } finally {
     process.kill(pid, 'SIGCONT');
   }
+});
+
+describe('a replica that ends every statement, as it conflicts with what the primary does', () => {
+  afterEach(() => jest.restoreAllMocks());
+
+  it.each(['40001', '40P01', '57P01', '57P04'])('is an outage after some repetitions: %s', async (code) => {
+    const conflict = Object.assign(new Error('conflict with recovery'), { code });
+    const reads = jest.spyOn(DatabaseClient.prototype, 'readOnce').mockRejectedValue(conflict);
+    const outage = { code: 'service_outage', retryAfterS: expect.any(Number) };
+    await expect(within(20_000).query('SELECT 1')).rejects.toMatchObject(outage);
+    expect(reads).toHaveBeenCalledTimes(8);
+  });
+
+  it('is an outage also when the time of the request expires meanwhile', async () => {
+    const conflict = Object.assign(new Error('conflict with recovery'), { code: '40001' });
+    let reads = 0;
+    jest.spyOn(DatabaseClient.prototype, 'readOnce').mockImplementation(async () => {
+      reads += 1;
+      jest.spyOn(performance, 'now').mockReturnValue(Infinity);
+      return await Promise.reject(conflict);
+    });
+    await expect(within(20_000).query('SELECT 1')).rejects.toMatchObject({ code: 'service_outage' });
+    expect(reads).toBe(1);
+  });
 });
 
 it('uses separate connections for each kind of request', async () => {

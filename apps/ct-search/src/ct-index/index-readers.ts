@@ -10,7 +10,7 @@ import {
 import { citusOnce } from '@certwright/ct-schema';
 import { DatabasePool, type DatabasePooler, type DatabaseUrl, statementName } from '@certwright/postgres';
 import type { Logger } from '@certwright/service';
-import { databaseProblem, timeLimitExceeded } from './database-problem';
+import { databaseProblem, problemOfRead, timeLimitExceeded } from './database-problem';
 import { type RunQuery, type BatchLimits, LookupBatches } from './lookup-batches';
 
 export interface IndexDatabase {
@@ -76,10 +76,12 @@ class IndexPool {
   }
 
   readonly query: RunQuery = async (text, values, timeoutMs) => {
+    let reads = 0;
     try {
       const isSharded = await this.isSharded();
       this.pool ??= this.open(isSharded);
       const { rows } = await this.pool.readOnce(() => {
+        reads += 1;
         const leftMs = Math.ceil(timeoutMs());
         if (leftMs <= 0) throw timeLimitExceeded();
         return {
@@ -92,7 +94,7 @@ class IndexPool {
       });
       return rows;
     } catch (error) {
-      throw databaseProblem(error) ?? error;
+      throw problemOfRead(error, reads);
     }
   };
 

@@ -10,9 +10,22 @@ export interface FoundEndpoint {
 }
 
 /**
+ * Locks those that exist until the end of the transaction, in the order of `StoreChecks`. As there, endpoints are locked before
+ * the accounts: in another order, both would wait for each other.
+ */
+export async function lockEndpoints(tx: Tx, found: readonly FoundEndpoint[]): Promise<void> {
+  if (found.length === 0) return;
+  await tx.query(
+    `SELECT FROM monitored_endpoint WHERE (account_id, dns_name) IN (SELECT * FROM unnest($1::bigint[], $2::text[]))
+     ORDER BY account_id, dns_name FOR UPDATE`,
+    [found.map(({ account }) => account), found.map(({ dnsName }) => dnsName)],
+  );
+}
+
+/**
  * Adds hosts to those of their accounts, up to `account.max_monitored_endpoints`, and notes until when they have certificates.
  * Hosts with a new certificate are checked soon, as new hosts are: it may be installed within minutes.
- * The caller locked the accounts.
+ * The caller locked the endpoints and the accounts.
  *
  * @returns the added ones
  */

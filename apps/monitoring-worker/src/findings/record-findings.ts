@@ -9,7 +9,7 @@ import {
   lockAccounts,
   storeCounters,
 } from './finding-accounts';
-import { addEndpoints } from './found-endpoints';
+import { addEndpoints, type FoundEndpoint, lockEndpoints } from './found-endpoints';
 import { FindingEvents } from './finding-events';
 import { FindingMetrics } from './finding-metrics';
 import { factsOf, keyOf } from './known-facts';
@@ -58,6 +58,7 @@ export class RecordFindings {
     if (candidates.length === 0) return { found: 0, unknown: 0 };
     const time = await databaseTime(tx);
     const ids = [...new Set(candidates.map(({ account }) => account))];
+    await lockEndpoints(tx, endpointsOf(candidates));
     const accounts = await lockAccounts(tx, ids, time);
     const added = await newOnes(tx, candidates);
     const fresh = withinLimits(added, accounts);
@@ -126,19 +127,19 @@ export class RecordFindings {
     accounts: ReadonlyMap<string, FindingAccount>,
     source: FindingSource,
   ): Promise<void> {
-    const added = await addEndpoints(
-      tx,
-      fresh.flatMap((candidate) =>
-        hostsOf(candidate).map((dnsName) => ({
-          account: candidate.account,
-          dnsName,
-          notAfter: candidate.issuance.notAfter,
-        })),
-      ),
-    );
+    const added = await addEndpoints(tx, endpointsOf(fresh));
     if (source !== 'backfill') await this.events.reportNewEndpoints(tx, added, accounts);
   }
 }
+
+const endpointsOf = (candidates: readonly Candidate[]): readonly FoundEndpoint[] =>
+  candidates.flatMap((candidate) =>
+    hostsOf(candidate).map((dnsName) => ({
+      account: candidate.account,
+      dnsName,
+      notAfter: candidate.issuance.notAfter,
+    })),
+  );
 
 /** Each once, without findings that exist. The locks of the accounts keep others from adding them. */
 async function newOnes(tx: Tx, candidates: readonly Candidate[]): Promise<readonly Candidate[]> {

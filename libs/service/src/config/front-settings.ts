@@ -3,7 +3,7 @@ import { limitSettings } from '../limits/request-limits';
 import { databaseUrl, poolerSettings } from './database-settings';
 import { httpSettings } from './http-settings';
 import { redisSettings } from './redis-settings';
-import { durationMs, integer, list, network, oneOf, port, string } from './setting-kinds';
+import { baseUrl, durationMs, integer, list, network, oneOf, port, string } from './setting-kinds';
 
 /**
  * The settings of an API front end with the core database; spread into its own table.
@@ -57,9 +57,8 @@ export const frontSettings = (front: {
   }),
   HOST: string({ meaning: 'Address to listen on; a container needs 0.0.0.0', default: '127.0.0.1' }),
   PORT: port({ meaning: 'Port to listen on; 0 takes any free one', default: front.port }),
-  PUBLIC_URL: string({
+  PUBLIC_URL: baseUrl({
     meaning: `How callers reach this API, without ${front.path}: URLs that it returns begin with it`,
-    pattern: /^https?:\/\/[^\s?#]+[^\s?#/]$/,
     default: `http://127.0.0.1:${front.port}`,
   }),
   APPROVAL_ZONE: string({
@@ -67,10 +66,9 @@ export const frontSettings = (front: {
     pattern: /^(?=.{1,200}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/,
     default: 'approve.certwright.test',
   }),
-  APPROVAL_URL: string({
+  APPROVAL_URL: baseUrl({
     meaning:
       'How approval-responder is reached from outside: web server rules redirect below it, on a port that CAs follow to (80 or 443)',
-    pattern: /^https?:\/\/[^\s?#]+[^\s?#/]$/,
     default: 'http://127.0.0.1:4330',
   }),
   ...limitSettings,

@@ -21,13 +21,28 @@ export function url<D extends string | null = string>(
 ): Setting<string | NoInfer<D>> {
   const schemes = described.schemes.map((scheme) => `${scheme}://`).join(' or ');
   const read = (text: string): Reading<string> => {
-    const parsed = URL.canParse(text) ? new URL(text) : undefined;
-    if (parsed === undefined || !described.schemes.includes(parsed.protocol.slice(0, -1))) {
-      return fault(`is not a URL that begins with ${schemes}`);
-    }
-    return { value: text };
+    return isUrlOf(described.schemes, text)
+      ? { value: text }
+      : fault(`is not a URL that begins with ${schemes}`);
   };
   return settingOf<string, D>({ unit: `URL, ${schemes}`, secret: true, read }, described);
+}
+
+/** The parser also accepts `https:host`, spaces around a URL, and with other schemes than http a URL without a host. */
+function isUrlOf(schemes: readonly string[], text: string): boolean {
+  const [, scheme = ''] = /^([a-z]+):\/\/[^\s/?#]\S*$/i.exec(text) ?? [];
+  return schemes.includes(scheme.toLowerCase()) && URL.canParse(text);
+}
+
+/** What URLs of a server begin with. Not a secret. */
+export function baseUrl(described: Described<string>): Setting<string> {
+  const read = (text: string): Reading<string> =>
+    isUrlOf(['http', 'https'], text) && !/[?#]|\/$/.test(text)
+      ? { value: text }
+      : fault(
+          'is not a URL that begins with http:// or https://, has no query or fragment, and ends without a slash',
+        );
+  return settingOf<string, string>({ unit: 'URL, http:// or https://', read }, described);
 }
 
 /** A whole number; the error message and the manual name its unit and range. */

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import {
+  baseUrl,
   boolean,
   durationMs,
   filePath,
@@ -153,6 +154,39 @@ describe('settings', () => {
     expect(faults).toEqual([{ name: 'DATABASE_URL', fault: expect.stringMatching(message) as string }]);
     expect(line).toBe(`DATABASE_URL ${faults[0]?.fault}`);
   });
+
+  it.each([
+    'https:host',
+    'https:/host',
+    'https://',
+    'https://host:70000',
+    'https://ho st',
+    'https://host ',
+    ' https://host',
+    'ftp://host',
+    'host',
+    '-1',
+  ])('refuse what is not a URL of a server: %p', (text) => {
+    const schemes = ['https', 'smtp'];
+    const { table } = defineSettings({
+      URL: url({ meaning: 'A URL', schemes }),
+      BASE: baseUrl({ meaning: 'A URL', default: 'http://host' }),
+    });
+    for (const each of [text, text.replace('https', 'smtp')])
+      expect(table.URL.read(each)).toEqual({
+        fault: 'is not a URL that begins with https:// or smtp://',
+      });
+    expect(table.BASE.read(text)).toMatchObject({ fault: expect.stringMatching(/^is not a URL/) });
+  });
+
+  it.each(['https://host/', 'https://host/api/', 'https://host?query', 'https://host#fragment'])(
+    'refuse %s where a path follows',
+    (text) => {
+      const base = baseUrl({ meaning: 'A URL', default: 'http://host' });
+      expect(base.read(text)).toMatchObject({ fault: expect.stringMatching(/ends without a slash$/) });
+      expect(base.read('https://host:8443/api')).toEqual({ value: 'https://host:8443/api' });
+    },
+  );
 
   it('print their manual as a table', () => {
     const manual = settings.describe().split('\n');
