@@ -65,6 +65,7 @@ export { addressKey } from './limits/client-address';
 export { FallbackTokenBuckets } from './limits/fallback-token-buckets';
 export { HandfulTokenBuckets } from './limits/handful-token-buckets';
 export { InProgress } from './limits/in-progress';
+export { ListTurns, maxListsInTurn } from './limits/list-turns';
 export { MemoryTokenBuckets, type Rate, type TokenBuckets } from './limits/token-buckets';
 export { limitSettings, type RequestLimits, requestLimits } from './limits/request-limits';
 export { Turns } from './limits/turns';

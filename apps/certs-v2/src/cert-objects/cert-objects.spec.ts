@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { get, type IncomingMessage } from 'node:http';
+import { ListTurns, maxListsInTurn } from '@certwright/service';
 import { eventually } from '@certwright/testing';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
@@ -7,7 +8,6 @@ import { certificateRequest, keyPair, pubkeyHash } from '../testing/certificate-
 import { attachCertificate, openIssuance } from '../testing/forged-instances';
 import { RunningApi, type Tenant } from '../testing/running-api';
 import { basic } from '../testing/tenant';
-import { ListTurns, maxListsInTurn } from '../instances/list-turns';
 import { CertObjectsRepository } from './cert-objects.repository';
 import { maxListsOfAccount } from './retrieve-cert-objects.use-case';
 
@@ -538,7 +538,7 @@ describe('GET /certs', () => {
       async () => await turns.run('1', async () => await released),
     );
     await expect(turns.run('1', async () => await released)).rejects.toMatchObject({
-      reason: 'rate_limited',
+      code: 'rate_limited',
     });
     expect(await turns.run('2', async () => await Promise.resolve('built'))).toBe('built');
     release();

@@ -1,5 +1,5 @@
 import { withinDatabaseTime } from '@certwright/core-schema';
-import { InProgress } from '@certwright/service';
+import { InProgress, ListTurns } from '@certwright/service';
 import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
 import { type HttpResponse, jsonResponse, type StreamedList } from '../wire/response';
@@ -7,7 +7,6 @@ import { ExpandArgument, fieldsIn, readArguments, type Sent } from '../wire/argu
 import { Expansion } from '../wire/expansion';
 import { Refusal } from '../wire/reasons';
 import { LimitArgument, nextPageLink, QueryArgument } from '../wire/page';
-import { ListTurns } from '../instances/list-turns';
 import { type CertObject, dnsNamesOf, type StoredCertObject } from './cert-object';
 import { type CertObjectJson, missingCertObjectJson } from './cert-object-json';
 import { CertObjectViews } from './cert-object-views';

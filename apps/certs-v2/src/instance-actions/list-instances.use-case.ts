@@ -1,3 +1,4 @@
+import { ListTurns } from '@certwright/service';
 import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
@@ -15,7 +16,6 @@ import { LimitArgument, nextPageLink, QueryArgument } from '../wire/page';
 import { isInstanceId, noSuchCert } from '../instances/instance-reference';
 import { InstanceViews, needsOf } from '../instances/instance-views';
 import { InstancesRepository } from '../instances/instances.repository';
-import { ListTurns } from '../instances/list-turns';
 
 /** Instances on one page. */
 const maxPage = 100;

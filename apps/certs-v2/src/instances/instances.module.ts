@@ -1,9 +1,9 @@
+import { ListTurns } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { ApprovalFactsRepository } from './approval-facts.repository';
 import { ClosedInstances } from './closed-instances';
 import { InstanceViews } from './instance-views';
 import { InstancesRepository } from './instances.repository';
-import { ListTurns } from './list-turns';
 import { RetrieveInstance } from './retrieve-instance.use-case';
 import { EndWaitingRequests, pendingInstances } from './waiting-requests';
 

@@ -6,6 +6,7 @@ import {
   isObjectId,
   jsonResponse,
   Limit,
+  ListTurns,
   maxPageSize,
   pageOf,
 } from '@certwright/service';
@@ -35,6 +36,7 @@ export class RetrieveCertificates {
   constructor(
     private readonly orders: OrdersRepository,
     private readonly certificates: Certificates,
+    private readonly turns: ListTurns,
     private readonly addresses: Addresses,
   ) {}
 
@@ -51,15 +53,17 @@ export class RetrieveCertificates {
     return jsonResponse(200, certificateJson(certificate, certificateExpansion(query.expand), new Date()));
   }
 
-  /** Newest first. @throws Problem `not_found` */
+  /** Newest first. @throws Problem `not_found`, `rate_limited` */
   async page(accountId: string, orderName: string, query: CertificatesQuery): Promise<HttpResponse> {
     const { after, limit, expand } = query;
     const { planId } = await this.order(accountId, orderName);
-    const found = await this.certificates.page(planId, after, limit + 1);
-    const { rows, headers } = pageOf(found, query, this.addresses.certificates(orderName), ({ id }) => id);
-    const now = new Date();
-    const shown = rows.map((each) => certificateJson(each, certificateExpansion(expand), now));
-    return jsonResponse(200, shown, headers);
+    return await this.turns.run(accountId, async () => {
+      const found = await this.certificates.page(planId, after, limit + 1);
+      const { rows, headers } = pageOf(found, query, this.addresses.certificates(orderName), ({ id }) => id);
+      const now = new Date();
+      const shown = rows.map((each) => certificateJson(each, certificateExpansion(expand), now));
+      return jsonResponse(200, shown, headers);
+    });
   }
 
   private async order(accountId: string, name: string): Promise<StoredOrder> {

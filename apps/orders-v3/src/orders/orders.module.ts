@@ -6,6 +6,7 @@ import { DeliveryModule } from '@certwright/delivery';
 import { IdempotencyModule } from '@certwright/idempotency';
 import { MonitoredEndpointsModule } from '@certwright/monitored-endpoints';
 import { OrderingModule } from '@certwright/ordering';
+import { ListTurns } from '@certwright/service';
 import { OrdersController } from './orders.controller';
 import { OrdersRepository } from './orders.repository';
 import { AwaitedKeys } from './awaited-keys';
@@ -33,6 +34,7 @@ import { DeleteOrder } from './delete-order.use-case';
   controllers: [OrdersController],
   providers: [
     BlockedKeysCheck,
+    ListTurns,
     AwaitedKeys,
     OrderLinks,
     OrdersRepository,
@@ -47,6 +49,6 @@ import { DeleteOrder } from './delete-order.use-case';
     RetrieveOrders,
     DeleteOrder,
   ],
-  exports: [OrderChanges, OrderViews, OrdersRepository],
+  exports: [ListTurns, OrderChanges, OrderViews, OrdersRepository],
 })
 export class OrdersModule {}

@@ -11,13 +11,30 @@ interface OrderRow extends Omit<StoredOrder, 'csr'> {
   readonly spkiSha256: Buffer | null;
 }
 
-const columns = ` order_v3.plan_id AS "planId", order_v3.account_id AS "accountId", order_v3.name,
+const columnsWith = (
+  csr: string,
+) => ` order_v3.plan_id AS "planId", order_v3.account_id AS "accountId", order_v3.name,
          order_v3.dns_names AS "dnsNames", order_v3.approver_emails AS "approverEmails", order_v3.cluster,
-         order_v3.product, order_v3.key_type AS "keyType", order_v3.csr, order_v3.spki_sha256 AS "spkiSha256",
+         order_v3.product, order_v3.key_type AS "keyType", ${csr} AS csr, order_v3.spki_sha256 AS "spkiSha256",
          plan.terms_id AS "termsId", plan.revision, plan.auto_renew AS "autoRenew", plan.muted, plan.paused,
          plan.download_token AS "downloadToken"`;
 
-const orders = `SELECT ${columns} FROM order_v3 JOIN plan ON plan.id = order_v3.plan_id`;
+const columns = columnsWith('order_v3.csr');
+
+const ordersWith = (shown: string) => `SELECT ${shown} FROM order_v3 JOIN plan ON plan.id = order_v3.plan_id`;
+
+const orders = ordersWith(columns);
+
+/** An order with a CSR has an empty one. Those of a page can be many megabytes. */
+const ordersWithoutCsr = ordersWith(columnsWith(`CASE WHEN order_v3.csr IS NOT NULL THEN ''::bytea END`));
+
+export interface OrdersPage {
+  /** Name of the last order of the page before; null: the first page. */
+  readonly after: string | null;
+  readonly limit: number;
+  /** False: the CSRs are not read. */
+  readonly withCsr: boolean;
+}
 
 /** LATERAL … LIMIT has one plan, whatever the planner knows of the tables. */
 const wantedOrders = `
@@ -72,9 +89,9 @@ export class OrdersRepository {
   }
 
   /** By name, in code point order. */
-  async page(accountId: string, after: string | null, limit: number): Promise<StoredOrder[]> {
+  async page(accountId: string, { after, limit, withCsr }: OrdersPage): Promise<StoredOrder[]> {
     const rows: OrderRow[] = await this.database.query(
-      `${orders} WHERE order_v3.account_id = $1 AND ($2::text IS NULL OR order_v3.name > $2)
+      `${withCsr ? orders : ordersWithoutCsr} WHERE order_v3.account_id = $1 AND ($2::text IS NULL OR order_v3.name > $2)
        ORDER BY order_v3.name LIMIT $3`,
       [accountId, after, limit],
     );

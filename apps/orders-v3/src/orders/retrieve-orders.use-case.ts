@@ -5,6 +5,7 @@ import {
   type HttpResponse,
   jsonResponse,
   Limit,
+  ListTurns,
   maxPageSize,
   pageOf,
 } from '@certwright/service';
@@ -42,6 +43,7 @@ export class RetrieveOrders {
   constructor(
     private readonly orders: OrdersRepository,
     private readonly views: OrderViews,
+    private readonly turns: ListTurns,
     private readonly addresses: Addresses,
   ) {}
 
@@ -53,11 +55,15 @@ export class RetrieveOrders {
     return jsonResponse(200, shown, { etag: entityTag(order.revision) });
   }
 
-  /** By name. */
+  /** By name. @throws Problem `rate_limited` */
   async page(accountId: string, query: OrdersQuery): Promise<HttpResponse> {
-    const { after, limit, expand } = query;
-    const found = await this.orders.page(accountId, after, limit + 1);
-    const { rows, headers } = pageOf(found, query, this.addresses.orders, ({ name }) => name);
-    return jsonResponse(200, await this.views.show(rows, orderExpansion(expand)), headers);
+    const { after, limit } = query;
+    const expansion = orderExpansion(query.expand);
+    return await this.turns.run(accountId, async () => {
+      const page = { after, limit: limit + 1, withCsr: expansion.csr };
+      const found = await this.orders.page(accountId, page);
+      const { rows, headers } = pageOf(found, query, this.addresses.orders, ({ name }) => name);
+      return jsonResponse(200, await this.views.show(rows, expansion), headers);
+    });
   }
 }

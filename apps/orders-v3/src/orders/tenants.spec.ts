@@ -1,6 +1,8 @@
+import { ListTurns } from '@certwright/service';
 import type { ReceivedResponse } from '@certwright/testing';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
 import { attachCertificate, RunningApi, type Tenant } from '../testing/running-api';
+import { OrdersRepository } from './orders.repository';
 
 const csr = certificateRequest(keyPair('p256'), { dnsNames: ['example.com'] });
 
@@ -99,4 +101,21 @@ describe('authentication', () => {
     expect((await full.get(path)).status).toBe(200);
     expect(await none.get(path)).toMatchObject({ status: 403, json: { code: 'unauthorized' } });
   });
+});
+
+it('builds the lists of an account in turn, so that others do not wait for them, and without CSRs unless they are expanded', async () => {
+  const [one, two] = [await api.tenant(), await api.tenant()];
+  for (const tenant of [one, two]) await tenant.post('/api/v3/orders', { dns_names: ['example.com'], csr });
+  const turns = jest.spyOn(api.app.get(ListTurns), 'run');
+  const pages = jest.spyOn(api.app.get(OrdersRepository), 'page');
+  const plain = await one.get('/api/v3/orders?expand=issuance');
+  const expanded = await one.get('/api/v3/orders?expand=issuance&expand=csr');
+  await two.get('/api/v3/orders/example.com/certs');
+  await two.get('/api/v3/orders/example.com');
+  const accounts = turns.mock.calls.map(([accountId]) => accountId);
+  expect(accounts).toEqual([one.accountId, one.accountId, two.accountId]);
+  expect(pages.mock.calls.map(([, { withCsr }]) => withCsr)).toEqual([false, true]);
+  expect(expanded.json).toEqual([{ ...plain.json[0], csr }]);
+  turns.mockRestore();
+  pages.mockRestore();
 });

@@ -1,6 +1,7 @@
-import { InProgress, Turns } from '@certwright/service';
+import { Problem } from '@certwright/errors';
 import { Injectable } from '@nestjs/common';
-import { Refusal } from '../wire/reasons';
+import { InProgress } from './in-progress';
+import { Turns } from './turns';
 
 /** Lists of one account, the one that is being built included: about 20 s of large ones. */
 export const maxListsInTurn = 50;
@@ -23,7 +24,7 @@ export class ListTurns {
   /**
    * Runs `build` once the account's earlier lists are built.
    *
-   * @throws Refusal `rate_limited` when too many wait already
+   * @throws Problem `rate_limited` when too many wait already
    */
   async run<T>(accountId: string, build: () => Promise<T>): Promise<T> {
     const leave = this.#lists.begin(accountId);
@@ -40,7 +41,7 @@ export class ListTurns {
   }
 }
 
-function tooManyLists(): Refusal {
+function tooManyLists(): Problem {
   const message = `${maxListsInTurn} lists of this account are waiting; send the next request when one of them has ended.`;
-  return new Refusal('rate_limited', message, { retryAfterS: busyRetryAfterS });
+  return new Problem('rate_limited', message, { retryAfterS: busyRetryAfterS });
 }
