@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { CaAccounts } from '../../apps/issuance-worker/src/certificate-authorities/ca-accounts';
+import {
+  CaAccounts,
+  isRolloverSuspended,
+} from '../../apps/issuance-worker/src/certificate-authorities/ca-accounts';
 import {
   CertificateAuthorities,
   type CertificateAuthorityChange,
@@ -114,7 +117,10 @@ function addReadingCommands(authority: Command, withDatabase: WithDatabase): voi
         const account = await new CaAccounts(database).ofAuthority(name);
         if (account === null) return console.log('none yet: the first order creates it');
         const { state, accountUrl, createdAt, rolloverDueAt } = account;
-        const key = rolloverDueAt === null ? 'key unchanged' : 'key is being changed';
+        const change = isRolloverSuspended(account)
+          ? 'key change suspended: the CA recognizes neither key'
+          : 'key is being changed';
+        const key = rolloverDueAt === null ? 'key unchanged' : change;
         console.log([state, accountUrl ?? '-', createdAt.toISOString(), key].join('\t'));
       });
     });

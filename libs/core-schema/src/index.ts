@@ -15,7 +15,7 @@ export { type StoredSan } from './certs-v2/cert-object-v2.entity';
 export { coreDataSource } from './core-data-source';
 export { claimDeployment } from './deployment/deployment';
 export { findHold, issuancesAreHeld, watchTimeline } from './deployment/issuance-hold';
-export { isOpen, type Lease, underLease } from './leases/issuance-lease';
+export { isAdvanced, isOpen, isToCollect, type Lease, underLease } from './leases/issuance-lease';
 export type { KeyRequestReason } from './managed-orders/managed-key.entity';
 export { type ServedCertificate } from './managed-orders/rollout.entity';
 export { type MailKind } from './mail/mail.entity';

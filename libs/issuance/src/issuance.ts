@@ -3,7 +3,8 @@ import type { ApprovalMethod, ApprovalWay } from './product';
 
 /**
  * `open` → `issued` | `superseded` (by newer terms) | `canceled` (its plan was closed, or the approval timed out) |
- * `failed` (permanent error). An issuance that left `open` never changes again.
+ * `failed` (permanent error). An issuance that left `open` keeps its state; a certificate with a blocked key is still
+ * collected.
  */
 export type IssuanceState = 'open' | 'issued' | 'superseded' | 'canceled' | 'failed';
 

@@ -117,10 +117,16 @@ describe('nextStep', () => {
     const submitted = { ...open, caReference: 'x' };
     const blocked = { ...inputs, keyBlocked: true, mayBeIssued: true };
     expect(nextStep(submitted, blocked, now)).toEqual({ kind: 'collect' });
-    expect(nextStep(submitted, { ...blocked, certificateFaults: [] }, now)).toMatchObject({
-      kind: 'attach-revoked',
-      error: { code: 'key_compromised' },
-    });
+    for (const ended of [{}, { paused: true }, { planClosed: true }]) {
+      for (const state of ['open', 'superseded', 'canceled'] as const) {
+        const issuance = { ...submitted, state };
+        expect(nextStep(issuance, { ...blocked, ...ended }, now)).toEqual({ kind: 'collect' });
+        expect(nextStep(issuance, { ...blocked, ...ended, certificateFaults: [] }, now)).toMatchObject({
+          kind: 'attach-revoked',
+          error: { code: 'key_compromised' },
+        });
+      }
+    }
     const other = { ...blocked, certificateFaults: [{ code: 'other_key' }] } as const;
     expect(nextStep(submitted, other, now)).toMatchObject({ kind: 'fail', final: true });
   });

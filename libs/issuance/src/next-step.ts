@@ -34,9 +34,12 @@ export type Step =
 
 /** Decides the one next step of an issuance. Every step may be repeated after a crash. */
 export function nextStep(issuance: Issuance, inputs: StepInputs, now: Date): Step {
-  if (issuance.state !== 'open') return { kind: 'done' };
+  const isClosed = issuance.state !== 'open';
   // Going on after a pause is a modification, and that opens a new issuance.
-  if (inputs.planClosed || inputs.paused) return { kind: 'cancel', error: null };
+  if (isClosed || inputs.planClosed || inputs.paused) {
+    if (inputs.mayBeIssued) return withBlockedKey(inputs);
+    return isClosed ? { kind: 'done' } : { kind: 'cancel', error: null };
+  }
   if (issuance.dueAt.getTime() > now.getTime()) return { kind: 'wait', until: issuance.dueAt };
 
   if (inputs.keyBlocked) return withBlockedKey(inputs);

@@ -6,6 +6,11 @@ import { databaseErrorCode } from '@certwright/errors';
 /** undefined_column and insufficient_privilege: the newest migration has not run yet. */
 const olderSchema: ReadonlySet<string | undefined> = new Set(['42703', '42501']);
 
+/** The change of key waits for an operator, because the CA knows neither key: see `finishRollover`. */
+export function isRolloverSuspended({ rolloverDueAt }: Pick<CaAccountEntity, 'rolloverDueAt'>): boolean {
+  return Number(rolloverDueAt) === Infinity;
+}
+
 /** Our accounts at CAs. The worker seals keys before they are passed in. */
 @Injectable()
 export class CaAccounts {
@@ -49,7 +54,7 @@ export class CaAccounts {
    */
   async requestRollover(authority: string): Promise<boolean> {
     const [, changed] = await this.database.query<[unknown, number]>(
-      `UPDATE ca_account SET rollover_due_at = coalesce(rollover_due_at, clock_timestamp())
+      `UPDATE ca_account SET rollover_due_at = coalesce(nullif(rollover_due_at, 'infinity'), clock_timestamp())
        WHERE authority = $1 AND state = 'valid'`,
       [authority],
     );
@@ -88,14 +93,20 @@ export class CaAccounts {
    * Does nothing when that change has already ended: a key that the CA never received must not become the account's.
    *
    * @param nextKeySealed the value when the CA was queried
-   * @param held the key that the CA reports; `former` cancels the change
+   * @param held the key that the CA reports; `former` cancels the change. `neither`: both are kept until an operator
+   *   requests the change again
    * @returns false when the change had ended already
    */
-  async finishRollover(id: string, nextKeySealed: Uint8Array, held: 'next' | 'former'): Promise<boolean> {
+  async finishRollover(
+    id: string,
+    nextKeySealed: Uint8Array,
+    held: 'next' | 'former' | 'neither',
+  ): Promise<boolean> {
     const [, changed] = await this.database.query<[unknown, number]>(
       `UPDATE ca_account SET
          key_sealed = CASE WHEN $3 = 'next' THEN next_key_sealed ELSE key_sealed END,
-         next_key_sealed = NULL, rollover_due_at = NULL
+         next_key_sealed = CASE WHEN $3 = 'neither' THEN next_key_sealed END,
+         rollover_due_at = CASE WHEN $3 = 'neither' THEN 'infinity'::timestamptz END
        WHERE id = $1 AND next_key_sealed = $2`,
       [id, nextKeySealed, held],
     );

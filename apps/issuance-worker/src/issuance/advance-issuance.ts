@@ -134,7 +134,7 @@ export class AdvanceIssuance {
       case 'cancel':
         return await this.ends.end(run, { state: 'canceled', lastError: step.error });
       case 'done':
-        return null;
+        return await this.ends.end(run, { state: run.issuance.state });
     }
   }
 
@@ -208,6 +208,10 @@ export class AdvanceIssuance {
           waitsFor: [collected.authority],
         });
       case 'rejected':
+        if (run.issuance.state !== 'open') {
+          const { state } = run.issuance;
+          return await this.ends.end(run, { ...over, state, lastError: collected.error });
+        }
         return collected.until === null
           ? await this.ends.fail(run, collected.error, collected.final, now, over)
           : await this.ends.rest(run, collected.error, collected.until, over);

@@ -134,7 +134,7 @@ const factsStatement = `
     SELECT max(opened_at) FILTER (WHERE state = 'open') AS opened_at,
       bool_or(state = 'issued') FILTER (WHERE replaces) AS replaced,
       (count(*) FILTER (WHERE replaces AND failed))::int AS failures,
-      max(closed_at) FILTER (WHERE replaces AND failed) AS failed_at
+      max(closed_at) FILTER (WHERE replaces AND failed AND isfinite(closed_at)) AS failed_at
     FROM (
       SELECT state, opened_at, closed_at, coalesce(replaces_certificate_id = replaced.id, false) AS replaces,
         state = 'failed' OR (state = 'canceled' AND last_error IS NOT NULL) AS failed

@@ -28,6 +28,7 @@ export class CaAccountEntity {
   @Column('bytea', { name: 'next_key_sealed', nullable: true, comment: 'sealed PKCS#8' })
   nextKeySealed!: Buffer | null;
 
+  /** 'infinity', which is read as a number: the CA knows neither key, and the change waits for an operator. */
   @Column('timestamptz', {
     name: 'rollover_due_at',
     nullable: true,

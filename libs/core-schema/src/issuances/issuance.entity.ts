@@ -100,6 +100,7 @@ export class IssuanceEntity implements Omit<Issuance, 'approvals' | 'lastError'>
   })
   expiresBy!: Date | null;
 
+  /** 'infinity': it was closed, and a certificate with a blocked key is still to be collected. */
   @Column('timestamptz', { name: 'closed_at', nullable: true })
   closedAt!: Date | null;
 

@@ -81,7 +81,14 @@ export class BlockedKeys {
 }
 
 /**
+ * How long after an issuance was closed its certificate is collected; the index issuance_strays is read for that long.
+ * What was not received and is in the index of public certificates has been reported by then.
+ */
+const collectableDays = 7;
+
+/**
  * Of open issuances with keys that were just blocked, the holders lose the lease, and the next step finds the key blocked.
+ * Certificates of issuances that were closed before are collected and revoked, if the CA may have issued them.
  *
  * @param accountId '0': of all accounts
  */
@@ -91,9 +98,18 @@ export async function interruptIssuances(
   accountId: string,
 ): Promise<void> {
   const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
-    `UPDATE issuance SET lease_token = lease_token + 1, ${leases.release}, due_at = clock_timestamp()
-     WHERE state = 'open' AND plan_id IN (SELECT plan_id FROM terms WHERE spki_sha256 = ANY ($1::bytea[]))
-       AND ($2::bigint = 0 OR account_id = $2) RETURNING id, lease_token`,
+    `UPDATE issuance SET lease_token = lease_token + 1, ${leases.release}, due_at = clock_timestamp(),
+       closed_at = CASE WHEN state <> 'open' THEN 'infinity'::timestamptz END
+     WHERE (state = 'open' OR (state IN ('superseded', 'canceled') AND ca_reference IS NOT NULL)) AND id IN (
+       SELECT id FROM issuance
+       WHERE state = 'open' AND plan_id IN (SELECT plan_id FROM terms WHERE spki_sha256 = ANY ($1::bytea[]))
+         AND ($2::bigint = 0 OR account_id = $2)
+       UNION ALL
+       SELECT issuance.id FROM issuance JOIN terms ON terms.id = terms_id
+       WHERE NOT strays_checked AND ca_reference IS NOT NULL AND state <> 'open'
+         AND closed_at > now() - interval '${collectableDays} days' AND state IN ('superseded', 'canceled')
+         AND spki_sha256 = ANY ($1::bytea[]) AND ($2::bigint = 0 OR issuance.account_id = $2))
+     RETURNING id, lease_token`,
     [spkiSha256s, accountId],
   );
   await addJobsToOutbox(

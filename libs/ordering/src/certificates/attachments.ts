@@ -120,7 +120,7 @@ export class Attachments {
     // It matches the terms of its request: later changes have no certificate yet.
     const wanted = { dnsNames, spkiSha256 };
     const [plan, { candidates, hasCurrent, now }] = await together([
-      lockPlan(tx, planId),
+      lockPlan(tx, planId, isRevoked),
       validCertificates(tx, planId, wanted),
       attachment.also?.(tx),
       saveProgress(
@@ -159,14 +159,14 @@ export class Attachments {
   }
 }
 
-/** The order of locks is plan, then issuance, everywhere. */
-async function lockPlan(tx: Tx, planId: string): Promise<PlanRow> {
+/** The order of locks is plan, then issuance, everywhere. What is revoked from the start is stored in any case. */
+async function lockPlan(tx: Tx, planId: string, isRevoked: boolean): Promise<PlanRow> {
   const [row] = await tx.query<[PlanRow?]>(
     `SELECT paused, closed_at IS NOT NULL AS closed, owner FROM plan WHERE id = $1 FOR UPDATE`,
     [planId],
   );
   if (row === undefined) throw new Error(`plan ${planId} is missing`);
-  if (row.paused || row.closed) throw new PlanAtRest();
+  if (!isRevoked && (row.paused || row.closed)) throw new PlanAtRest();
   return row;
 }
 

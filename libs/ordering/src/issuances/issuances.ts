@@ -124,7 +124,8 @@ export class Issuances {
   }
 
   /**
-   * Closes the plan's open issuance, if any. The caller holds the plan's row.
+   * Closes the plan's open issuance, if any. The caller holds the plan's row. A certificate with a blocked key that the
+   * CA may have issued is still collected and revoked.
    *
    * @returns when the closed one was due, unless it was attempted already, and the time of the database
    */
@@ -135,7 +136,11 @@ export class Issuances {
   ): Promise<{ readonly dueAt: Date | null; readonly now: Date }> {
     const [row] = await tx.query<[{ dueAt: Date | null; now: Date }]>(
       `WITH closed AS (
-         UPDATE issuance SET state = $2, closed_at = now(), ${leases.release}
+         UPDATE issuance SET state = $2, ${leases.release}, closed_at = CASE
+           WHEN ca_reference IS NOT NULL AND EXISTS (
+             SELECT FROM terms JOIN blocked_key ON blocked_key.spki_sha256 = terms.spki_sha256
+             WHERE terms.id = issuance.terms_id AND blocked_key.account_id IN (0, issuance.account_id))
+           THEN 'infinity' ELSE now() END
          WHERE plan_id = $1 AND ${isOpen} RETURNING CASE WHEN lease_token = 0 THEN due_at END AS due_at)
        SELECT (SELECT due_at FROM closed) AS "dueAt", clock_timestamp() AS now`,
       [planId, state],

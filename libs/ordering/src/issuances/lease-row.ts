@@ -1,4 +1,4 @@
-import type { ApprovalWay, KeyType, ProductAuthority } from '@certwright/issuance';
+import type { ApprovalWay, IssuanceState, KeyType, ProductAuthority } from '@certwright/issuance';
 import {
   approvalOf,
   issuanceErrorOf,
@@ -15,6 +15,7 @@ export interface LeaseRow {
     readonly account_id: number;
     readonly terms_id: number;
     readonly revision: number;
+    readonly state: IssuanceState;
     readonly approvals: readonly StoredApproval[];
     readonly ca_reference: string | null;
     readonly failures: number;
@@ -69,7 +70,7 @@ export function leasedWork(row: LeaseRow): LeasedWork {
       accountId: String(issuance.account_id),
       termsId: String(issuance.terms_id),
       revision: issuance.revision,
-      state: 'open',
+      state: issuance.state,
       approvals: issuance.approvals.map(approvalOf),
       caReference: issuance.ca_reference,
       failures: issuance.failures,

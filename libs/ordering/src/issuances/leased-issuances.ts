@@ -7,8 +7,9 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import {
   baseNameInSql,
-  isOpen,
+  isAdvanced,
   issuancesAreHeld,
+  isToCollect,
   JointWork,
   type Lease,
   tracedColumns,
@@ -21,6 +22,7 @@ import { type LeaseRow, leasedWork } from './lease-row';
 
 /** Changes of a step; omitted fields keep their value. */
 export interface IssuanceProgress {
+  /** Ends it; one that was closed before keeps its state. */
   readonly state?: IssuanceState;
   readonly approvals?: readonly NameApproval[];
   readonly caReference?: string | null;
@@ -71,10 +73,19 @@ export class LeasedIssuances {
 
   /**
    * Open issuances that are due and not leased, for example after a lost wake-up. Oldest first; when there are more
-   * than `limit`, every account gets a share, so that the backlog of one account does not delay the others. None while
-   * issuances are held.
+   * than `limit`, every account gets a share, so that the backlog of one account does not delay the others. Before them
+   * a few closed ones with a certificate that is still to be collected. None while issuances are held.
    */
   async due(limit: number): Promise<readonly DueIssuance[]> {
+    const closed: readonly DueIssuance[] = await this.database.query(
+      `SELECT ${dueColumns()} FROM issuance
+       WHERE ${isToCollect} AND due_at <= now() AND ${leases.isFree()} AND NOT ${issuancesAreHeld} LIMIT $1`,
+      [Math.min(limit, maxClosed)],
+    );
+    return [...closed, ...(await this.openAndDue(limit - closed.length))];
+  }
+
+  private async openAndDue(limit: number): Promise<readonly DueIssuance[]> {
     const oldest: readonly DueIssuance[] = await this.database.query(
       `SELECT ${dueColumns()} FROM issuance WHERE ${dueAndFree} AND NOT ${issuancesAreHeld}
        ORDER BY due_at, id LIMIT $1`,
@@ -87,6 +98,9 @@ export class LeasedIssuances {
     return [...shares, ...oldest.filter(({ id }) => !shared.has(id))].slice(0, limit);
   }
 }
+
+/** So that many of one account do not delay open issuances of others. */
+const maxClosed = 8;
 
 interface Leasing {
   readonly issuanceId: string;
@@ -159,8 +173,8 @@ const sharedStatement = () => `
 
 const saveStatement = `
   UPDATE issuance SET
-    state = coalesce($3, state),
-    closed_at = CASE WHEN coalesce($3, state) = 'open' THEN NULL ELSE clock_timestamp() END,
+    state = CASE WHEN state = 'open' THEN coalesce($3, state) ELSE state END,
+    closed_at = CASE WHEN coalesce($3, 'open') = 'open' THEN closed_at ELSE clock_timestamp() END,
     approvals = coalesce($4::jsonb, approvals),
     ca_reference = CASE WHEN $5::boolean THEN $6 ELSE ca_reference END,
     failures = coalesce($7::int, failures),
@@ -184,7 +198,7 @@ const leaseStatement = `
       ${leases.take('$2')}
     WHERE id = (
       SELECT id FROM issuance
-      WHERE id = $1 AND ${isOpen} AND due_at <= clock_timestamp()
+      WHERE id = $1 AND ${isAdvanced} AND due_at <= clock_timestamp()
         AND ${leases.isFree()} AND NOT ${issuancesAreHeld}
       FOR UPDATE SKIP LOCKED)
     RETURNING *)

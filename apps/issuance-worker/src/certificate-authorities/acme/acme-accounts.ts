@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { CaAccountEntity, CertificateAuthorityEntity } from '@certwright/core-schema';
-import type { CaAccounts } from '../ca-accounts';
+import { type CaAccounts, isRolloverSuspended } from '../ca-accounts';
 import type { CertificateAuthorities } from '../certificate-authorities';
 import type { SealingKeys } from '@certwright/sealing';
 import {
@@ -154,7 +154,7 @@ export class AcmeAccounts {
   async keyChanges({ row, server, key }: AcmeSession): Promise<boolean> {
     const now = await this.ports.accounts.byId(row.id);
     if (now === null || !now.keySealed.equals(row.keySealed)) return now !== null;
-    if (now.nextKeySealed === null) return false;
+    if (now.nextKeySealed === null || isRolloverSuspended(now)) return false;
     const found = await whatIsFound(server.findAccount(key));
     return found === null || found === undefined;
   }

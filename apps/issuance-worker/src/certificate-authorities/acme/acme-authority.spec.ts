@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { PendingRevocations } from '../../revocations/pending-revocations';
-import { Attachments, BlockedKeys, Revocations } from '@certwright/ordering';
-import { Transactions } from '@certwright/core-schema';
+import { Attachments, BlockedKeys, Issuances, LeasedIssuances, Revocations } from '@certwright/ordering';
+import { Outbox, Transactions } from '@certwright/core-schema';
 import { eventually } from '@certwright/testing';
 import { installedPebbles } from '../../acme/testing/pebble';
 import { revokeCertificate } from '../../revocations/revoke-certificate';
@@ -28,6 +28,29 @@ async function expectIssued(opened: OpenedIssuance) {
   expect(more).toEqual([]);
   expect(acme.unexpectedErrors).toEqual([]);
   return certificate;
+}
+
+/** The revocation for a compromised key is pending, and the CA accepts it. */
+async function expectRevokedAtCa(certificateId: string): Promise<void> {
+  const pending = new PendingRevocations(acme.asWorker, new Transactions(acme.asWorker));
+  expect(await pending.find(certificateId)).toMatchObject({ reason: 1 });
+  const failures: unknown[] = [];
+  const failed = (_: unknown, failure: unknown) => void failures.push(failure);
+  await revokeCertificate(
+    { pending, issuers: acme.issuers(), revoked: () => undefined, failed },
+    certificateId,
+  );
+  expect(failures).toEqual([]);
+  expect(await pending.find(certificateId)).toBeNull();
+}
+
+/** As the API does. */
+async function pause(planId: string): Promise<void> {
+  const issuances = new Issuances(acme.database, new Outbox(acme.database));
+  await new Transactions(acme.database).run(async (tx) => {
+    await tx.query(`UPDATE plan SET paused = true WHERE id = $1`, [planId]);
+    await issuances.closeOpen(tx, planId, 'superseded');
+  });
 }
 
 describe.each(installedPebbles)('the %s pebble', (release) => {
@@ -125,15 +148,45 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     expect(more).toEqual([]);
     expect(certificate?.is_current).toBe(false);
     expect(await acme.orders(opened)).toMatchObject([{ state: 'issued' }]);
-    const pending = new PendingRevocations(acme.asWorker, new Transactions(acme.asWorker));
-    expect(await pending.find(certificate?.id ?? '')).toMatchObject({ reason: 1 });
-    const issuers = acme.issuers();
-    const failures: unknown[] = [];
-    const failed = (_: unknown, failure: unknown) => void failures.push(failure);
-    await revokeCertificate({ pending, issuers, revoked: () => undefined, failed }, certificate?.id ?? '');
-    expect(failures).toEqual([]);
-    expect(await pending.find(certificate?.id ?? '')).toBeNull();
+    await expectRevokedAtCa(certificate?.id ?? '');
   });
+
+  it.each(['before', 'after'] as const)(
+    'has a certificate revoked whose order is paused %s its key is blocked',
+    async (when) => {
+      const names = [`paused-${when}-${release}.example.com`];
+      const opened = await acme.order(names, opensslCsr(names));
+      const attachments = new Attachments(new Transactions(acme.asWorker));
+      const attach = attachments.attach.bind(attachments);
+      attachments.attach = async (lease, attachment) => {
+        attachments.attach = attach;
+        const { planId, spkiSha256 } = attachment;
+        const block = async () => await new BlockedKeys(acme.database).add([spkiSha256], 'spec');
+        if (when === 'after') await block();
+        await pause(planId);
+        if (when === 'before') await block();
+        return await attach(lease, attachment);
+      };
+      const worker = acme.worker(acme.asWorker, {}, attachments);
+      await eventually(async () => {
+        await acme.timePasses();
+        await worker.run(opened.issuanceId);
+        expect((await acme.state(opened.issuanceId)).state).toBe('superseded');
+      });
+      for (const { id } of await new LeasedIssuances(acme.asWorker).due(100)) await worker.run(id);
+      expect(await acme.state(opened.issuanceId)).toMatchObject({
+        state: 'superseded',
+        last_error: { code: 'key_compromised' },
+      });
+      const [certificate, ...more] = await acme.certificates(opened);
+      expect(more).toEqual([]);
+      expect(certificate?.is_current).toBe(false);
+      expect(await acme.orders(opened)).toMatchObject([{ state: 'issued' }]);
+      await expectRevokedAtCa(certificate?.id ?? '');
+      const due = await new LeasedIssuances(acme.asWorker).due(100);
+      expect(due.map(({ id }) => id)).not.toContain(opened.issuanceId);
+    },
+  );
 
   it('revokes with the account that ordered', async () => {
     const opened = await order('revoked.example.com');

@@ -1,7 +1,7 @@
 import type { CaAccountEntity, CertificateAuthorityEntity } from '@certwright/core-schema';
 import type { CaAccounts } from '../ca-accounts';
 import type { CertificateAuthorities } from '../certificate-authorities';
-import { AcmeFault, isPassing } from '../../acme';
+import { type AccountKey, AcmeFault, type AcmeServer, isPassing } from '../../acme';
 import type { AcmeAccounts } from './acme-accounts';
 import type { AcmeServers } from './acme-servers';
 import { isDown } from '../health/authority-health';
@@ -10,7 +10,7 @@ export interface RolloverEvents {
   keyChanged(authority: string): void;
   /** It is retried. */
   keyNotChanged(authority: string, error: unknown): void;
-  /** It is not retried: the CA has refused it repeatedly, and the account keeps its key. */
+  /** It is not retried: the CA has refused it repeatedly, and no key is lost. */
   keyChangeRefused(authority: string, error: unknown): void;
   /** It is retried. */
   contactsNotUpdated(authority: string, error: unknown): void;
@@ -57,7 +57,7 @@ export function changeAccountKeys(ports: KeepAccountsPorts): () => Promise<numbe
       else ports.events.keyChangeRefused(authority, refusal);
       refusals.delete(id);
     } catch (error) {
-      if (isRefusal(error)) refusals.set(id, (refusals.get(id) ?? 0) + 1);
+      if (isRefusal(error) || error instanceof NeitherKey) refusals.set(id, (refusals.get(id) ?? 0) + 1);
       else refusals.delete(id);
       ports.events.keyNotChanged(authority, error);
     }
@@ -69,31 +69,63 @@ function isRefusal(error: unknown): error is AcmeFault {
   return error instanceof AcmeFault && error.kind === 'problem' && !isPassing(error);
 }
 
+/** Both keys are kept: the CA may recognize one of them later. */
+class NeitherKey extends Error {
+  constructor(authority: string, accountUrl: string) {
+    super(
+      `${authority} recognizes neither the former nor the next key of the account ${accountUrl}. Both are kept. Ask the CA for the ` +
+        `state of the account. If it recognizes a key again, run: npm run admin -- authority roll-account-key ${authority}`,
+    );
+    this.name = 'NeitherKey';
+  }
+}
+
 /** @returns the CA's refusal, if it is the last one and has ended the change; null: the key is changed */
 async function changeKey(
   { accounts, sessions, servers, authorities }: KeepAccountsPorts,
   { id, authority, accountUrl, keySealed }: CaAccountEntity,
   isLast: boolean,
-): Promise<AcmeFault | null> {
+): Promise<AcmeFault | NeitherKey | null> {
   const row = (await authorities.byName()).get(authority);
   if (row === undefined || accountUrl === null)
     throw new Error(`the account ${id} at ${authority} is not open`);
   const nextSealed = await accounts.beginRollover(id, sessions.newSealedKey(authority));
   const [former, next] = [sessions.openKey(authority, keySealed), sessions.openKey(authority, nextSealed)];
   const server = servers.of(row);
-  const held = await server.keyOfAccount(accountUrl, [next, former]);
-  if (held === null) throw new Error(`${authority} knows neither key of its account`);
+  const held = await heldKey(server, accountUrl, [next, former]);
+  if (held === null) {
+    const neither = new NeitherKey(authority, accountUrl);
+    if (!isLast) throw neither;
+    await accounts.finishRollover(id, nextSealed, 'neither');
+    return neither;
+  }
   if (held === former) {
     try {
       await server.account(former, accountUrl).changeKey(next);
     } catch (error) {
       if (!isLast || !isRefusal(error)) throw error;
-      if ((await server.keyOfAccount(accountUrl, [next, former])) !== former) throw error;
+      if ((await heldKey(server, accountUrl, [next, former])) !== former) throw error;
       await accounts.finishRollover(id, nextSealed, 'former');
       return error;
     }
   }
   await accounts.finishRollover(id, nextSealed, 'next');
+  return null;
+}
+
+/** The key that the CA has for the account; null: it refuses both. Some CAs have another refusal than accountDoesNotExist. */
+async function heldKey(
+  server: AcmeServer,
+  accountUrl: string,
+  keys: readonly AccountKey[],
+): Promise<AccountKey | null> {
+  for (const key of keys) {
+    try {
+      if ((await server.findAccount(key))?.url === accountUrl) return key;
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+    }
+  }
   return null;
 }
 

@@ -329,6 +329,55 @@ describe('a CA that', () => {
     expect(await accounts.ofAuthority('faulty')).toEqual(before);
   });
 
+  it.each(['accountDoesNotExist', 'unauthorized'])(
+    'recognizes neither key after a change (%s) is not asked again until an operator requests it, and both keys are kept',
+    async (type) => {
+      await run(await order());
+      const accounts = new CaAccounts(acme.asWorker);
+      await new CaAccounts(acme.database).requestRollover('faulty');
+      server.override('/newAccount', says(400, type));
+      const events: string[] = [];
+      const round = changeAccountKeys({
+        accounts,
+        authorities: new CertificateAuthorities(acme.asWorker),
+        sessions: acme.accounts(),
+        servers: acme.servers,
+        events: {
+          keyChanged: () => events.push('changed'),
+          keyNotChanged: () => events.push('retried'),
+          keyChangeRefused: (authority, error) => events.push(`${authority}: ${String(error)}`),
+          contactsNotUpdated: () => undefined,
+        },
+      });
+      const before = await accounts.ofAuthority('faulty');
+      for (let nth = 1; nth <= 6; nth += 1) {
+        await acme.database.query(
+          `UPDATE ca_account SET rollover_due_at = now() WHERE isfinite(rollover_due_at)`,
+        );
+        await round();
+      }
+      expect(events).toEqual([
+        ...['retried', 'retried', 'retried', 'retried'],
+        expect.stringMatching(/^faulty: .*neither.* Both are kept.*authority roll-account-key faulty/),
+      ]);
+      const kept = await accounts.ofAuthority('faulty');
+      expect(kept?.keySealed).toEqual(before?.keySealed);
+      expect(kept?.nextKeySealed).toBeInstanceOf(Buffer);
+      const sessions = acme.accounts();
+      expect(await sessions.keyChanges(await sessions.byId(kept?.id ?? ''))).toBe(false);
+      // The CA recognizes the next key again, the first of the two that are looked up.
+      server.clearOverrides();
+      await new CaAccounts(acme.database).requestRollover('faulty');
+      await round();
+      expect(events.at(-1)).toBe('changed');
+      expect(await accounts.ofAuthority('faulty')).toMatchObject({
+        keySealed: kept?.nextKeySealed,
+        nextKeySealed: null,
+        rolloverDueAt: null,
+      });
+    },
+  );
+
   it('requires an action of its account holder is quoted with the page that says which', async () => {
     const instance = 'https://ca.example/terms/2';
     const refused = says(403, 'userActionRequired');
