@@ -1,4 +1,5 @@
 import { createHash, generateKeyPairSync } from 'node:crypto';
+import { FailingDatabase } from '@certwright/core-testing';
 import { CtDatabaseFixture } from '@certwright/ct-testing';
 import { readCcadb } from './ccadb-records';
 import { readCsv } from './csv';
@@ -253,6 +254,60 @@ describe('an import', () => {
     const rows = [record(1, { friendlyName: 'a' }), record(2, bad)];
     await expect(profiles.import(rows, { asOf: '2026-11-01', source: 's' })).rejects.toThrow();
     expect(await ct.database.query(`SELECT FROM ct_issuer_profile`)).toEqual([]);
+  });
+});
+
+describe('a process that is killed', () => {
+  const asOf = '2026-11-01';
+  const row = (id: string, keyId: string, caa: string) => ({
+    ...{ 'CA Owner': 'Owner', 'SHA-256 Fingerprint': fingerprint(id), 'Subject Key Identifier': keyId },
+    ...{ 'CAA Identifiers': caa, 'Full CRL Issued By This CA': `http://crl.example/${id}` },
+  });
+  const work = {
+    import: async (each: IssuerProfiles, csv: string) =>
+      void (await each.import(readCcadb(csv, asOf).records, { asOf, source: 'spec.csv' })),
+    match: async (each: IssuerProfiles) => void (await each.match()),
+    'keep the known organizations': async (each: IssuerProfiles) =>
+      void (await each.keepKnownOrganizations()),
+  };
+  const stored = async () =>
+    await ct.database.query<unknown[]>(
+      `SELECT to_jsonb(profile) - 'id' AS profile FROM ct_issuer_profile AS profile
+       UNION ALL SELECT to_jsonb(crl) - 'id' - 'due_at' FROM ct_crl AS crl ORDER BY 1`,
+    );
+
+  it.each(
+    (['before', 'after'] as const).flatMap((when) =>
+      Object.entries(work).map(([name, run]) => [name, when, run] as const),
+    ),
+  )('does all of “%s”, or nothing, %s a statement or COMMIT', async (_name, when, run) => {
+    let nth = 1;
+    for (let isKilled = true; isKilled; nth += 1) {
+      await ct.database.query(`TRUNCATE ct_crl, ct_issuer_profile, ct_issuer`);
+      const known = await anIssuer('Known');
+      await take(records(row('changed', known.keyId, 'old.example'), row('same', 'AQ==', 'same.example')));
+      const later = newKey();
+      await anIssuer('Later', later, Buffer.from('same'));
+      const csv = records(
+        row('changed', known.keyId, 'new.example'),
+        row('same', 'AQ==', 'same.example'),
+        row('added', keyIdOf(later).toString('base64'), 'added.example'),
+      );
+      const before = await stored();
+      const failing = new FailingDatabase(ct.database, nth, when);
+      await run(new IssuerProfiles(failing.source), csv).catch((error: unknown) => {
+        if (!failing.struck) throw error;
+      });
+      isKilled = failing.struck;
+      const killed = await stored();
+      await run(profiles, csv);
+      const after = await stored();
+      expect(after).not.toEqual(before);
+      expect([before, after]).toContainEqual(killed);
+      await run(profiles, csv);
+      expect({ nth, repeated: await stored() }).toEqual({ nth, repeated: after });
+    }
+    expect(nth).toBeGreaterThan(4);
   });
 });
 

@@ -1,3 +1,4 @@
+import { FailingDatabase } from '@certwright/core-testing';
 import { type LogList, readLogList } from '@certwright/ct';
 import { type CtLogEntity, ctDataSource } from '@certwright/ct-schema';
 import { CtLogs } from '../logs/ct-logs';
@@ -47,9 +48,9 @@ const list = (rfc6962: object[], static_: object[] = []) => {
   said = read;
 };
 /** Like one process that reads lists one after another. */
-const keeping = (wanted = ['usable', 'readonly']) =>
+const keeping = ({ wanted = ['usable', 'readonly'], stored = logs } = {}) =>
   new KeepLogList(
-    logs,
+    stored,
     async () => (said instanceof Error ? await Promise.reject(said) : said),
     new WantedLogs(wanted),
     {
@@ -143,6 +144,45 @@ describe('when the list changes', () => {
     expect(await logs.all()).toEqual(before);
   });
 
+  it.each(['before', 'after'] as const)(
+    'is applied as a whole when a process is killed %s a statement or COMMIT',
+    async (when) => {
+      const followed = async () =>
+        (await logs.all())
+          .map(({ description, url, position, enabled }) => [description, url, position, enabled])
+          .sort();
+      let nth = 1;
+      for (let isKilled = true; isKilled; nth += 1) {
+        await database.query('TRUNCATE ct_log, ct_odd_entry RESTART IDENTITY');
+        list([listed('ends'), listed('moves')]);
+        await keeping().run();
+        await followedTo(5);
+        const before = await followed();
+        list([listed('moves', { url: 'https://new.example/' }), listed('begins')]);
+        const failing = new FailingDatabase(database, nth, when);
+        await keeping({ stored: new CtLogs(failing.source) })
+          .run()
+          .catch((error: unknown) => {
+            if (!failing.struck) throw error;
+          });
+        isKilled = failing.struck;
+        const killed = await followed();
+        await keeping().run();
+        const after = await followed();
+        expect({ nth, after }).toEqual({
+          nth,
+          after: [
+            ['begins', 'https://begins.example/', '0', true],
+            ['ends', 'https://ends.example/', '5', false],
+            ['moves', 'https://new.example/', '5', true],
+          ],
+        });
+        expect([before, after]).toContainEqual(killed);
+      }
+      expect(nth).toBeGreaterThan(4);
+    },
+  );
+
   it('reports each change once', async () => {
     const keep = keeping();
     reported.length = 0;
@@ -160,7 +200,7 @@ describe('LOGS', () => {
     async (wanted) => {
       list([listed('one')]);
       const allowed = 'states (pending, qualified, usable, readonly, retired, rejected, unknown)';
-      await expect(keeping(wanted).check()).rejects.toThrow(
+      await expect(keeping({ wanted }).check()).rejects.toThrow(
         `LOGS selects no log of LOG_LIST: allowed are ${allowed}, and descriptions and URLs of its logs`,
       );
     },
@@ -170,7 +210,7 @@ describe('LOGS', () => {
     'with a state or the name of a log does not: %p',
     async (wanted) => {
       list([listed('one')]);
-      await keeping(wanted).check();
+      await keeping({ wanted }).check();
     },
   );
 
@@ -178,15 +218,15 @@ describe('LOGS', () => {
     list([listed('one')]);
     await keeping().run();
     list([listed('other')]);
-    await keeping(['one']).check();
+    await keeping({ wanted: ['one'] }).check();
     said = new Error('unavailable');
-    await keeping(['nonsense']).check();
+    await keeping({ wanted: ['nonsense'] }).check();
   });
 
   it('reports names that no log has, once per change', async () => {
     list([listed('one')]);
     reported.length = 0;
-    const keep = keeping(['one', 'nonsense']);
+    const keep = keeping({ wanted: ['one', 'nonsense'] });
     for (let read = 0; read < 2; read += 1) await keep.run();
     expect(reported).toEqual(['1 of 1', 'unknown: nonsense']);
   });

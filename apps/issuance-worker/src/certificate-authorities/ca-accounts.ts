@@ -1,10 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { CaAccountEntity } from '@certwright/core-schema';
-import { databaseErrorCode } from '@certwright/errors';
-
-/** undefined_column and insufficient_privilege: the newest migration has not run yet. */
-const olderSchema: ReadonlySet<string | undefined> = new Set(['42703', '42501']);
 
 /** The change of key waits for an operator, because the CA knows neither key: see `finishRollover`. */
 export function isRolloverSuspended({ rolloverDueAt }: Pick<CaAccountEntity, 'rolloverDueAt'>): boolean {
@@ -117,35 +113,26 @@ export class CaAccounts {
    * The CA denies that the account exists.
    *
    * @param maxGapMs after a longer time without a denial, a new series begins
-   * @returns how long it has denied that, ms; 0 also while the schema lacks the columns
+   * @returns how long it has denied that, ms
    */
   async denied(id: string, maxGapMs: number): Promise<number> {
-    try {
-      const [[row]] = await this.database.query<[{ for_ms: number }[], number]>(
-        `UPDATE ca_account SET denied_at = statement_timestamp(), denied_since = CASE
-           WHEN denied_at > statement_timestamp() - $2 * interval '1 millisecond' THEN denied_since
-           ELSE statement_timestamp() END
-         WHERE id = $1
-         RETURNING extract(epoch FROM denied_at - denied_since)::float8 * 1000 AS for_ms`,
-        [id, maxGapMs],
-      );
-      return row?.for_ms ?? 0;
-    } catch (error) {
-      if (olderSchema.has(databaseErrorCode(error))) return 0;
-      throw error;
-    }
+    const [[row]] = await this.database.query<[{ for_ms: number }[], number]>(
+      `UPDATE ca_account SET denied_at = statement_timestamp(), denied_since = CASE
+         WHEN denied_at > statement_timestamp() - $2 * interval '1 millisecond' THEN denied_since
+         ELSE statement_timestamp() END
+       WHERE id = $1
+       RETURNING extract(epoch FROM denied_at - denied_since)::float8 * 1000 AS for_ms`,
+      [id, maxGapMs],
+    );
+    return row?.for_ms ?? 0;
   }
 
   /** The CA knows the account: a later denial begins a new series. */
   async known(id: string): Promise<void> {
-    try {
-      await this.database.query(
-        `UPDATE ca_account SET denied_since = NULL, denied_at = NULL WHERE id = $1 AND denied_at IS NOT NULL`,
-        [id],
-      );
-    } catch (error) {
-      if (!olderSchema.has(databaseErrorCode(error))) throw error;
-    }
+    await this.database.query(
+      `UPDATE ca_account SET denied_since = NULL, denied_at = NULL WHERE id = $1 AND denied_at IS NOT NULL`,
+      [id],
+    );
   }
 
   /** Irreversible: the CA has deactivated the account or does not know it. */

@@ -39,8 +39,6 @@ const isPending = `certificate.revoked_at IS NOT NULL AND certificate.ca_revoked
 
 @Injectable()
 export class PendingRevocations {
-  private knowsAttempts = false;
-
   constructor(
     private readonly database: DataSource,
     private readonly transactions: Transactions,
@@ -77,8 +75,7 @@ export class PendingRevocations {
         [certificateId, reason],
       );
       if (confirmed > 0) await mailRevoked(tx, certificateId);
-      if (await this.hasAttempts(tx))
-        await tx.query(`DELETE FROM revocation_attempt WHERE certificate_id = $1`, [certificateId]);
+      await tx.query(`DELETE FROM revocation_attempt WHERE certificate_id = $1`, [certificateId]);
     });
   }
 
@@ -101,7 +98,6 @@ export class PendingRevocations {
     certificateId: string,
     { refused, outcome }: { readonly refused: boolean; readonly outcome: Outcome },
   ): Promise<number> {
-    if (!(await this.hasAttempts())) return 1;
     const { firstS, maxS } = refused ? pauses.refused : pauses.unavailable;
     const [row] = await this.database.query<[{ failures: number }?]>(
       `INSERT INTO revocation_attempt AS attempt (certificate_id, failures, due_at, refused, problem, outcome)
@@ -117,20 +113,16 @@ export class PendingRevocations {
 
   /** Revocations that the CA has not confirmed. `failing`: it was unavailable at the last attempt. */
   async counts(): Promise<Readonly<Record<'waiting' | 'failing' | 'refused', number>>> {
-    const state = (await this.hasAttempts())
-      ? `(SELECT refused FROM revocation_attempt WHERE certificate_id = certificate.id)`
-      : 'NULL::boolean';
     const [row] = await this.database.query<[{ waiting: number; failing: number; refused: number }]>(
       `SELECT count(*) FILTER (WHERE refused IS NULL)::int AS waiting,
          count(*) FILTER (WHERE NOT refused)::int AS failing, count(*) FILTER (WHERE refused)::int AS refused
-       FROM (SELECT ${state} AS refused FROM certificate WHERE ${isPending}) AS pending`,
+       FROM certificate LEFT JOIN revocation_attempt ON certificate_id = certificate.id WHERE ${isPending}`,
     );
     return row;
   }
 
   /** An expired certificate is not revoked any more. */
   async forgetExpired(): Promise<void> {
-    if (!(await this.hasAttempts())) return;
     await this.database.query(
       `DELETE FROM revocation_attempt USING certificate
        WHERE certificate.id = certificate_id AND certificate.not_after < now()`,
@@ -147,28 +139,15 @@ export class PendingRevocations {
     after: Pick<DueRevocation, 'turn' | 'id'> | null,
     limit: number,
   ): Promise<readonly DueRevocation[]> {
-    const isDue = (await this.hasAttempts())
-      ? `NOT EXISTS (SELECT FROM revocation_attempt WHERE certificate_id = certificate.id AND due_at > now())`
-      : 'true';
     return await this.database.query(
       `SELECT * FROM (
          SELECT id, coalesce(revocation_reason, 0) AS reason,
            (row_number() OVER (PARTITION BY account_id ORDER BY revoked_at, id))::int AS turn
-         FROM certificate WHERE ${isPending} AND ${isDue}) AS due
+         FROM certificate WHERE ${isPending} AND NOT EXISTS (
+           SELECT FROM revocation_attempt WHERE certificate_id = certificate.id AND due_at > now())) AS due
        WHERE (turn, id) > ($1, $2) ORDER BY turn, id LIMIT $3`,
       [after?.turn ?? 0, after?.id ?? 0, limit],
     );
-  }
-
-  /** False until the newest migration has run. */
-  private async hasAttempts(database: Pick<Tx, 'query'> = this.database): Promise<boolean> {
-    if (!this.knowsAttempts) {
-      const [row] = await database.query<[{ exists: boolean }]>(
-        `SELECT to_regclass('revocation_attempt') IS NOT NULL AS exists`,
-      );
-      this.knowsAttempts = row.exists;
-    }
-    return this.knowsAttempts;
   }
 }
 

@@ -197,23 +197,6 @@ describe('a revocation that the CA does not carry out', () => {
   });
 });
 
-it('works without the newest migration', async () => {
-  await issuing.database.query(`ALTER TABLE revocation_attempt RENAME TO later`);
-  const issued = await issuing.issued(dnsNames, csr);
-  await request(issuing.database, issued);
-  const refusing = {
-    revoke: async () => await Promise.reject(new AcmeFault('unreachable', 'no')),
-  } as unknown as CertificateAuthority;
-  expect(await work(issuing.asWorker, issued, refusing)).toMatchObject([{ failures: 1 }]);
-  const pending = new PendingRevocations(issuing.asWorker, new Transactions(issuing.asWorker));
-  expect((await pending.page(null, 500)).map(({ id }) => id)).toContain(issued.certificateId);
-  expect((await pending.counts()).waiting).toBeGreaterThan(0);
-  await pending.forgetExpired();
-  await work(issuing.asWorker, issued);
-  expect(await truthsOf(issued)).toMatchObject({ confirmed: true, atCa: true });
-  await issuing.database.query(`ALTER TABLE later RENAME TO revocation_attempt`);
-});
-
 describe.each(['before', 'after'] as const)('the database connection fails %s a statement', (when) => {
   it('of the request: it is stored completely or not at all, and the retry revokes and replaces once', async () => {
     for (let nth = 1; ; nth += 1) {

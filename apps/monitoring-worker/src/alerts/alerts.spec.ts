@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { Transactions } from '@certwright/core-schema';
+import { FailingDatabase } from '@certwright/core-testing';
+import { Mails } from '@certwright/delivery';
 import { FindingsFixture, issuanceFor, SpecCa } from '../testing/findings-fixture';
-import type { Heartbeats } from '../mails/heartbeats';
+import { Heartbeats } from '../mails/heartbeats';
 import { SendMails } from '../mails/send-mails';
 import type { LeasedRounds, LeasedWork } from '../tasks/leased-rounds';
 import { type Compared, changeOf } from './change-of';
@@ -295,6 +298,42 @@ describe('mails', () => {
     ]);
     expect(await fixture.sentMails(off)).toEqual([]);
   });
+
+  it.each(['before', 'after'] as const)(
+    'say it once a week when the connection breaks %s a statement or COMMIT',
+    async (when) => {
+      await fixture.core.query(
+        `INSERT INTO monitoring_follower (position, followed_to, moved_at, change_transaction_id, change_id)
+         VALUES (1, now(), now(), 0, 0) ON CONFLICT DO NOTHING`,
+      );
+      let nth = 1;
+      for (let isBroken = true; isBroken; nth += 1) {
+        await fixture.core.query(`DELETE FROM monitored_domain`);
+        const [due, begins] = [await fixture.account(), await fixture.account()];
+        await fixture.core.query(
+          `INSERT INTO monitored_domain (account_id, name, enabled) SELECT unnest($1::bigint[]), 'example.com', true`,
+          [[due, begins]],
+        );
+        await fixture.core.query(
+          `INSERT INTO monitoring_account (account_id, heartbeat_at) VALUES ($1, now() - interval '7 days')`,
+          [due],
+        );
+        const failing = new FailingDatabase(fixture.asWorker, nth, when);
+        const [transactions, mails] = [new Transactions(failing.source), new Mails(failing.source)];
+        const lease = await fixture.lease('mail');
+        await new Heartbeats(fixture.ctAsWorker, transactions, mails).send(lease).catch((error: unknown) => {
+          if (!failing.struck) throw error;
+        });
+        isBroken = failing.struck;
+        await fixture.heartbeats.send(await fixture.lease('mail'));
+        const counts = [due, begins].map(async (each) => (await fixture.sentMails(each)).length);
+        expect({ nth, mails: await Promise.all(counts) }).toEqual({ nth, mails: [1, 0] });
+        const begun = `SELECT 1 FROM monitoring_account WHERE account_id = $1 AND heartbeat_at IS NOT NULL`;
+        expect(await fixture.core.query(begun, [begins])).toHaveLength(1);
+      }
+      expect(nth).toBeGreaterThan(5);
+    },
+  );
 });
 
 describe('housekeeping', () => {

@@ -315,6 +315,49 @@ describe('when many endpoints turn bad', () => {
     expect(await query(`SELECT 1 FROM endpoint_hold`)).toHaveLength(1);
   });
 
+  it.each(['before', 'after'] as const)(
+    'reports are held back and resumed once when the connection breaks %s a statement or COMMIT',
+    async (when) => {
+      let nth = 1;
+      for (let isBroken = true; isBroken; nth += 1) {
+        for (const table of ['mail', 'endpoint_hold', 'monitored_endpoint'])
+          await query(`DELETE FROM ${table}`);
+        await fixture.account(...names('a', 30));
+        isBroken = false;
+        const turns = async () => {
+          while (await fixture.valve.turn(fixture.lease, fixture.now));
+        };
+        for (const badSince of [fixture.now, null]) {
+          await query(
+            `UPDATE monitored_endpoint SET bad_since = $1, looked_at = $2::timestamptz, held_since = $2::timestamptz,
+               check_due_at = $2::timestamptz + interval '1 day'`,
+            badSince,
+            fixture.now,
+          );
+          const failing = new FailingDatabase(fixture.findings.asWorker, nth, when);
+          await fixture.use({}, failing.source);
+          await turns().catch((error: unknown) => {
+            if (!failing.struck) throw error;
+          });
+          isBroken ||= failing.struck;
+          await fixture.use({});
+          await turns();
+          expect({ nth, holds: await query(`SELECT ended_at AS at FROM endpoint_hold`) }).toEqual({
+            nth,
+            holds: [{ at: badSince === null ? fixture.now : null }],
+          });
+          expect(await fixture.mails(null)).toHaveLength(1);
+          const held = await query(
+            `SELECT 1 FROM monitored_endpoint WHERE held_since IS NOT NULL AND check_due_at > $1::timestamptz + interval '1 hour'`,
+            fixture.now,
+          );
+          expect({ nth, held: held.length }).toEqual({ nth, held: badSince === null ? 0 : 30 });
+        }
+      }
+      expect(nth).toBeGreaterThan(8);
+    },
+  );
+
   it('of one account among others, or of new endpoints, reports are not held back', async () => {
     const [loud, quiet] = [await fixture.account(...names('a')), await fixture.account(...names('b'))];
     await fixture.pass(8 * hourMs);

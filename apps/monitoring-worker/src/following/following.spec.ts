@@ -1,3 +1,5 @@
+import { FailingDatabase } from '@certwright/core-testing';
+import { watchedNames } from '@certwright/ct-index';
 import { createLogger, Metrics, ProcessModule, Readiness, type RunningProcess } from '@certwright/service';
 import { LeaseLost } from '@certwright/postgres';
 import { eventually } from '@certwright/testing';
@@ -653,4 +655,43 @@ describe('the names in the ct database', () => {
     watched.onModuleDestroy();
     await watched.beforeApplicationShutdown();
   });
+
+  it.each(['before', 'after'] as const)(
+    'are complete, and their version changes with them, when a process is killed %s a statement or COMMIT',
+    async (when) => {
+      await worker.ct.query(`DELETE FROM ct_watched_name`);
+      await change('1', 'kept.example.com', true);
+      await follow();
+      await app.get(WatchedNames, { strict: false }).beforeApplicationShutdown();
+      const run = async (ct: typeof worker.ct) => {
+        const log = { warn: () => watched.onModuleDestroy() };
+        const watched = new WatchedNames(ct, worker.core, { log } as unknown as RunningProcess);
+        watched.follow(domains.index, following);
+        await watched.beforeApplicationShutdown();
+        watched.onModuleDestroy();
+        return await watchedNames(worker.ct.manager);
+      };
+      let nth = 1;
+      for (let isKilled = true; isKilled; nth += 1) {
+        await worker.ct.query(`DELETE FROM ct_watched_name WHERE name = 'kept.example.com'`);
+        await worker.ct.query(`INSERT INTO ct_watched_name (name) VALUES ('former.example.com')`);
+        const before = await watchedNames(worker.ct.manager);
+        const failing = new FailingDatabase(worker.ct, nth, when);
+        const killed = await run(failing.source);
+        isKilled = failing.struck;
+        const after = await run(worker.ct);
+        expect({ nth, names: after.names }).toEqual({ nth, names: ['kept.example.com'] });
+        // Readers load the names when the version changes.
+        const seen = new Set([before, killed, after].map(({ names: all }) => [...all].sort().join()));
+        expect({
+          nth,
+          versions: new Set([before, killed, after].map(({ version }) => version)).size,
+        }).toEqual({
+          nth,
+          versions: seen.size,
+        });
+      }
+      expect(nth).toBeGreaterThan(8);
+    },
+  );
 });

@@ -39,7 +39,7 @@ export class CaAccountEntity {
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;
 
-  // Not selected: a release also runs without the newest migration.
+  // Not selected: only `CaAccounts.denied` reads them.
   @Column('timestamptz', {
     name: 'denied_since',
     nullable: true,

@@ -29,6 +29,8 @@ export type MailKind =
 @Index('mail_due', ['dueAt'], { where: `state = 'pending'` })
 @Index('mail_finished', ['finishedAt'], { where: `state <> 'pending'` })
 @Index('mail_recipient', ['recipient', 'createdAt'])
+// Over (facts ->> 'certificateId') of mails about revocations; TypeORM has no indexes over expressions.
+@Index('mail_revocation', { synchronize: false })
 export class MailEntity {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   id!: string;

@@ -25,6 +25,7 @@ import { ManagedOrders1797100000000 } from './1797100000000-managed-orders';
 import { BookingReferences1797200000000 } from './1797200000000-booking-references';
 import { OlderWebhookSecrets1797210000000 } from './1797210000000-older-webhook-secrets';
 import { CaRefusals1797220000000 } from './1797220000000-ca-refusals';
+import { RevocationMails1797230000000 } from './1797230000000-revocation-mails';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -55,4 +56,5 @@ export const coreMigrations = [
   BookingReferences1797200000000,
   OlderWebhookSecrets1797210000000,
   CaRefusals1797220000000,
+  RevocationMails1797230000000,
 ];

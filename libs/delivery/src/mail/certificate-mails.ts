@@ -57,8 +57,9 @@ export async function mailRevoked(tx: Tx, certificateId: string): Promise<void> 
 
 /**
  * Revocations that are complete without a confirmation, and were not mailed: the last certificate expired before its CA
- * confirmed it. Those of the last seven days, since sent mails are kept for 30 days. Mails are read, all in one scan, only
- * while there are such revocations; not by their recipient, since an account may have changed its address.
+ * confirmed it. Those of the last seven days, since sent mails are kept for 30 days. Mails are found by their certificate,
+ * since an account may have changed its address. Each part is found in an index, whatever the planner expects: LIMIT keeps it
+ * from joining all mails or accounts.
  *
  * @param planId of one plan, which the caller holds; null: of all
  * @returns of each, a certificate that was confirmed
@@ -68,22 +69,25 @@ export async function lapsedRevocations(
   planId: string | null,
 ): Promise<readonly { readonly planId: string; readonly certificateId: string }[]> {
   return await reader.query(
-    `SELECT DISTINCT ON (lapsed.plan_id, lapsed.revoked_at)
-       lapsed.plan_id AS "planId", confirmed.id AS "certificateId"
-     FROM certificate AS lapsed
-     JOIN plan ON plan.id = lapsed.plan_id AND plan.owner = 'certs-v2'
-     JOIN account ON account.id = lapsed.account_id
-     JOIN certificate AS confirmed ON confirmed.plan_id = lapsed.plan_id
-       AND confirmed.revoked_at = lapsed.revoked_at AND confirmed.ca_revoked_at IS NOT NULL
-     WHERE lapsed.revoked_at IS NOT NULL AND lapsed.ca_revoked_at IS NULL
-       AND lapsed.not_after > clock_timestamp() - interval '7 days' AND lapsed.not_after < clock_timestamp()
-       AND ($1::bigint IS NULL OR lapsed.plan_id = $1) AND ${wantsRevocationMail}
-       AND NOT ${isIncomplete('lapsed')}
-       AND NOT EXISTS (
-         SELECT 1 FROM mail JOIN certificate AS mailed ON mailed.id = (mail.facts ->> 'certificateId')::bigint
-         WHERE mail.kind = 'revocation-complete'
-           AND mailed.plan_id = lapsed.plan_id AND mailed.revoked_at = lapsed.revoked_at)
-     ORDER BY lapsed.plan_id, lapsed.revoked_at, confirmed.ca_revoked_at DESC`,
+    `WITH lapsed AS MATERIALIZED (
+       SELECT DISTINCT plan_id, account_id, revoked_at FROM certificate AS expired
+       WHERE revoked_at IS NOT NULL AND ca_revoked_at IS NULL
+         AND not_after > clock_timestamp() - interval '7 days' AND not_after < clock_timestamp()
+         AND ($1::bigint IS NULL OR plan_id = $1) AND NOT ${isIncomplete('expired')})
+     SELECT lapsed.plan_id AS "planId", confirmed.id AS "certificateId"
+     FROM lapsed
+     CROSS JOIN LATERAL (
+       SELECT id FROM certificate
+       WHERE plan_id = lapsed.plan_id AND revoked_at = lapsed.revoked_at AND ca_revoked_at IS NOT NULL
+       ORDER BY ca_revoked_at DESC LIMIT 1) AS confirmed
+     CROSS JOIN LATERAL (SELECT 1 FROM plan WHERE id = lapsed.plan_id AND owner = 'certs-v2' LIMIT 1) AS of_api
+     CROSS JOIN LATERAL (
+       SELECT 1 FROM account WHERE id = lapsed.account_id AND ${wantsRevocationMail} LIMIT 1) AS wanting
+     WHERE (
+       SELECT 1 FROM certificate AS mailed CROSS JOIN LATERAL (
+         SELECT 1 FROM mail
+         WHERE kind = 'revocation-complete' AND facts ->> 'certificateId' = mailed.id::text LIMIT 1) AS sent
+       WHERE mailed.plan_id = lapsed.plan_id AND mailed.revoked_at = lapsed.revoked_at LIMIT 1) IS NULL`,
     [planId],
   );
 }
