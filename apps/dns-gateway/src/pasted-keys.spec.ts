@@ -1,16 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { Agent } from 'node:https';
-import path from 'node:path';
-import { type ApiDocument, pastedKeyIn, pastedKeyRequests } from '@certwright/testing';
+import { pastedKeyIn, pastedKeyRequests } from '@certwright/testing';
 import { GatewayAtDesec, owner } from './testing/gateway-at-desec';
-import type { RunningGateway } from './testing/running-gateway';
+import { keptDocument, type RunningGateway } from './testing/running-gateway';
 
 // The test sends thousands of requests.
 jest.setTimeout(300_000);
 
-const document = JSON.parse(
-  readFileSync(path.join(__dirname, '../openapi.json'), 'utf8'),
-) as unknown as ApiDocument;
 const record = { fqdn: '_acme-challenge.example.com', type: 'TXT', value: 'A'.repeat(43) };
 /** A TLS handshake for each request would take most of the time. */
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -30,7 +25,7 @@ afterAll(async () => {
 
 it('no response, log line or audit entry contains a private key that was pasted anywhere', async () => {
   const integrated = await world.integrated();
-  const requests = pastedKeyRequests(document, {
+  const requests = pastedKeyRequests(keptDocument, {
     bodies: {
       'post /make_integration': { ...owner, credentials },
       'post /get_zones': integrated,

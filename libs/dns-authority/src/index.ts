@@ -1,4 +1,3 @@
-export { answer, type Outcome } from './answer';
 export { queryBytes, updateBytes, type Prerequisite, type UpdateStep } from './asking/request-bytes';
 export { OPCODE, RCODE, STORED_TYPE, type StoredType, type TsigError } from './codes';
 export { MemoryZone } from './memory/memory-zone';

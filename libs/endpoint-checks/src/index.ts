@@ -1,12 +1,4 @@
-export {
-  advance,
-  agreeingChecks,
-  type EndpointAdvance,
-  isBad,
-  isConfirmed,
-  markReported,
-  withoutReports,
-} from './advance';
+export { advance, type EndpointAdvance, isBad, isConfirmed, markReported, withoutReports } from './advance';
 export { type CaKey, CaKeys } from './ca-keys';
 export {
   checkHost,

@@ -1,4 +1,4 @@
-export { type Certificate, certificateOf } from './certificate';
+export { certificateOf } from './certificate';
 export { expandedNames, type IssuanceExpansion, issuanceExpansion } from './expansion';
 export { type IssuanceFacts, issuanceJson, IssuanceSchema } from './issuance-json';
 export { issuerOf } from './issuer';

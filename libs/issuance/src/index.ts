@@ -58,7 +58,6 @@ export {
   buysTerm,
   type Charge,
   chargeFor,
-  covers,
   type Paid,
   type Purchase,
   type PurchaseKind,

@@ -1,6 +1,6 @@
 export { BlockReader } from './block-reader';
 export { BlockWriter } from './block-writer';
-export { KeyFilter, KeyFilterWriter, maxFilterBytes } from './key-filter';
+export { KeyFilter, KeyFilterWriter } from './key-filter';
 export { type PostingBlock, blockBytes } from './posting-block';
 export {
   type TakePosting,

@@ -18,14 +18,7 @@ export { databaseUrl, poolerSettings } from './config/database-settings';
 export { sealingKeys } from './config/sealing-keys';
 export { type Setting } from './config/setting';
 export { Secret } from './config/secret';
-export {
-  defineSettings,
-  type Environment,
-  fileFault,
-  type Settings,
-  SettingsError,
-  type SettingValues,
-} from './config/settings';
+export { defineSettings, fileFault, SettingsError, type SettingValues } from './config/settings';
 export { createLogger, type Logger, nestLogger } from './logging/logger';
 export { Html, html, inlineStyle, pagePolicy } from './html/html';
 export { MaxBody, SentBytes } from './http/body-parsers';

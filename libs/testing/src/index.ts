@@ -1,3 +1,4 @@
+export { describeDocument, describeServedDocumentation, printedRoutes } from './api-documentation';
 export { Forge, type Forged, type ForgedParts } from './certificate-forge';
 export { certificationRequest, type KeyPair, keyPair, requestedNames, spkiOf } from './certification-request';
 export { type Child, isAlive, startChild } from './child';
@@ -22,4 +23,4 @@ export { type KeyAndCertificate, TestRoot } from './test-root';
 export { RoleSessions } from './role-sessions';
 export { rawRedis, type TestRedis, testRedis } from './test-redis';
 export { type SeverableLink, severableLink } from './severable-link';
-export { type ApiDocument, pastedKeyIn, pastedKeyRequests } from './pasted-keys';
+export { type ApiDocument, leaksOf, pastedKeyIn, pastedKeyRequests } from './pasted-keys';

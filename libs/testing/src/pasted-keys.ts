@@ -1,4 +1,5 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import type { ReceivedResponse } from './http-exchange';
 
 interface Schema {
   readonly $ref?: string;
@@ -22,7 +23,7 @@ interface Operation {
 /** What is needed of an API's OpenAPI document. */
 export interface ApiDocument {
   readonly servers?: readonly { readonly url: string }[];
-  readonly paths: Readonly<Record<string, unknown>>;
+  readonly paths: Readonly<Record<string, object>>;
   readonly components?: { readonly schemas?: Readonly<Record<string, unknown>> };
 }
 
@@ -92,6 +93,29 @@ export function pastedKeyIn(text: string): string | null {
     }
   }
   return null;
+}
+
+/**
+ * Sends requests one by one.
+ *
+ * @param logged lines of the log, emptied after each request
+ * @returns responses that hold a piece of a pasted key or have a status of 500 or more, and requests after which the log
+ *   does
+ */
+export async function leaksOf(
+  requests: readonly PastedKeyRequest[],
+  send: (request: PastedKeyRequest) => Promise<Pick<ReceivedResponse, 'status' | 'headers' | 'text'>>,
+  logged: string[],
+): Promise<string[]> {
+  const leaks: string[] = [];
+  for (const request of requests) {
+    const { status, text, headers } = await send(request);
+    const piece = pastedKeyIn(text) ?? pastedKeyIn(JSON.stringify(headers));
+    if (piece !== null || status >= 500) leaks.push(`${status} ${request.what}: ${text}`);
+    if (logged.some((line) => pastedKeyIn(line) !== null)) leaks.push(`log: ${request.what}`);
+    logged.length = 0;
+  }
+  return leaks;
 }
 
 /** Every place of every documented operation, with a private key in each of its spellings. */

@@ -7,7 +7,6 @@ export {
   isTracing,
   openSpan,
   type OpenSpan,
-  type Outcome,
   type SpanCause,
   type SpanOptions,
   spanOfLogLine,

@@ -1,8 +1,6 @@
 import 'reflect-metadata';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { type DocumentedExample, examplesIn, shapeOf } from '@certwright/testing';
-import { asUser, RunningApi } from '../testing/running-api';
+import { asUser, keptDocument, RunningApi } from '../testing/running-api';
 import type { ReceivedResponse } from '@certwright/testing';
 import type { FormFields, Tenant } from '../testing/tenant';
 import { forgeInvoice } from '../testing/forged-invoices';
@@ -12,8 +10,7 @@ import { errorExamples } from '../wire/openapi/errors';
 
 jest.setTimeout(60_000);
 
-const document = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'));
-const documented = examplesIn(document);
+const documented = examplesIn(keptDocument);
 const isError = ({ status }: DocumentedExample) => status !== null && status >= 400;
 const requests = documented.filter(({ status }) => status === null);
 const formType = 'application/x-www-form-urlencoded';

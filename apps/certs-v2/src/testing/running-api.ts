@@ -2,15 +2,21 @@ import { randomBytes, scryptSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RunningFront, type SpecSettings } from '@certwright/core-testing';
+import type { ApiDocument } from '@certwright/testing';
 import { certsSettings } from '../config';
 import { start } from '../front';
 import { Tenant } from './tenant';
+
+/** `openapi.json`. */
+export const keptDocument = JSON.parse(
+  readFileSync(join(__dirname, '../../openapi.json'), 'utf8'),
+) as ApiDocument;
 
 const front = {
   name: 'certs-v2',
   settings: certsSettings,
   start,
-  document: JSON.parse(readFileSync(join(__dirname, '../../openapi.json'), 'utf8')) as object,
+  document: keptDocument,
   environment: { SEALING_KEYS: randomBytes(32).toString('base64') },
   // The sweep queries on its own schedule, independent of requests.
   isOfBackground: (statement: string) => statement.includes('account_with_news'),

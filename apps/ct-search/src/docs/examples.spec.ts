@@ -1,16 +1,13 @@
 import 'reflect-metadata';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { problemCodes } from '@certwright/errors';
 import { type DocumentedExample, examplesIn, shapeOf } from '@certwright/testing';
 import { anIssuance } from '../testing/forged-issuance';
-import { type SearchResponse, RunningSearch } from '../testing/running-search';
+import { keptDocument, type SearchResponse, RunningSearch } from '../testing/running-search';
 import { errorExamples } from '../wire/openapi';
 
 jest.setTimeout(60_000);
 
-const document = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'));
-const documented = examplesIn(document);
+const documented = examplesIn(keptDocument);
 const isError = ({ status }: DocumentedExample) => status !== null && status >= 400;
 const errors = documented.filter(isError);
 

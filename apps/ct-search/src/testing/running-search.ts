@@ -14,6 +14,7 @@ import {
   type RunningProcess,
 } from '@certwright/service';
 import {
+  type ApiDocument,
   citusUrl,
   DocumentedResponses,
   testDatabase,
@@ -47,9 +48,10 @@ const generousLimits = {
   ANONYMOUS_SUBDOMAINS_PER_HOUR: '10000000',
 };
 
-const openApiDocument = JSON.parse(
+/** `openapi.json`. */
+export const keptDocument = JSON.parse(
   readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'),
-) as object;
+) as ApiDocument;
 
 /** Statements are counted only where one of them has the keys of several requests. */
 export const isOnCitus = citusUrl() !== undefined;
@@ -65,7 +67,7 @@ export class RunningSearch {
   private readonly crls = new CrlIds();
   readonly logged: string[] = [];
   /** What `openapi.json` says about the responses; every JSON response is compared with it. */
-  readonly documented = new DocumentedResponses(openApiDocument);
+  readonly documented = new DocumentedResponses(keptDocument);
   readonly metrics = new Metrics('ct-search');
   app: NestFastifyApplication;
   url: string;

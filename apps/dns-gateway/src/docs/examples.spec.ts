@@ -1,12 +1,10 @@
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { problemCodes } from '@certwright/errors';
 import { type DocumentedExample, examplesIn } from '@certwright/testing';
 import { GatewayAtDesec } from '../testing/gateway-at-desec';
+import { keptDocument } from '../testing/running-gateway';
 import { errorExamples } from '../wire/openapi';
 
-const document = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8')) as object;
-const documented = examplesIn(document);
+const documented = examplesIn(keptDocument);
 const isError = ({ status }: DocumentedExample) => status !== null && status >= 400;
 const errors = documented.filter(isError);
 

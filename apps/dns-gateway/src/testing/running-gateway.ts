@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import path from 'node:path';
 import {
+  type ApiDocument,
   type Child,
   DocumentedResponses,
   type KeyAndCertificate,
@@ -18,9 +19,10 @@ const bundleFolder = `dist/specs/dns-gateway-${process.pid}`;
 let bundled: Promise<void> | undefined;
 afterAll(() => rmSync(path.join(workspaceRoot, bundleFolder), { recursive: true, force: true }));
 
-const openApiDocument = JSON.parse(
+/** `openapi.json`. */
+export const keptDocument = JSON.parse(
   readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'),
-) as object;
+) as ApiDocument;
 
 interface Bundling {
   bundle(entryPoints: Readonly<Record<string, string>>, outdir: string): Promise<void>;
@@ -45,7 +47,7 @@ export class RunningGateway {
   readonly worker: KeyAndCertificate;
   readonly auditFolder: string;
   /** The responses in `openapi.json`; every response is compared with them. */
-  readonly documented = new DocumentedResponses(openApiDocument);
+  readonly documented = new DocumentedResponses(keptDocument);
   child!: Child;
   #ended = '';
   port!: number;

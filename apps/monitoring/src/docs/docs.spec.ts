@@ -1,33 +1,25 @@
 import 'reflect-metadata';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { checkedEndpoint } from '@certwright/core-testing';
 import {
   type ReceivedResponse,
+  describeDocument,
+  describeServedDocumentation,
   type DocumentedExample,
   eventually,
   examplesIn,
-  faultsInOpenApi,
   shapeOf,
 } from '@certwright/testing';
 import { addFinding } from '../testing/findings';
 import { addIssuance, type IndexedIssuance } from '../testing/indexed-issuance';
-import { permission, RunningApi, type Tenant } from '../testing/running-api';
+import { keptDocument, permission, RunningApi, type Tenant } from '../testing/running-api';
 import { errorExamples } from '../wire/documented-errors';
 import { openApiDocument } from './openapi-document';
 
-const kept = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'));
-const documented = examplesIn(kept);
+const documented = examplesIn(keptDocument);
 const isError = ({ status }: DocumentedExample) => status !== null && status >= 400;
 const root = '/api/v3/monitoring';
 
-it('keeps openapi.json in line with the code', async () => {
-  expect(JSON.parse(JSON.stringify(await openApiDocument()))).toEqual(kept);
-});
-
-it('is valid OpenAPI 3.1, with a valid example of every body', async () => {
-  expect(await faultsInOpenApi(kept)).toEqual([]);
-});
+describeDocument(keptDocument, openApiDocument);
 
 it('uses every example of an error', () => {
   const used = new Set(documented.filter(isError).map(({ name }) => name));
@@ -56,26 +48,17 @@ describe('with the API running', () => {
   });
   afterAll(() => api.stop());
 
-  it('serves the document and Swagger UI below the path of the API', async () => {
-    expect((await api.call('GET', `${root}/openapi.json`)).json).toEqual(kept);
-    const page = await api.call('GET', `${root}/docs`);
-    expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
-  });
-
-  it.each(['/', root, `${root}/`])('describes the API at %s, without a key', async (at) => {
-    const { status, json } = await api.call('GET', at);
-    expect({ status, json }).toEqual({
-      status: 200,
-      json: {
-        name: 'Certwright: monitoring',
-        version: '3',
-        description:
-          'States which domains are monitored, which keys and certificates are known, and which certificates were found.',
-        documentation_url: `${root}/docs`,
-        openapi_url: `${root}/openapi.json`,
-        status_url: '/readyz',
-      },
-    });
+  describeServedDocumentation((at) => api.call('GET', at), {
+    root,
+    kept: keptDocument,
+    mediaType: 'application/json; charset=utf-8',
+    about: {
+      name: 'Certwright: monitoring',
+      version: '3',
+      description:
+        'States which domains are monitored, which keys and certificates are known, and which certificates were found.',
+      status_url: '/readyz',
+    },
   });
 
   const pathOf = (template: string, digest: string) =>

@@ -2,17 +2,23 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { RunningFront, Tenant } from '@certwright/core-testing';
 import { ctTestDatabase } from '@certwright/ct-testing';
+import type { ApiDocument } from '@certwright/testing';
 import { monitoringSettings } from '../config';
 import { start } from '../front';
 
 export type { Tenant } from '@certwright/core-testing';
+
+/** `openapi.json`. */
+export const keptDocument = JSON.parse(
+  readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'),
+) as ApiDocument;
 
 const front = {
   Tenant,
   name: 'monitoring',
   settings: monitoringSettings,
   start,
-  document: JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8')) as object,
+  document: keptDocument,
 };
 
 export type RunningApi = RunningFront;

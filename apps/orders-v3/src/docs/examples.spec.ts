@@ -1,6 +1,4 @@
 import 'reflect-metadata';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { agentBasePath } from '@certwright/agent-contract';
 import { checkedEndpoint } from '@certwright/core-testing';
 import { problemCodes } from '@certwright/errors';
@@ -8,11 +6,10 @@ import { renderErrorObject } from '@certwright/service';
 import { type ReceivedResponse, type DocumentedExample, examplesIn, shapeOf } from '@certwright/testing';
 import { FakeGateway } from '../testing/gateway';
 import { enrolledAgent, managedOrder, reported } from '../testing/managed-orders';
-import { attachCertificate, RunningApi, type Tenant } from '../testing/running-api';
+import { attachCertificate, keptDocument, RunningApi, type Tenant } from '../testing/running-api';
 import { errorExamples } from '../wire/documented-errors';
 
-const document = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'));
-const documented = examplesIn(document);
+const documented = examplesIn(keptDocument);
 /** Signed by agents, which the specs of agents simulate. */
 const isOfAgents = ({ path: at }: Pick<DocumentedExample, 'path'>) => at.startsWith(`${agentBasePath}/`);
 /** Names of the schemas that only agents see. */

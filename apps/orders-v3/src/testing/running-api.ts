@@ -2,6 +2,7 @@ import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { RunningFront, type SpecSettings, Tenant } from '@certwright/core-testing';
+import type { ApiDocument } from '@certwright/testing';
 import { ordersSettings } from '../config';
 import { start } from '../front';
 
@@ -10,12 +11,17 @@ export type { Tenant } from '@certwright/core-testing';
 /** Value of `SEALING_KEYS` in specs. */
 export const specSealingKey = randomBytes(32).toString('base64');
 
+/** `openapi.json`. */
+export const keptDocument = JSON.parse(
+  readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'),
+) as ApiDocument;
+
 const front = {
   Tenant,
   name: 'orders-v3',
   settings: ordersSettings,
   start,
-  document: JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8')) as object,
+  document: keptDocument,
   environment: { SEALING_KEYS: specSealingKey },
   // The sweep, and the rounds of notices.
   isOfBackground: (statement: string) =>

@@ -81,22 +81,6 @@ describe('deSEC', () => {
     expect(world.fake.list(`www.${fqdn}`)).toHaveLength(1);
   });
 
-  it('a record beside a CNAME is a conflict', async () => {
-    world.fake.plant({ fqdn, type: 'CNAME', value: 'elsewhere.example.' }, zone);
-    const session = await openSession(world);
-    await expect(session.add(at, { fqdn, type: 'TXT', value: 'v', ttlS: null })).rejects.toMatchObject({
-      kind: 'conflict',
-    });
-  });
-
-  it('a domain that is not in the account is zone_not_found', async () => {
-    const session = await openSession(world);
-    const gone: Zone = { id: 'gone.example', name: 'gone.example' };
-    const record = { fqdn: '_acme-challenge.gone.example', type: 'TXT', value: 'v', ttlS: null } as const;
-    await expect(session.add(gone, record)).rejects.toMatchObject({ kind: 'zone_not_found' });
-    await expect(session.remove(gone, record)).rejects.toMatchObject({ kind: 'zone_not_found' });
-  });
-
   it('its rate limit of writes is reported, with the seconds to wait', async () => {
     world.fake.throttled = true;
     const session = await openSession(world);

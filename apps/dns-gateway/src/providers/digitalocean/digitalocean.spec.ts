@@ -61,13 +61,6 @@ describe('digitalocean on the wire', () => {
     expect(await world.list('www.example.com')).toEqual([]);
   });
 
-  it('a deleted domain is zone_not_found', async () => {
-    const session = await openSession(world);
-    const record = { fqdn: '_x.gone.example', type: 'TXT', value: 'text', ttlS: null } as const;
-    const gone = session.add({ id: 'gone.example', name: 'gone.example' }, record);
-    await expect(gone).rejects.toMatchObject({ kind: 'zone_not_found' });
-  });
-
   it('the domain of a CA is sent with a trailing dot and compared without it', async () => {
     const session = await openSession(world);
     const [zone] = await session.zones();

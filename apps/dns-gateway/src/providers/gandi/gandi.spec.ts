@@ -69,20 +69,4 @@ describe('Gandi', () => {
     const session = await openSession(world);
     expect(await session.zones()).toHaveLength(names.length);
   });
-
-  it('a record beside a CNAME is a conflict', async () => {
-    world.fake.plant({ fqdn, type: 'CNAME', value: 'elsewhere.example.' }, zone);
-    const session = await openSession(world);
-    await expect(session.add(at, { fqdn, type: 'TXT', value: 'v', ttlS: null })).rejects.toMatchObject({
-      kind: 'conflict',
-    });
-  });
-
-  it('a domain that the token cannot access is zone_not_found, for removal too', async () => {
-    const session = await openSession(world);
-    const gone: Zone = { id: 'gone.example', name: 'gone.example' };
-    const record = { fqdn: '_acme-challenge.gone.example', type: 'TXT', value: 'v', ttlS: null } as const;
-    await expect(session.add(gone, record)).rejects.toMatchObject({ kind: 'zone_not_found' });
-    await expect(session.remove(gone, record)).rejects.toMatchObject({ kind: 'zone_not_found' });
-  });
 });

@@ -140,6 +140,23 @@ export function describeProvider({ name, setUp, cannot = {} }: ProviderSpec): vo
       expect(await valuesAt(fqdn, 'CAA')).toEqual(['0 issue "other.example"']);
     });
 
+    it('a record beside a CNAME is a conflict, and changes nothing', async () => {
+      await world.plant({ fqdn: challenge(), type: 'CNAME', value: 'elsewhere.example' });
+      await expect(session.add(zone, txt('hidden'))).rejects.toMatchObject({ kind: 'conflict' });
+      expect((await world.list(challenge())).map(({ type }) => type)).toEqual(['CNAME']);
+    });
+
+    const gone = (): Zone => ({ id: world.goneZoneId ?? 'gone.example', name: 'gone.example' });
+    const inGone = txt('text', '_acme-challenge.gone.example');
+
+    rule('gone_zone', 'an addition to a zone that was deleted is zone_not_found', async () => {
+      await expect(session.add(gone(), inGone)).rejects.toMatchObject({ kind: 'zone_not_found' });
+    });
+
+    rule('gone_zone_removal', 'a removal from a zone that was deleted is zone_not_found', async () => {
+      await expect(session.remove(gone(), inGone)).rejects.toMatchObject({ kind: 'zone_not_found' });
+    });
+
     rule('many_at_once', 'twenty changes of one name at once leave exactly what was requested', async () => {
       const values = Array.from({ length: 20 }, (_, at) => `value-${String(at).padStart(2, '0')}`);
       const locks = new ZoneLocks();

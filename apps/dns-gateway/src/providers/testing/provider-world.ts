@@ -27,6 +27,8 @@ export interface ProviderWorld {
   readonly subZone?: string;
   /** Every zone that `zones()` must return, more than one page. */
   readonly zoneNames: readonly string[];
+  /** In the format of the provider, of a zone that it does not have. Default: `gone.example`. */
+  readonly goneZoneId?: string;
   /** Adds a foreign record. */
   plant(record: PlainRecord): Promise<void>;
   /** All records at exactly this name, all types. */
@@ -50,6 +52,8 @@ export type Inability =
   | 'replace'
   | 'foreign_records'
   | 'many_at_once'
+  | 'gone_zone'
+  | 'gone_zone_removal'
   | 'wrong_credentials'
   | 'lost_response';
 
