@@ -11,13 +11,15 @@ let tenant: Tenant;
 beforeAll(async () => {
   api = await RunningApi.start();
   tenant = await api.tenant(permission);
-  await tenant.get(`${root}/monitored_domains`);
 });
 afterAll(() => api.stop());
 
-/** BEGIN and COMMIT are no work. */
-const costOf = async (work: () => Promise<unknown>) =>
-  (await api.statementsOf(work)).filter((statement) => !/^(START TRANSACTION|COMMIT)/.test(statement)).length;
+/** With a key that was just read. BEGIN and COMMIT are no work. */
+const costOf = async (work: () => Promise<unknown>) => {
+  await tenant.get(`${root}/monitored_domains`);
+  const statements = await api.statementsOf(work);
+  return statements.filter((statement) => !/^(START TRANSACTION|COMMIT)/.test(statement)).length;
+};
 
 it('creates a monitored domain with 4 statements, changes one with 4, and finds one with 2', async () => {
   const post = async (body: object) => await tenant.post(`${root}/monitored_domains/.example.com`, body);

@@ -76,7 +76,7 @@ export const certsV2: RoleGrants = {
     issuance: {
       select: `
         id plan_id account_id terms_id state approvals last_error opened_at due_at lease_token public_id
-        expires_by ca_reference strays_checked closed_at`,
+        expires_by ca_reference`,
       insert: 'plan_id account_id terms_id revision state approvals due_at expires_by',
       update: 'terms_id state approvals due_at lease_token leased_until closed_at hastened', // language: a column
     },
